@@ -10,27 +10,48 @@
 
 def ins;
 
-class Parameter<string type> {
+/// `bind` are the statements with which the first phase takes {0}. Operands are
+/// in the order of their parameters, those that are read before those that are
+/// only written.
+class Parameter<string type, string bind = ""> {
   string cType = type;
+  string binding = bind;
 }
+class Required<string type>
+    : Parameter<type, "call.requireThere({0}, \"{0}\");">;
+
+def In : Parameter<"const aclTensor *", "call.read({0}, \"{0}\");">;
+/// A matrix may be transposed by its strides.
+def Matrix : Parameter<"const aclTensor *",
+    "call.read({0}, \"{0}\", OperatorCall::Layout::DenseOrTransposed);">;
+def Result : Parameter<"aclTensor *", "call.write({0}, \"{0}\");">;
+def Ref : Parameter<"aclTensor *", "call.update({0}, \"{0}\");">;
+
+/// Tensors that the maker takes, or that may be null.
 def Tensor : Parameter<"const aclTensor *">;
 def Out : Parameter<"aclTensor *">;
-def Tensors : Parameter<"const aclTensorList *">;
-def OutTensors : Parameter<"aclTensorList *">;
-def Scalar : Parameter<"const aclScalar *">;
-def Ints : Parameter<"const aclIntArray *">;
-def Bools : Parameter<"const aclBoolArray *">;
+
+def Tensors : Required<"const aclTensorList *">;
+def OutTensors : Required<"aclTensorList *">;
+def Scalar : Required<"const aclScalar *">;
+def Ints : Required<"const aclIntArray *">;
+def Bools : Required<"const aclBoolArray *">;
+def Text : Required<"char *">;
+def OptionalTensors : Parameter<"const aclTensorList *">;
+def OptionalOutTensors : Parameter<"aclTensorList *">;
+def OptionalScalar : Parameter<"const aclScalar *">;
+def OptionalInts : Parameter<"const aclIntArray *">;
+
 def Bool : Parameter<"bool ">;
 def Byte : Parameter<"int8_t ">;
 def Int : Parameter<"int64_t ">;
 def Count : Parameter<"uint64_t ">;
 def Float : Parameter<"float ">;
 def Double : Parameter<"double ">;
-def Text : Parameter<"char *">;
 def Type : Parameter<"aclDataType ">;
 
-/// The first phase of `operatorName` takes `arguments`, and calls `function` with
-/// them, or makeAdd for aclnnAdd.
+/// The first phase of `operatorName` binds `arguments` and, unless it refuses
+/// one, calls `function` with them, or makeAdd for aclnnAdd.
 class Operator<string operatorName, dag arguments, string function = ""> {
   string name = operatorName;
   dag parameters = arguments;

@@ -27,9 +27,17 @@ struct AclnnOperator {
   std::string maker;
   /// The parameters with and without their types.
   std::string parameters, arguments;
+  /// The statements that bind the arguments.
+  std::string bindings;
 };
 
 } // namespace
+
+static std::string replaceAll(StringRef text, StringRef from, StringRef to) {
+  llvm::SmallVector<StringRef> parts;
+  text.split(parts, from);
+  return llvm::join(parts, to);
+}
 
 AclnnOperator::AclnnOperator(const Record &record)
     : name(record.getValueAsString("name")),
@@ -43,6 +51,9 @@ AclnnOperator::AclnnOperator(const Record &record)
     const StringRef text = parameter->getValue();
     parameters += (typeRecord->getValueAsString("cType") + text + ", ").str();
     arguments += (", " + text).str();
+    const StringRef binding = typeRecord->getValueAsString("binding");
+    if (!binding.empty())
+      bindings += "  " + replaceAll(binding, "{0}", text) + "\n";
   }
 }
 
@@ -79,12 +90,15 @@ static std::string getHeader(const Record &header) {
 }
 
 static std::string getDefinitions(const AclnnOperator &made) {
-  return llvm::formatv("{0} {{\n  OperatorCall call(\"{1}\", workspaceSize, "
-                       "executor);\n  return {2}(call{3});\n}\n{4} {{\n"
-                       "  return runExecutor(\"{1}\", workspace, "
-                       "workspaceSize, executor, stream);\n}\n",
-                       getFirstPhase(made), made.name, made.maker,
-                       made.arguments, getSecondPhase(made));
+  const std::string first = getFirstPhase(made) + " {\n  OperatorCall call(\"" +
+                            made.name.str() +
+                            "\", workspaceSize, executor);\n" + made.bindings +
+                            "  if (call.hasFailed())\n    return "
+                            "call.finish(0, nullptr);\n  return " +
+                            made.maker + "(call" + made.arguments + ");\n}\n";
+  return first + getSecondPhase(made) + " {\n  return runExecutor(\"" +
+         made.name.str() +
+         "\", workspace, workspaceSize, executor, stream);\n}\n";
 }
 
 static llvm::TableGenOutputFiles emitAclnn(StringRef prefix,

@@ -25,9 +25,6 @@ struct AttentionArguments {
   /// Reports what the kernels do not support.
   void check(OperatorCall &call, const aclTensor &query,
              const aclTensor &key) const {
-    call.requireThere(layout, "inputLayout");
-    if (call.hasFailed())
-      return;
     call.require(llvm::StringRef(layout) == "BNSD" && query.dims.size() == 4 &&
                      key.dims.size() == 4,
                  "a layout other than BNSD is not in this host library");

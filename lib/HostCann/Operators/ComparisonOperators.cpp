@@ -35,11 +35,6 @@ using Comparison = bool (*)(double, double);
 aclnnStatus makeComparison(OperatorCall &call, const aclTensor *self,
                            const aclScalar *other, const aclTensor *out,
                            Comparison compare) {
-  call.requireThere(other, "other");
-  call.read(self, "self");
-  call.write(out, "out");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   call.require(isNumber(self->type) && out->type == ACL_BOOL &&
                    out->dims == self->dims,
                "out is not BOOL of the dimensions of self");
@@ -57,11 +52,6 @@ aclnnStatus makeComparison(OperatorCall &call, const aclTensor *self,
 aclnnStatus makeComparison(OperatorCall &call, const aclTensor *self,
                            const aclTensor *other, const aclTensor *out,
                            Comparison compare) {
-  call.read(self, "self");
-  call.read(other, "other");
-  call.write(out, "out");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   auto left = getRepeatedStrides(*self, out->dims);
   auto right = getRepeatedStrides(*other, out->dims);
   call.require(isNumber(self->type) && self->type == other->type &&
@@ -108,10 +98,6 @@ MF_HOST_CANN_COMPARISON(makeLtTensor, aclTensor, <)
 aclnnStatus mf::hostcann::makeLogicalNot(OperatorCall &call,
                                          const aclTensor *self,
                                          aclTensor *out) {
-  call.read(self, "self");
-  call.write(out, "out");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   call.require(self->type == ACL_BOOL && out->type == ACL_BOOL &&
                    out->dims == self->dims,
                "tensors other than BOOL of one shape are not in this host "
@@ -128,10 +114,6 @@ aclnnStatus mf::hostcann::makeLogicalNot(OperatorCall &call,
 aclnnStatus mf::hostcann::makeInplaceLogicalOr(OperatorCall &call,
                                                aclTensor *selfRef,
                                                const aclTensor *other) {
-  call.update(selfRef, "selfRef");
-  call.read(other, "other");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   auto strides = getRepeatedStrides(*other, selfRef->dims);
   call.require(selfRef->type == ACL_BOOL && other->type == ACL_BOOL,
                "tensors other than BOOL are not in this host library");
@@ -153,11 +135,6 @@ aclnnStatus mf::hostcann::makeInplaceMaskedFillScalar(OperatorCall &call,
                                                       aclTensor *selfRef,
                                                       const aclTensor *mask,
                                                       const aclScalar *value) {
-  call.requireThere(value, "value");
-  call.update(selfRef, "selfRef");
-  call.read(mask, "mask");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   auto strides = getRepeatedStrides(*mask, selfRef->dims);
   call.require(isNumber(selfRef->type) && mask->type == ACL_BOOL,
                "mask is not BOOL");

@@ -23,7 +23,6 @@ aclnnStatus mf::hostcann::makeDropoutDoMask(OperatorCall &call,
                                             const aclTensor *self,
                                             const aclTensor *mask, double prob,
                                             aclTensor *out) {
-  call.read(self, "self");
   call.requireThere(out, "out");
   if (call.hasFailed())
     return call.finish(0, nullptr);

@@ -20,17 +20,11 @@ void requireSameType(OperatorCall &call) {
                "the tensors differ in their element types");
 }
 
-/// Ends the first phase of an operator with a number of the host, by a kernel.
-aclnnStatus makeWithScalar(OperatorCall &call, llvm::StringRef kernel,
-                           const aclTensor *self, const aclScalar *value,
-                           const aclTensor *out) {
-  call.requireThere(value, "the scalar");
-  call.read(self, "self");
-  call.write(out, "out");
+/// Ends the first phase of out = self with a number of the host, by a kernel.
+aclnnStatus finishWithScalar(OperatorCall &call, llvm::StringRef kernel,
+                             const aclScalar &value) {
   requireSameType(call);
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
-  return call.finishKernel(kernel, {{"value", value->value}});
+  return call.finishKernel(kernel, {{"value", value.value}});
 }
 
 /// Ends the first phase of out = self + alpha * other, which is rounded once.
@@ -54,33 +48,23 @@ aclnnStatus makeSumWithFactor(OperatorCall &call, const aclScalar &alpha) {
   });
 }
 
-void bindBinary(OperatorCall &call, const aclTensor *self,
-                const aclTensor *other, const aclTensor *out) {
-  call.read(self, "self");
-  call.read(other, "other");
-  call.write(out, "out");
-  requireSameType(call);
-}
-
 } // namespace
 
 aclnnStatus mf::hostcann::makeUnary(OperatorCall &call, const aclTensor *self,
                                     aclTensor *out) {
-  call.read(self, "self");
-  call.write(out, "out");
   requireSameType(call);
   return call.finishKernel(call.getName());
 }
 
 aclnnStatus mf::hostcann::makeScalar(OperatorCall &call, const aclTensor *self,
                                      const aclScalar *value, aclTensor *out) {
-  return makeWithScalar(call, call.getName(), self, value, out);
+  return finishWithScalar(call, call.getName(), *value);
 }
 
 aclnnStatus mf::hostcann::makeSum(OperatorCall &call, const aclTensor *self,
                                   const aclTensor *other,
                                   const aclScalar *alpha, aclTensor *out) {
-  bindBinary(call, self, other, out);
+  requireSameType(call);
   const bool isDifference = call.getName() == "aclnnSub";
   if (alpha && alpha->value != 1 && !isDifference)
     return makeSumWithFactor(call, *alpha);
@@ -92,7 +76,7 @@ aclnnStatus mf::hostcann::makeSum(OperatorCall &call, const aclTensor *self,
 
 aclnnStatus mf::hostcann::makeBinary(OperatorCall &call, const aclTensor *self,
                                      const aclTensor *other, aclTensor *out) {
-  bindBinary(call, self, other, out);
+  requireSameType(call);
   return call.finishKernel(call.getName());
 }
 
@@ -102,14 +86,11 @@ aclnnStatus mf::hostcann::makeAdds(OperatorCall &call, const aclTensor *self,
   if (!alpha || alpha->value != 1)
     return failOperator(ACLNN_ERR_PARAM_INVALID, "aclnnAdds",
                         "alpha other than 1 is not in this host library");
-  return makeWithScalar(call, "aclnnAdds", self, other, out);
+  return finishWithScalar(call, "aclnnAdds", *other);
 }
 
 aclnnStatus mf::hostcann::makeDivs(OperatorCall &call, const aclTensor *self,
                                    const aclScalar *other, aclTensor *out) {
-  call.requireThere(other, "other");
-  call.read(self, "self");
-  call.write(out, "out");
   requireSameType(call);
   if (call.hasFailed())
     return call.finish(0, nullptr);
@@ -130,7 +111,9 @@ aclnnStatus mf::hostcann::makeDivs(OperatorCall &call, const aclTensor *self,
 aclnnStatus mf::hostcann::makeInplaceMuls(OperatorCall &call,
                                           aclTensor *selfRef,
                                           const aclScalar *other) {
-  return makeWithScalar(call, "aclnnMuls", selfRef, other, selfRef);
+  call.read(selfRef, "self");
+  call.write(selfRef, "out");
+  return finishWithScalar(call, "aclnnMuls", *other);
 }
 
 aclnnStatus mf::hostcann::makeInplaceAdd(OperatorCall &call, aclTensor *selfRef,
@@ -144,9 +127,7 @@ aclnnStatus mf::hostcann::makeInplaceAdd(OperatorCall &call, aclTensor *selfRef,
 
 aclnnStatus mf::hostcann::makeCast(OperatorCall &call, const aclTensor *self,
                                    aclDataType dtype, aclTensor *out) {
-  call.read(self, "self");
-  call.write(out, "out");
-  call.require(!out || out->type == dtype, "out is not of the type dtype");
+  call.require(out->type == dtype, "out is not of the type dtype");
   if (call.hasFailed() || self->type != ACL_BOOL)
     return call.finishKernel("aclnnCast");
   // Kernels have no type for truth values of one byte each.
@@ -166,6 +147,5 @@ aclnnStatus mf::hostcann::makeCast(OperatorCall &call, const aclTensor *self,
 
 aclnnStatus mf::hostcann::makeInplaceZero(OperatorCall &call,
                                           aclTensor *selfRef) {
-  call.write(selfRef, "selfRef");
   return call.finishKernel("aclnnInplaceZero");
 }

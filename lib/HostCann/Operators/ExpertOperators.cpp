@@ -148,10 +148,6 @@ aclnnStatus mf::hostcann::makeMoeTokenPermute(
     OperatorCall &call, const aclTensor *tokens, const aclTensor *indices,
     int64_t numOutTokens, bool paddedMode, aclTensor *permuteTokensOut,
     aclTensor *sortedIndicesOut) {
-  call.read(tokens, "tokens");
-  call.read(indices, "indices");
-  call.write(permuteTokensOut, "permuteTokensOut");
-  call.write(sortedIndicesOut, "sortedIndicesOut");
   call.require(numOutTokens == 0 && !paddedMode,
                "numOutTokens and padding are not in this host library");
   if (call.hasFailed())
@@ -182,9 +178,6 @@ aclnnStatus mf::hostcann::makeMoeTokenUnpermute(
     OperatorCall &call, const aclTensor *permutedTokens,
     const aclTensor *sortedIndices, const aclTensor *probsOptional,
     bool paddedMode, const aclIntArray *restoreShapeOptional, aclTensor *out) {
-  call.read(permutedTokens, "permutedTokens");
-  call.read(sortedIndices, "sortedIndices");
-  call.write(out, "out");
   call.require(!probsOptional && !paddedMode && !restoreShapeOptional,
                "probabilities, padding and other shapes are not in this host "
                "library");

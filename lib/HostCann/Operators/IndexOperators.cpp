@@ -82,9 +82,6 @@ aclnnStatus mf::hostcann::makeIndexSelect(OperatorCall &call,
                                           const aclTensor *self, int64_t dim,
                                           const aclTensor *index,
                                           aclTensor *out) {
-  call.read(self, "self");
-  call.read(index, "index");
-  call.write(out, "out");
   requireDimension(call, self, dim);
   requireIndex(call, index);
   if (call.hasFailed())
@@ -118,9 +115,6 @@ aclnnStatus mf::hostcann::makeIndexSelect(OperatorCall &call,
 aclnnStatus mf::hostcann::makeGather(OperatorCall &call, const aclTensor *self,
                                      int64_t dim, const aclTensor *index,
                                      aclTensor *out) {
-  call.read(self, "self");
-  call.read(index, "index");
-  call.write(out, "out");
   requireDimension(call, self, dim);
   requireIndex(call, index);
   if (call.hasFailed())
@@ -154,10 +148,6 @@ aclnnStatus mf::hostcann::makeScatterAdd(OperatorCall &call,
                                          const aclTensor *self, int64_t dim,
                                          const aclTensor *index,
                                          const aclTensor *src, aclTensor *out) {
-  call.read(self, "self");
-  call.read(index, "index");
-  call.read(src, "src");
-  call.write(out, "out");
   requireDimension(call, self, dim);
   requireIndex(call, index);
   if (call.hasFailed())

@@ -13,7 +13,6 @@ void requireRows(OperatorCall &call, const aclTensor *input,
                  const aclIntArray *normalizedShape, const aclTensor *weight,
                  const aclTensor *bias) {
   call.requireThere(input, "input");
-  call.requireThere(normalizedShape, "normalizedShape");
   if (call.hasFailed())
     return;
   call.require(!input->dims.empty() &&
@@ -76,7 +75,6 @@ aclnnStatus mf::hostcann::makeLayerNormBackward(
     const aclTensor *biasOptional, const aclBoolArray *outputMask,
     aclTensor *gradInputOut, aclTensor *gradWeightOut, aclTensor *gradBiasOut) {
   requireRows(call, input, normalizedShape, weightOptional, biasOptional);
-  call.requireThere(outputMask, "outputMask");
   const bool hasFactors =
       !call.hasFailed() && outputMask->values == std::vector<bool>(3, true);
   if (!call.hasFailed() && !hasFactors)

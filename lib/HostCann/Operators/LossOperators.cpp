@@ -27,7 +27,6 @@ struct LossCall {
            const aclTensor *weight, const char *reduction, int64_t ignoreIndex,
            double smoothing)
       : ignoreIndex(ignoreIndex) {
-    call.requireThere(reduction, "reduction");
     call.require(!weight && smoothing == 0,
                  "weights and label smoothing are not in this host library");
     if (call.hasFailed())
@@ -57,9 +56,6 @@ aclnnStatus mf::hostcann::makeEmbedding(OperatorCall &call,
                                         const aclTensor *weight,
                                         const aclTensor *indices,
                                         aclTensor *out) {
-  call.read(weight, "weight");
-  call.read(indices, "indices");
-  call.write(out, "out");
   requireIndices(call, 1);
   if (call.hasFailed())
     return call.finish(0, nullptr);
@@ -88,9 +84,6 @@ aclnnStatus mf::hostcann::makeEmbeddingDenseBackward(
     OperatorCall &call, const aclTensor *grad, const aclTensor *indices,
     uint64_t numWeights, uint64_t paddingIdx, bool scaleGradByFreq,
     aclTensor *out) {
-  call.read(grad, "grad");
-  call.read(indices, "indices");
-  call.write(out, "out");
   requireIndices(call, 1);
   call.require(paddingIdx >= numWeights && !scaleGradByFreq,
                "a padding index and scaling by frequency are not in this host "
@@ -119,10 +112,6 @@ aclnnStatus mf::hostcann::makeCrossEntropyLoss(
     const aclTensor *weightOptional, char *reduction, int64_t ignoreIndex,
     double labelSmoothing, double, bool returnZloss, aclTensor *lossOut,
     aclTensor *logProbOut, aclTensor *, aclTensor *) {
-  call.read(input, "input");
-  call.read(target, "target");
-  call.write(lossOut, "lossOut");
-  call.write(logProbOut, "logProbOut");
   call.require(!returnZloss, "returnZloss is not supported");
   LossCall loss(call, input, target, weightOptional, reduction, ignoreIndex,
                 labelSmoothing);
@@ -160,10 +149,6 @@ aclnnStatus mf::hostcann::makeCrossEntropyLossGrad(
     const aclTensor *target, const aclTensor *weightOptional,
     const aclTensor *gradZlossOptional, const aclTensor *, char *reduction,
     int64_t ignoreIndex, double labelSmoothing, double, aclTensor *out) {
-  call.read(gradLoss, "gradLoss");
-  call.read(logProb, "logProb");
-  call.read(target, "target");
-  call.write(out, "out");
   call.require(!gradZlossOptional, "gradZloss is not supported");
   LossCall loss(call, logProb, target, weightOptional, reduction, ignoreIndex,
                 labelSmoothing);

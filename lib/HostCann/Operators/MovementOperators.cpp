@@ -50,9 +50,6 @@ aclnnStatus mf::hostcann::makeInplaceCopy(OperatorCall &call,
 aclnnStatus mf::hostcann::makeCat(OperatorCall &call,
                                   const aclTensorList *tensors, int64_t dim,
                                   aclTensor *out) {
-  call.requireThere(tensors, "tensors");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   for (const aclTensor *tensor : tensors->tensors)
     call.read(tensor, "tensors");
   call.write(out, "out");
@@ -68,12 +65,6 @@ aclnnStatus mf::hostcann::makeSliceV2(OperatorCall &call, const aclTensor *self,
                                       const aclIntArray *axes,
                                       const aclIntArray *steps,
                                       aclTensor *out) {
-  for (const aclIntArray *array : {starts, ends, axes, steps})
-    call.requireThere(array, "starts, ends, axes or steps");
-  call.read(self, "self");
-  call.write(out, "out");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   std::vector<int64_t> begins(self->dims.size(), 0);
   std::vector<int64_t> sizes(self->dims.begin(), self->dims.end());
   call.require(starts->values.size() == axes->values.size() &&
@@ -100,12 +91,6 @@ aclnnStatus mf::hostcann::makeConstantPadNd(OperatorCall &call,
                                             const aclIntArray *pad,
                                             const aclScalar *value,
                                             aclTensor *out) {
-  call.requireThere(pad, "pad");
-  call.requireThere(value, "value");
-  call.read(self, "self");
-  call.write(out, "out");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   const size_t rank = self->dims.size();
   call.require(pad->values.size() % 2 == 0 && pad->values.size() <= 2 * rank,
                "pad has not two numbers for each of the last dimensions");
@@ -127,10 +112,6 @@ aclnnStatus mf::hostcann::makeConstantPadNd(OperatorCall &call,
 aclnnStatus mf::hostcann::makeRepeatInterleaveIntWithDim(
     OperatorCall &call, const aclTensor *self, int64_t repeats, int64_t dim,
     int64_t outputSize, aclTensor *out) {
-  call.read(self, "self");
-  call.write(out, "out");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   call.require(dim >= 0 && dim < static_cast<int64_t>(self->dims.size()) &&
                    outputSize == self->dims[dim] * repeats,
                "outputSize is not repeats times the size of dim");
@@ -140,10 +121,6 @@ aclnnStatus mf::hostcann::makeRepeatInterleaveIntWithDim(
 
 aclnnStatus mf::hostcann::makeIsFinite(OperatorCall &call,
                                        const aclTensor *self, aclTensor *out) {
-  call.read(self, "self");
-  call.write(out, "out");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   call.require(isFloatingPoint(*self) && out->type == ACL_BOOL &&
                    out->dims == self->dims,
                "out is not BOOL of the dimensions of self");
@@ -158,11 +135,6 @@ aclnnStatus mf::hostcann::makeIsFinite(OperatorCall &call,
 
 aclnnStatus mf::hostcann::makeMaximum(OperatorCall &call, const aclTensor *self,
                                       const aclTensor *other, aclTensor *out) {
-  call.read(self, "self");
-  call.read(other, "other");
-  call.write(out, "out");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   call.require(isFloatingPoint(*self) && self->type == other->type &&
                    self->type == out->type && self->dims == other->dims &&
                    self->dims == out->dims,
@@ -182,11 +154,6 @@ aclnnStatus mf::hostcann::makeMaximum(OperatorCall &call, const aclTensor *self,
 aclnnStatus mf::hostcann::makeAmax(OperatorCall &call, const aclTensor *self,
                                    const aclIntArray *dim, bool keepDim,
                                    aclTensor *out) {
-  call.requireThere(dim, "dim");
-  call.read(self, "self");
-  call.write(out, "out");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   call.require((isFloatingPoint(*self) || self->type == ACL_BOOL) &&
                    self->type == out->type,
                "the tensors differ in their types, or are of integers");
@@ -231,8 +198,6 @@ aclnnStatus mf::hostcann::makeAmax(OperatorCall &call, const aclTensor *self,
 
 aclnnStatus mf::hostcann::makeSoftmax(OperatorCall &call, const aclTensor *self,
                                       int64_t dim, aclTensor *out) {
-  call.read(self, "self");
-  call.write(out, "out");
   call.requireLastDimension(self, dim);
   return call.finishKernel("aclnnSoftmax");
 }
@@ -242,9 +207,6 @@ aclnnStatus mf::hostcann::makeSoftmaxBackward(OperatorCall &call,
                                               const aclTensor *output,
                                               int64_t dim,
                                               aclTensor *gradInput) {
-  call.read(gradOutput, "gradOutput");
-  call.read(output, "output");
-  call.write(gradInput, "gradInput");
   call.requireLastDimension(output, dim);
   return call.finishKernel("aclnnSoftmaxBackward");
 }
@@ -254,11 +216,7 @@ aclnnStatus mf::hostcann::makeGeluBackwardV2(OperatorCall &call,
                                              const aclTensor *self,
                                              char *approximate,
                                              aclTensor *gradInput) {
-  call.requireThere(approximate, "approximate");
-  call.read(gradOutput, "gradOutput");
-  call.read(self, "self");
-  call.write(gradInput, "gradInput");
-  call.require(!approximate || llvm::StringRef(approximate) == "tanh",
+  call.require(llvm::StringRef(approximate) == "tanh",
                "approximate other than \"tanh\" is not in this host library");
   return call.finishKernel("aclnnGeluBackward");
 }

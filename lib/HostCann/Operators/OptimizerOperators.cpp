@@ -47,11 +47,6 @@ aclnnStatus mf::hostcann::makeForeachNorm(OperatorCall &call,
                                           const aclTensorList *x,
                                           const aclScalar *scalar,
                                           aclTensorList *out) {
-  call.requireThere(x, "x");
-  call.requireThere(scalar, "scalar");
-  call.requireThere(out, "out");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   call.require(scalar->value == 2,
                "norms other than the Euclidean are not in this host library");
   call.require(x->tensors.size() == out->tensors.size(),
@@ -88,11 +83,6 @@ aclnnStatus mf::hostcann::makeForeachMulScalar(OperatorCall &call,
                                                const aclTensorList *x,
                                                const aclTensor *scalar,
                                                aclTensorList *out) {
-  call.requireThere(x, "x");
-  call.requireThere(out, "out");
-  call.read(scalar, "scalar");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   call.require(scalar->type == ACL_FLOAT && scalar->getNumElements() == 1,
                "scalar is not one element of FLOAT");
   call.require(x->tensors.size() == out->tensors.size(),
@@ -117,7 +107,6 @@ aclnnStatus mf::hostcann::makeForeachMulScalar(OperatorCall &call,
 aclnnStatus mf::hostcann::makeForeachNonFiniteCheckAndUnscale(
     OperatorCall &call, const aclTensorList *scaledGrads,
     const aclTensor *foundInf, const aclTensor *invScale) {
-  call.requireThere(scaledGrads, "scaledGrads");
   call.update(foundInf, "foundInf");
   call.read(invScale, "invScale");
   if (call.hasFailed())
@@ -151,11 +140,6 @@ aclnnStatus mf::hostcann::makeApplyAdamWV2(
     aclTensor *maxGradNormOptionalRef, const aclTensor *grad,
     const aclTensor *step, float lr, float beta1, float beta2,
     float weightDecay, float eps, bool amsgrad, bool maximize) {
-  call.update(varRef, "varRef");
-  call.update(mRef, "mRef");
-  call.update(vRef, "vRef");
-  call.read(grad, "grad");
-  call.read(step, "step");
   call.require(!maxGradNormOptionalRef && !amsgrad && !maximize,
                "amsgrad and maximize are not in this host library");
   if (call.hasFailed())

@@ -33,9 +33,6 @@ aclnnStatus mf::hostcann::makeTopk(OperatorCall &call, const aclTensor *self,
                                    int64_t k, int64_t dim, bool largest,
                                    bool sorted, aclTensor *valuesOut,
                                    aclTensor *indicesOut) {
-  call.read(self, "self");
-  call.write(valuesOut, "valuesOut");
-  call.write(indicesOut, "indicesOut");
   call.requireLastDimension(self, dim);
   call.require(largest && sorted, "the smallest elements, or those without an "
                                   "order, are not in this host library");
@@ -49,9 +46,6 @@ aclnnStatus mf::hostcann::makeSort(OperatorCall &call, const aclTensor *self,
                                    bool, int64_t dim, bool descending,
                                    aclTensor *valuesOut,
                                    aclTensor *indicesOut) {
-  call.read(self, "self");
-  call.write(valuesOut, "valuesOut");
-  call.write(indicesOut, "indicesOut");
   call.requireLastDimension(self, dim);
   call.require(!descending, "descending order is not in this host library");
   mf::KernelSpec spec;
@@ -62,19 +56,13 @@ aclnnStatus mf::hostcann::makeSort(OperatorCall &call, const aclTensor *self,
 aclnnStatus mf::hostcann::makeCumsum(OperatorCall &call, const aclTensor *self,
                                      int64_t dim, aclDataType dtype,
                                      aclTensor *out) {
-  call.read(self, "self");
-  call.write(out, "out");
-  call.require(!out || out->type == dtype, "out is not of the type dtype");
+  call.require(out->type == dtype, "out is not of the type dtype");
   return call.finishKernel("aclnnCumsum", {{"axis", dim}});
 }
 
 aclnnStatus mf::hostcann::makeInplaceFillScalar(OperatorCall &call,
                                                 aclTensor *selfRef,
                                                 const aclScalar *value) {
-  call.requireThere(value, "value");
-  call.write(selfRef, "selfRef");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   call.require(getKernelType(selfRef->type).has_value() &&
                    selfRef->type != ACL_INT64,
                "tensors of this type are not in this host library");
@@ -90,11 +78,6 @@ aclnnStatus mf::hostcann::makeInplaceFillScalar(OperatorCall &call,
 aclnnStatus mf::hostcann::makeArange(OperatorCall &call, const aclScalar *start,
                                      const aclScalar *end,
                                      const aclScalar *step, aclTensor *out) {
-  for (const aclScalar *scalar : {start, end, step})
-    call.requireThere(scalar, "start, end or step");
-  call.write(out, "out");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
   const double distance = step->value, first = start->value;
   call.require(distance != 0, "step is 0");
   call.require(call.hasFailed() ||
@@ -115,9 +98,6 @@ aclnnStatus mf::hostcann::makeArange(OperatorCall &call, const aclScalar *start,
 aclnnStatus mf::hostcann::makeCummax(OperatorCall &call, const aclTensor *self,
                                      int64_t dim, aclTensor *valuesOut,
                                      aclTensor *indicesOut) {
-  call.read(self, "self");
-  call.write(valuesOut, "valuesOut");
-  call.write(indicesOut, "indicesOut");
   call.requireLastDimension(self, dim);
   if (call.hasFailed())
     return call.finish(0, nullptr);
