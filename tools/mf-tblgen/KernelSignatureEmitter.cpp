@@ -181,7 +181,8 @@ static void emitFactories(const llvm::RecordKeeper &records, raw_ostream &os) {
   }
   os << "#ifdef GET_FACTORY_DECLARATIONS\n#undef GET_FACTORY_DECLARATIONS\n";
   for (llvm::StringRef name : names)
-    os << "KernelOrError " << name << "(const KernelSpec &spec);\n";
+    os << "KernelOrError " << name
+       << "(const KernelSpec &spec, SpecChecker &checker);\n";
   os << "#endif\n\n#ifdef GET_STEP_FACTORY_DECLARATIONS\n"
         "#undef GET_STEP_FACTORY_DECLARATIONS\n";
   for (llvm::StringRef name : stepNames)

@@ -129,8 +129,6 @@ void dropBlock(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,
 
 bool readAttentionShape(const KernelSpec &spec, size_t inputs,
                         SpecChecker &checker, AttentionShape &shape) {
-  if (!checker.requireTensors())
-    return false;
   shape.isPart = llvm::StringRef(spec.name).starts_with("mfFlashAttentionPart");
   const TensorShape &q = spec.inputs[0], &k = spec.inputs[1],
                     &v = spec.inputs[2];

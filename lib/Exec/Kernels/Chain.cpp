@@ -10,7 +10,6 @@
 #include "Factories.h"
 #include "RepeatedRows.h"
 #include "Scratch.h"
-#include "SpecChecker.h"
 #include "Tiles.h"
 #include "mf/Program/Signatures/KernelChain.h"
 #include "llvm/ADT/STLExtras.h"
@@ -266,9 +265,7 @@ StepFunction makeStep(const KernelSpec &spec) {
   return factory ? factory(spec) : StepFunction();
 }
 
-KernelOrError makeChain(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  checker.requireTensors();
+KernelOrError makeChain(const KernelSpec &spec, SpecChecker &checker) {
   if (llvm::Error error = checker.takeError())
     return error;
   if (llvm::Error error = checkChain(spec))

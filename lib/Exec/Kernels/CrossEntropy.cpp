@@ -8,6 +8,7 @@
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
+#include "FunctionKernel.h"
 #include "LossShape.h"
 #include "RowLoops.h"
 #include "StreamedOutput.h"
@@ -79,127 +80,97 @@ LossSum sumLosses(const LossShape &shape, const KernelOperands &operands,
   return {static_cast<float>(sum), static_cast<float>(counted)};
 }
 
-class CrossEntropyLossKernel : public Kernel {
-public:
-  explicit CrossEntropyLossKernel(const LossShape &shape) : shape(shape) {}
+void runCrossEntropyLoss(const LossShape &shape, const KernelOperands &operands,
+                         ThreadPool &pool) {
+  LossSum loss = sumLosses(shape, operands,
+                           static_cast<float *>(operands.outputs[1]), pool);
+  *static_cast<float *>(operands.outputs[0]) =
+      divideByCount(loss.sum, loss.count);
+  *static_cast<float *>(operands.outputs[2]) = loss.count;
+}
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    LossSum loss = sumLosses(shape, operands,
-                             static_cast<float *>(operands.outputs[1]), pool);
-    *static_cast<float *>(operands.outputs[0]) =
-        divideByCount(loss.sum, loss.count);
-    *static_cast<float *>(operands.outputs[2]) = loss.count;
-  }
+void runCrossEntropySum(const LossShape &shape, const KernelOperands &operands,
+                        ThreadPool &pool) {
+  LossSum loss = sumLosses(shape, operands,
+                           static_cast<float *>(operands.outputs[1]), pool);
+  float *sums = static_cast<float *>(operands.outputs[0]);
+  sums[0] = loss.sum;
+  sums[1] = loss.count;
+}
 
-private:
-  LossShape shape;
-};
-
-class CrossEntropySumKernel : public Kernel {
-public:
-  explicit CrossEntropySumKernel(const LossShape &shape) : shape(shape) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    LossSum loss = sumLosses(shape, operands,
-                             static_cast<float *>(operands.outputs[1]), pool);
-    float *sums = static_cast<float *>(operands.outputs[0]);
-    sums[0] = loss.sum;
-    sums[1] = loss.count;
-  }
-
-private:
-  LossShape shape;
-};
-
-class CrossEntropyLossGradKernel : public Kernel {
-public:
-  explicit CrossEntropyLossGradKernel(const LossShape &shape) : shape(shape) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const auto *labels = static_cast<const int32_t *>(operands.inputs[2]);
-    const auto *logSumExp = static_cast<const float *>(operands.inputs[3]);
-    const float factor =
-        divideByCount(*static_cast<const float *>(operands.inputs[0]),
-                      *static_cast<const float *>(operands.inputs[4]));
-    const int64_t firstColumn =
-        operands.inputs.size() > 5
-            ? *static_cast<const int32_t *>(operands.inputs[5])
-            : 0;
-    const bool streamed =
-        isStreamed(shape.rows * shape.columns * getBytes(shape.type)) &&
-        operands.outputs[0] != operands.inputs[1];
-    Tiles tiles = tileRows(shape.rows, shape.columns);
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      for (int64_t row = begin; row < begin + size; ++row) {
-        const int64_t first = row * shape.columns;
-        const void *logits = at(operands.inputs[1], shape.type, first);
-        void *gradient = at(operands.outputs[0], shape.type, first);
-        if (!shape.counts(labels[row])) {
-          std::memset(gradient, 0, shape.columns * getBytes(shape.type));
-          continue;
-        }
-        const int64_t label = labels[row] - firstColumn;
-        writeOutput(streamed, shape.type, gradient, shape.columns,
-                    [&](int64_t from, int64_t count, void *to) {
-                      const bool isHere = label >= from && label < from + count;
-                      runCrossEntropyGradRow(shape.type,
-                                             at(logits, shape.type, from),
-                                             isHere ? label - from : -1,
-                                             logSumExp[row], factor, to, count);
-                    });
+void runCrossEntropyLossGrad(const LossShape &shape,
+                             const KernelOperands &operands, ThreadPool &pool) {
+  const auto *labels = static_cast<const int32_t *>(operands.inputs[2]);
+  const auto *logSumExp = static_cast<const float *>(operands.inputs[3]);
+  const float factor =
+      divideByCount(*static_cast<const float *>(operands.inputs[0]),
+                    *static_cast<const float *>(operands.inputs[4]));
+  const int64_t firstColumn =
+      operands.inputs.size() > 5
+          ? *static_cast<const int32_t *>(operands.inputs[5])
+          : 0;
+  const bool streamed =
+      isStreamed(shape.rows * shape.columns * getBytes(shape.type)) &&
+      operands.outputs[0] != operands.inputs[1];
+  Tiles tiles = tileRows(shape.rows, shape.columns);
+  pool.parallelFor(tiles.count, [&](int64_t tile) {
+    auto [begin, size] = tiles[tile];
+    for (int64_t row = begin; row < begin + size; ++row) {
+      const int64_t first = row * shape.columns;
+      const void *logits = at(operands.inputs[1], shape.type, first);
+      void *gradient = at(operands.outputs[0], shape.type, first);
+      if (!shape.counts(labels[row])) {
+        std::memset(gradient, 0, shape.columns * getBytes(shape.type));
+        continue;
       }
-    });
-  }
-
-private:
-  LossShape shape;
-};
+      const int64_t label = labels[row] - firstColumn;
+      writeOutput(streamed, shape.type, gradient, shape.columns,
+                  [&](int64_t from, int64_t count, void *to) {
+                    const bool isHere = label >= from && label < from + count;
+                    runCrossEntropyGradRow(shape.type,
+                                           at(logits, shape.type, from),
+                                           isHere ? label - from : -1,
+                                           logSumExp[row], factor, to, count);
+                  });
+    }
+  });
+}
 
 } // namespace
 
-KernelOrError makeCrossEntropyLoss(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  LossShape shape;
-  if (checker.requireTensors()) {
-    shape = readLossShape(spec, 0, checker);
-    checker.requireOutput(0, {DType::F32, {}});
-    checker.requireOutput(1, {DType::F32, {shape.rows}});
-    checker.requireOutput(2, {DType::F32, {}});
-  }
+KernelOrError makeCrossEntropyLoss(const KernelSpec &spec,
+                                   SpecChecker &checker) {
+  LossShape shape = readLossShape(spec, 0, checker);
+  checker.requireOutput(0, {DType::F32, {}});
+  checker.requireOutput(1, {DType::F32, {shape.rows}});
+  checker.requireOutput(2, {DType::F32, {}});
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<CrossEntropyLossKernel>(shape);
+  return makeFunctionKernel(shape, runCrossEntropyLoss);
 }
 
-KernelOrError makeCrossEntropySum(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  LossShape shape;
-  if (checker.requireTensors()) {
-    shape = readLossShape(spec, 0, checker);
-    checker.requireOutput(0, getSumsShape(spec.outputs[0]));
-    checker.requireOutput(1, {DType::F32, {shape.rows}});
-  }
+KernelOrError makeCrossEntropySum(const KernelSpec &spec,
+                                  SpecChecker &checker) {
+  LossShape shape = readLossShape(spec, 0, checker);
+  checker.requireOutput(0, getSumsShape(spec.outputs[0]));
+  checker.requireOutput(1, {DType::F32, {shape.rows}});
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<CrossEntropySumKernel>(shape);
+  return makeFunctionKernel(shape, runCrossEntropySum);
 }
 
-KernelOrError makeCrossEntropyLossGrad(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  LossShape shape;
-  if (checker.requireTensors()) {
-    checker.requireInput(0, {DType::F32, {}});
-    shape = readLossShape(spec, 1, checker);
-    checker.requireInput(3, {DType::F32, {shape.rows}});
-    checker.requireInput(4, getCountShape(!spec.inputs[4].dims.empty()));
-    if (spec.inputs.size() > 5)
-      checker.requireInput(5, {DType::I32, {1}});
-    checker.requireOutput(0, spec.inputs[1]);
-  }
+KernelOrError makeCrossEntropyLossGrad(const KernelSpec &spec,
+                                       SpecChecker &checker) {
+  checker.requireInput(0, {DType::F32, {}});
+  LossShape shape = readLossShape(spec, 1, checker);
+  checker.requireInput(3, {DType::F32, {shape.rows}});
+  checker.requireInput(4, getCountShape(!spec.inputs[4].dims.empty()));
+  if (spec.inputs.size() > 5)
+    checker.requireInput(5, {DType::I32, {1}});
+  checker.requireOutput(0, spec.inputs[1]);
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<CrossEntropyLossGradKernel>(shape);
+  return makeFunctionKernel(shape, runCrossEntropyLossGrad);
 }
 
 } // namespace mf

@@ -4,14 +4,16 @@
 #include "DropMask.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
-#include "SpecChecker.h"
-#include "Tiles.h"
+#include "FunctionKernel.h"
 #include "mf/Support/DropoutBits.h"
 #include <cmath>
 #include <cstring>
 
 namespace mf {
 namespace {
+
+/// Elements that dropout converts at a time.
+constexpr int64_t elementsOfBlock = 1024;
 
 struct MaskShape {
   DropoutDraw part;
@@ -44,37 +46,6 @@ private:
 
   MaskShape shape;
   int64_t count = 1;
-};
-
-class DropoutKernel : public Kernel {
-public:
-  DropoutKernel(const TensorShape &x, double rate)
-      : type(x.type), count(x.getNumElements()), factor(getKeptFactor(rate)) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const auto *mask = static_cast<const uint8_t *>(operands.inputs[1]);
-    const Tiles blocks(count, elementsOfBlock);
-    const Tiles tiles = tileRows(blocks.count, elementsOfBlock);
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [first, number] = tiles[tile];
-      for (int64_t block = first; block < first + number; ++block) {
-        auto [begin, size] = blocks[block];
-        float values[elementsOfBlock];
-        runCastLoop(type, DType::F32, at(operands.inputs[0], type, begin),
-                    values, size);
-        applyDropMask(mask, begin, factor, values, size);
-        runCastLoop(DType::F32, type, values,
-                    at(operands.outputs[0], type, begin), size);
-      }
-    });
-  }
-
-private:
-  static constexpr int64_t elementsOfBlock = 1024;
-
-  DType type;
-  int64_t count;
-  float factor;
 };
 
 /// Checks the place of the part, as far as attributes define it.
@@ -112,38 +83,47 @@ double readDropRate(SpecChecker &checker) {
   return rate;
 }
 
-KernelOrError makeDropoutMask(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeDropoutMask(const KernelSpec &spec, SpecChecker &checker) {
   MaskShape shape;
-  if (checker.requireTensors()) {
-    checker.requireInput(0, {DType::I64, {3}});
-    checker.requireOutputType(0, DType::I1);
-    const auto &sizes = spec.outputs[0].dims;
-    shape.part.sizes.assign(sizes.begin(), sizes.end());
-    shape.part.whole = checker.getInts("shape");
-    shape.part.starts = checker.getInts("starts");
-    shape.cutDims = checker.getInts("cut_dims");
-    shape.part.key = static_cast<uint64_t>(checker.getInt("key"));
-    shape.part.threshold = getDropThreshold(readDropRate(checker));
-    checkPlace(checker, spec, shape);
-  }
+  checker.requireInput(0, {DType::I64, {3}});
+  checker.requireOutputType(0, DType::I1);
+  const auto &sizes = spec.outputs[0].dims;
+  shape.part.sizes.assign(sizes.begin(), sizes.end());
+  shape.part.whole = checker.getInts("shape");
+  shape.part.starts = checker.getInts("starts");
+  shape.cutDims = checker.getInts("cut_dims");
+  shape.part.key = static_cast<uint64_t>(checker.getInt("key"));
+  shape.part.threshold = getDropThreshold(readDropRate(checker));
+  checkPlace(checker, spec, shape);
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<DropoutMaskKernel>(std::move(shape));
 }
 
-KernelOrError makeDropout(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  double rate = 0;
-  if (checker.requireTensors()) {
-    checker.requireFloatInput(0);
-    checker.requireInput(1, {DType::I1, spec.inputs[0].dims});
-    checker.requireOutput(0, spec.inputs[0]);
-    rate = readDropRate(checker);
-  }
+KernelOrError makeDropout(const KernelSpec &spec, SpecChecker &checker) {
+  checker.requireFloatInput(0);
+  checker.requireInput(1, {DType::I1, spec.inputs[0].dims});
+  checker.requireOutput(0, spec.inputs[0]);
+  const double rate = readDropRate(checker);
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<DropoutKernel>(spec.inputs[0], rate);
+  const TensorShape &x = spec.inputs[0];
+  const Tiles blocks(x.getNumElements(), elementsOfBlock);
+  return makeTiledKernel(
+      tileRows(blocks.count, elementsOfBlock),
+      [blocks, type = x.type, factor = getKeptFactor(rate)](
+          const KernelOperands &operands, int64_t first, int64_t number) {
+        const auto *mask = static_cast<const uint8_t *>(operands.inputs[1]);
+        for (int64_t block = first; block < first + number; ++block) {
+          auto [begin, size] = blocks[block];
+          float values[elementsOfBlock];
+          runCastLoop(type, DType::F32, at(operands.inputs[0], type, begin),
+                      values, size);
+          applyDropMask(mask, begin, factor, values, size);
+          runCastLoop(DType::F32, type, values,
+                      at(operands.outputs[0], type, begin), size);
+        }
+      });
 }
 
 } // namespace mf

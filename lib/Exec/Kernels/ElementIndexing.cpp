@@ -9,7 +9,6 @@
 #include "ElementwiseLoops.h"
 #include "Factories.h"
 #include "Scratch.h"
-#include "SpecChecker.h"
 #include "Tiles.h"
 #include <cstring>
 
@@ -155,49 +154,40 @@ IndexedShape getIndexedShape(const TensorShape &rows,
 
 } // namespace
 
-KernelOrError makeGather(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[0], &indices = spec.inputs[1];
-    checker.requireInputType(1, DType::I32);
-    requireIndexed(checker, x, "input 0", indices);
-    checker.requireOutput(0, {x.type, indices.dims});
-  }
+KernelOrError makeGather(const KernelSpec &spec, SpecChecker &checker) {
+  const TensorShape &x = spec.inputs[0], &indices = spec.inputs[1];
+  checker.requireInputType(1, DType::I32);
+  requireIndexed(checker, x, "input 0", indices);
+  checker.requireOutput(0, {x.type, indices.dims});
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<GatherKernel>(
       getIndexedShape(spec.inputs[0], spec.inputs[1]));
 }
 
-KernelOrError makeScatterElements(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[0], &indices = spec.inputs[1];
-    checker.requireFloatInput(0);
-    checker.requireInputType(1, DType::I32);
-    checker.requireInput(0, {x.type, indices.dims});
-    checker.requireOutputType(0, x.type);
-    requireIndexed(checker, spec.outputs[0], "output 0", indices);
-  }
+KernelOrError makeScatterElements(const KernelSpec &spec,
+                                  SpecChecker &checker) {
+  const TensorShape &x = spec.inputs[0], &indices = spec.inputs[1];
+  checker.requireFloatInput(0);
+  checker.requireInputType(1, DType::I32);
+  checker.requireInput(0, {x.type, indices.dims});
+  checker.requireOutputType(0, x.type);
+  requireIndexed(checker, spec.outputs[0], "output 0", indices);
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<ScatterElementsKernel>(
       getIndexedShape(spec.outputs[0], spec.inputs[1]));
 }
 
-KernelOrError makeOneHot(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    const TensorShape &y = spec.outputs[0];
-    checker.requireInputType(0, DType::I32);
-    checker.requireFloatOutput(0);
-    TensorShape expected{y.type, spec.inputs[0].dims};
-    expected.dims.push_back(y.dims.empty() ? 1 : y.dims.back());
-    checker.requireOutput(0, expected);
-  }
+KernelOrError makeOneHot(const KernelSpec &spec, SpecChecker &checker) {
+  const TensorShape &y = spec.outputs[0];
+  checker.requireInputType(0, DType::I32);
+  checker.requireFloatOutput(0);
+  TensorShape expected{y.type, spec.inputs[0].dims};
+  expected.dims.push_back(y.dims.empty() ? 1 : y.dims.back());
+  checker.requireOutput(0, expected);
   if (llvm::Error error = checker.takeError())
     return error;
-  const TensorShape &y = spec.outputs[0];
   return std::make_unique<OneHotKernel>(
       IndexedShape{y.type, spec.inputs[0].getNumElements(), y.dims.back(), 1});
 }

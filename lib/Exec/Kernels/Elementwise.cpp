@@ -4,7 +4,7 @@
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
-#include "SpecChecker.h"
+#include "FunctionKernel.h"
 #include "StreamedOutput.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -13,55 +13,6 @@
 
 namespace mf {
 namespace {
-
-class UnaryKernel : public Kernel {
-public:
-  UnaryKernel(UnaryOp op, const TensorShape &shape, double scalar)
-      : op(op), type(shape.type), count(shape.getNumElements()),
-        scalar(static_cast<float>(scalar)) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    Tiles tiles(count, elementsPerTile);
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      const void *x = at(operands.inputs[0], type, begin);
-      writeOutput(isStreamed(count * getBytes(type)), type,
-                  at(operands.outputs[0], type, begin), size,
-                  [&](int64_t first, int64_t part, void *y) {
-                    runUnaryLoop(op, type, at(x, type, first), y, part, scalar);
-                  });
-    });
-  }
-
-private:
-  UnaryOp op;
-  DType type;
-  int64_t count;
-  float scalar;
-};
-
-class CastKernel : public Kernel {
-public:
-  CastKernel(DType from, const TensorShape &to)
-      : from(from), to(to.type), count(to.getNumElements()) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    Tiles tiles(count, elementsPerTile);
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      const void *x = at(operands.inputs[0], from, begin);
-      writeOutput(isStreamed(count * getBytes(to)), to,
-                  at(operands.outputs[0], to, begin), size,
-                  [&](int64_t first, int64_t part, void *y) {
-                    runCastLoop(from, to, at(x, from, first), y, part);
-                  });
-    });
-  }
-
-private:
-  DType from, to;
-  int64_t count;
-};
 
 /// One loop of a broadcast: neighbouring dimensions along which each operand
 /// either advances everywhere or stays at the same element.
@@ -226,51 +177,55 @@ void requireDivisor(SpecChecker &checker, double value) {
 
 } // namespace
 
-KernelOrError makeUnary(const KernelSpec &spec) {
+KernelOrError makeUnary(const KernelSpec &spec, SpecChecker &checker) {
   const UnaryOp op = getUnaryOp(spec);
-  SpecChecker checker(spec);
   double scalar = 0;
-  if (checker.requireTensors()) {
-    checker.requireFloatInput(0);
-    checker.requireOutput(0, spec.inputs[0]);
-    if (takesScalar(op))
-      scalar = checker.getDouble("value");
-    if (op == UnaryOp::Remainder || op == UnaryOp::FloorDivide)
-      requireDivisor(checker, scalar);
-  }
+  checker.requireFloatInput(0);
+  checker.requireOutput(0, spec.inputs[0]);
+  if (takesScalar(op))
+    scalar = checker.getDouble("value");
+  if (op == UnaryOp::Remainder || op == UnaryOp::FloorDivide)
+    requireDivisor(checker, scalar);
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<UnaryKernel>(op, spec.inputs[0], scalar);
+  const TensorShape &input = spec.inputs[0];
+  return makeTiledKernel(
+      Tiles(input.getNumElements(), elementsPerTile),
+      [op, type = input.type, streamed = isStreamed(input.getBytes()),
+       scalar = static_cast<float>(scalar)](const KernelOperands &operands,
+                                            int64_t begin, int64_t size) {
+        const void *x = at(operands.inputs[0], type, begin);
+        writeOutput(streamed, type, at(operands.outputs[0], type, begin), size,
+                    [&](int64_t first, int64_t part, void *y) {
+                      runUnaryLoop(op, type, at(x, type, first), y, part,
+                                   scalar);
+                    });
+      });
 }
 
-KernelOrError makeBinary(const KernelSpec &spec) {
+KernelOrError makeBinary(const KernelSpec &spec, SpecChecker &checker) {
   const BinaryOp op = getBinaryOp(spec);
-  SpecChecker checker(spec);
   std::optional<llvm::SmallVector<BroadcastLoop, 4>> loops;
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[0], &y = spec.inputs[1];
-    const TensorShape &z = spec.outputs[0];
-    checker.requireFloatInput(0);
-    checker.requireInputType(1, x.type);
-    checker.requireOutputType(0, x.type);
-    loops = planBroadcast(x.dims, y.dims, z.dims);
-    checker.require(loops.has_value(),
-                    "inputs " + toString(x) + " and " + toString(y) +
-                        " do not broadcast to " + toString(z));
-  }
+  const TensorShape &x = spec.inputs[0], &y = spec.inputs[1];
+  const TensorShape &z = spec.outputs[0];
+  checker.requireFloatInput(0);
+  checker.requireInputType(1, x.type);
+  checker.requireOutputType(0, x.type);
+  loops = planBroadcast(x.dims, y.dims, z.dims);
+  checker.require(loops.has_value(), "inputs " + toString(x) + " and " +
+                                         toString(y) + " do not broadcast to " +
+                                         toString(z));
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<BinaryKernel>(op, spec.outputs[0].type, *loops);
 }
 
-KernelOrError makeActivationBackward(const KernelSpec &spec) {
+KernelOrError makeActivationBackward(const KernelSpec &spec,
+                                     SpecChecker &checker) {
   const BinaryOp op = getActivationBackwardOp(spec);
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    checker.requireFloatInput(0);
-    checker.requireInput(1, spec.inputs[0]);
-    checker.requireOutput(0, spec.inputs[0]);
-  }
+  checker.requireFloatInput(0);
+  checker.requireInput(1, spec.inputs[0]);
+  checker.requireOutput(0, spec.inputs[0]);
   if (llvm::Error error = checker.takeError())
     return error;
   llvm::SmallVector<BroadcastLoop, 4> loops;
@@ -278,13 +233,22 @@ KernelOrError makeActivationBackward(const KernelSpec &spec) {
   return std::make_unique<BinaryKernel>(op, spec.outputs[0].type, loops);
 }
 
-KernelOrError makeCast(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors())
-    checker.requireOutput(0, {spec.outputs[0].type, spec.inputs[0].dims});
+KernelOrError makeCast(const KernelSpec &spec, SpecChecker &checker) {
+  checker.requireOutput(0, {spec.outputs[0].type, spec.inputs[0].dims});
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<CastKernel>(spec.inputs[0].type, spec.outputs[0]);
+  const TensorShape &output = spec.outputs[0];
+  return makeTiledKernel(
+      Tiles(output.getNumElements(), elementsPerTile),
+      [from = spec.inputs[0].type, to = output.type,
+       streamed = isStreamed(output.getBytes())](const KernelOperands &operands,
+                                                 int64_t begin, int64_t size) {
+        const void *x = at(operands.inputs[0], from, begin);
+        writeOutput(streamed, to, at(operands.outputs[0], to, begin), size,
+                    [&](int64_t first, int64_t part, void *y) {
+                      runCastLoop(from, to, at(x, from, first), y, part);
+                    });
+      });
 }
 
 //===----------------------------------------------------------------------===//

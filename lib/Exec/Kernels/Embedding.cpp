@@ -9,9 +9,9 @@
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
+#include "FunctionKernel.h"
 #include "ReduceLoops.h"
 #include "Scratch.h"
-#include "SpecChecker.h"
 #include "StreamedOutput.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cstring>
@@ -31,33 +31,6 @@ int64_t getFirstRow(const KernelOperands &operands) {
              ? *static_cast<const int32_t *>(operands.inputs[2])
              : 0;
 }
-
-class EmbeddingKernel : public Kernel {
-public:
-  explicit EmbeddingKernel(const TableShape &shape) : shape(shape) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const int32_t *indices = static_cast<const int32_t *>(operands.inputs[1]);
-    const int64_t firstRow = getFirstRow(operands);
-    const size_t rowBytes = shape.width * getBytes(shape.type);
-    Tiles tiles = tileRows(shape.indices, shape.width);
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      for (int64_t i = begin; i < begin + size; ++i) {
-        void *to = at(operands.outputs[0], shape.type, i * shape.width);
-        const int64_t row = indices[i] - firstRow;
-        if (row >= 0 && row < shape.vocabulary)
-          std::memcpy(to, at(operands.inputs[0], shape.type, row * shape.width),
-                      rowBytes);
-        else
-          std::memset(to, 0, rowBytes);
-      }
-    });
-  }
-
-private:
-  TableShape shape;
-};
 
 /// A tile is a range of the table's rows. It searches all indices for those of
 /// its rows and adds the gradients of each row in their order, in f32. Rows
@@ -170,32 +143,43 @@ TensorShape getRows(const TensorShape &table, const TensorShape &indices) {
 
 } // namespace
 
-KernelOrError makeEmbedding(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    requireTable(checker, spec.inputs[0], "input 0");
-    checker.requireInputType(1, DType::I32);
-    if (spec.inputs.size() > 2)
-      checker.requireInput(2, {DType::I32, {1}});
-    if (!checker.hasFailed())
-      checker.requireOutput(0, getRows(spec.inputs[0], spec.inputs[1]));
-  }
+KernelOrError makeEmbedding(const KernelSpec &spec, SpecChecker &checker) {
+  requireTable(checker, spec.inputs[0], "input 0");
+  checker.requireInputType(1, DType::I32);
+  if (spec.inputs.size() > 2)
+    checker.requireInput(2, {DType::I32, {1}});
+  if (!checker.hasFailed())
+    checker.requireOutput(0, getRows(spec.inputs[0], spec.inputs[1]));
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<EmbeddingKernel>(
-      getTableShape(spec.inputs[0], spec.inputs[1]));
+  const TableShape shape = getTableShape(spec.inputs[0], spec.inputs[1]);
+  return makeTiledKernel(
+      tileRows(shape.indices, shape.width),
+      [shape](const KernelOperands &operands, int64_t begin, int64_t size) {
+        const auto *indices = static_cast<const int32_t *>(operands.inputs[1]);
+        const int64_t firstRow = getFirstRow(operands);
+        const size_t rowBytes = shape.width * getBytes(shape.type);
+        for (int64_t i = begin; i < begin + size; ++i) {
+          void *to = at(operands.outputs[0], shape.type, i * shape.width);
+          const int64_t row = indices[i] - firstRow;
+          if (row >= 0 && row < shape.vocabulary)
+            std::memcpy(to,
+                        at(operands.inputs[0], shape.type, row * shape.width),
+                        rowBytes);
+          else
+            std::memset(to, 0, rowBytes);
+        }
+      });
 }
 
-KernelOrError makeEmbeddingBackward(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    requireTable(checker, spec.outputs[0], "output 0");
-    checker.requireInputType(1, DType::I32);
-    if (spec.inputs.size() > 2)
-      checker.requireInput(2, {DType::I32, {1}});
-    if (!checker.hasFailed())
-      checker.requireInput(0, getRows(spec.outputs[0], spec.inputs[1]));
-  }
+KernelOrError makeEmbeddingBackward(const KernelSpec &spec,
+                                    SpecChecker &checker) {
+  requireTable(checker, spec.outputs[0], "output 0");
+  checker.requireInputType(1, DType::I32);
+  if (spec.inputs.size() > 2)
+    checker.requireInput(2, {DType::I32, {1}});
+  if (!checker.hasFailed())
+    checker.requireInput(0, getRows(spec.outputs[0], spec.inputs[1]));
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<EmbeddingBackwardKernel>(

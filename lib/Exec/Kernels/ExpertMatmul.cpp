@@ -183,8 +183,8 @@ private:
   ProductCache products;
 };
 
-KernelOrError makeMatmul(const KernelSpec &spec, ExpertOrder order) {
-  SpecChecker checker(spec);
+KernelOrError makeMatmul(const KernelSpec &spec, SpecChecker &checker,
+                         ExpertOrder order) {
   ExpertShape shape = readExpertShape(spec, checker);
   const bool transposed = checker.getBool("transpose_weight", false);
   if (!checker.hasFailed()) {
@@ -210,12 +210,12 @@ KernelOrError makeMatmul(const KernelSpec &spec, ExpertOrder order) {
 
 } // namespace
 
-KernelOrError makeExpertMatmul(const KernelSpec &spec) {
-  return makeMatmul(spec, ExpertOrder::OneByOne);
+KernelOrError makeExpertMatmul(const KernelSpec &spec, SpecChecker &checker) {
+  return makeMatmul(spec, checker, ExpertOrder::OneByOne);
 }
 
-KernelOrError makeGroupedMatmul(const KernelSpec &spec) {
-  return makeMatmul(spec, ExpertOrder::AllAtOnce);
+KernelOrError makeGroupedMatmul(const KernelSpec &spec, SpecChecker &checker) {
+  return makeMatmul(spec, checker, ExpertOrder::AllAtOnce);
 }
 
 } // namespace mf

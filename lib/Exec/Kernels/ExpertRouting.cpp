@@ -1,9 +1,8 @@
 //===- ExpertRouting.cpp - Places of tokens in experts, and balance -------===//
 
 #include "Factories.h"
+#include "FunctionKernel.h"
 #include "Scratch.h"
-#include "SpecChecker.h"
-#include "Tiles.h"
 #include <cstring>
 #include <limits>
 
@@ -68,76 +67,57 @@ private:
   bool kMajor;
 };
 
-class UpdateExpertBiasKernel : public Kernel {
-public:
-  UpdateExpertBiasKernel(int64_t count, double rate, double target)
-      : tiles(count, elementsPerTile), rate(static_cast<float>(rate)),
-        target(static_cast<float>(target)) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const auto *load = static_cast<const float *>(operands.inputs[0]);
-    auto *bias = static_cast<float *>(operands.outputs[0]);
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      for (int64_t i = begin; i < begin + size; ++i)
-        bias[i] += rate * getSign(target - load[i]);
-    });
-  }
-
-private:
-  /// Returns 0 for 0 and NaN for NaN.
-  static float getSign(float x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
-
-  Tiles tiles;
-  float rate, target;
-};
+/// Returns 0 for 0 and NaN for NaN.
+float getSign(float x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 
 } // namespace
 
-KernelOrError makeTopKRouter(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeTopKRouter(const KernelSpec &spec, SpecChecker &checker) {
   const bool kMajor = checker.getBool("k_major", false);
   RouterShape shape{};
-  if (checker.requireTensors()) {
-    const TensorShape &indices = spec.inputs[0], &dispatch = spec.outputs[0];
-    checker.requireInputType(0, DType::I32);
-    checker.require(indices.dims.size() == 3,
-                    "input 0 is " + toString(indices) +
-                        ", expected rows x tokens x choices");
-    checker.require(dispatch.type == DType::I32 && dispatch.dims.size() == 3 &&
-                        dispatch.dims[0] == indices.dims[0],
+  const TensorShape &indices = spec.inputs[0], &dispatch = spec.outputs[0];
+  checker.requireInputType(0, DType::I32);
+  checker.require(indices.dims.size() == 3,
+                  "input 0 is " + toString(indices) +
+                      ", expected rows x tokens x choices");
+  checker.require(dispatch.type == DType::I32 && dispatch.dims.size() == 3 &&
+                      dispatch.dims[0] == indices.dims[0],
+                  "output 0 is " + toString(dispatch) +
+                      ", expected the rows of " + toString(indices) +
+                      " x experts x capacity of i32");
+  checker.requireOutput(1, indices);
+  if (!checker.hasFailed()) {
+    shape = {indices.dims[0], indices.dims[1], indices.dims[2],
+             dispatch.dims[1], dispatch.dims[2]};
+    // Compared as quotients: products may overflow.
+    constexpr int64_t most = std::numeric_limits<int32_t>::max();
+    checker.require(shape.capacity < most / shape.experts &&
+                        shape.tokens < most,
                     "output 0 is " + toString(dispatch) +
-                        ", expected the rows of " + toString(indices) +
-                        " x experts x capacity of i32");
-    checker.requireOutput(1, indices);
-    if (!checker.hasFailed()) {
-      shape = {indices.dims[0], indices.dims[1], indices.dims[2],
-               dispatch.dims[1], dispatch.dims[2]};
-      // Compared as quotients: products may overflow.
-      constexpr int64_t most = std::numeric_limits<int32_t>::max();
-      checker.require(shape.capacity < most / shape.experts &&
-                          shape.tokens < most,
-                      "output 0 is " + toString(dispatch) +
-                          ", expected fewer slots than an i32 can count");
-    }
+                        ", expected fewer slots than an i32 can count");
   }
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<TopKRouterKernel>(shape, kMajor);
 }
 
-KernelOrError makeUpdateExpertBias(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeUpdateExpertBias(const KernelSpec &spec,
+                                   SpecChecker &checker) {
   const double rate = checker.getDouble("rate");
   const double target = checker.getDouble("target");
-  if (checker.requireTensors()) {
-    checker.requireInputType(0, DType::F32);
-    checker.requireOutput(0, spec.inputs[0]);
-  }
+  checker.requireInputType(0, DType::F32);
+  checker.requireOutput(0, spec.inputs[0]);
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<UpdateExpertBiasKernel>(
-      spec.inputs[0].getNumElements(), rate, target);
+  return makeTiledKernel(
+      Tiles(spec.inputs[0].getNumElements(), elementsPerTile),
+      [rate = static_cast<float>(rate), target = static_cast<float>(target)](
+          const KernelOperands &operands, int64_t begin, int64_t size) {
+        const auto *load = static_cast<const float *>(operands.inputs[0]);
+        auto *bias = static_cast<float *>(operands.outputs[0]);
+        for (int64_t i = begin; i < begin + size; ++i)
+          bias[i] += rate * getSign(target - load[i]);
+      });
 }
 
 } // namespace mf

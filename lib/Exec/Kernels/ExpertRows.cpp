@@ -9,8 +9,6 @@ namespace mf {
 
 ExpertShape readExpertShape(const KernelSpec &spec, SpecChecker &checker) {
   ExpertShape shape;
-  if (!checker.requireTensors())
-    return shape;
   const TensorShape &x = spec.inputs[0], &counts = spec.inputs[2];
   shape.operandType = x.type;
   shape.resultType = spec.outputs[0].type;

@@ -174,8 +174,8 @@ private:
   ProductCache products;
 };
 
-KernelOrError makeWeightGrad(const KernelSpec &spec, ExpertOrder order) {
-  SpecChecker checker(spec);
+KernelOrError makeWeightGrad(const KernelSpec &spec, SpecChecker &checker,
+                             ExpertOrder order) {
   ExpertShape shape = readExpertShape(spec, checker);
   if (!checker.hasFailed()) {
     shape.out = spec.inputs[1].dims.empty() ? 1 : spec.inputs[1].dims.back();
@@ -193,12 +193,14 @@ KernelOrError makeWeightGrad(const KernelSpec &spec, ExpertOrder order) {
 
 } // namespace
 
-KernelOrError makeExpertWeightGrad(const KernelSpec &spec) {
-  return makeWeightGrad(spec, ExpertOrder::OneByOne);
+KernelOrError makeExpertWeightGrad(const KernelSpec &spec,
+                                   SpecChecker &checker) {
+  return makeWeightGrad(spec, checker, ExpertOrder::OneByOne);
 }
 
-KernelOrError makeGroupedWeightGrad(const KernelSpec &spec) {
-  return makeWeightGrad(spec, ExpertOrder::AllAtOnce);
+KernelOrError makeGroupedWeightGrad(const KernelSpec &spec,
+                                    SpecChecker &checker) {
+  return makeWeightGrad(spec, checker, ExpertOrder::AllAtOnce);
 }
 
 } // namespace mf

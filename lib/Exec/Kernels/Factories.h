@@ -1,14 +1,16 @@
 //===- Factories.h - One factory for each family of kernels ---*- C++ -*-===//
 //
 // The functions that dialects/ascend/AscendKernels.td names. `makeKernel` has
-// checked the specification against the kernel's signature before it calls one.
+// checked the specification against the kernel's signature, and that its
+// tensors have elements, before it calls one. A factory ends with the checker's
+// error if it has one.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_EXEC_KERNELS_FACTORIES_H
 #define MF_LIB_EXEC_KERNELS_FACTORIES_H
 
-#include "mf/Exec/Kernels/Kernel.h"
+#include "SpecChecker.h"
 
 namespace mf {
 

@@ -9,7 +9,6 @@
 #include "Factories.h"
 #include "PackedAttention.h"
 #include "Scratch.h"
-#include "SpecChecker.h"
 #include <limits>
 
 namespace mf {
@@ -99,8 +98,7 @@ private:
 
 } // namespace
 
-KernelOrError makeFlashAttention(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeFlashAttention(const KernelSpec &spec, SpecChecker &checker) {
   AttentionShape shape;
   if (readAttentionShape(spec, 3, checker, shape)) {
     TensorShape rows{DType::F32, {shape.batch, shape.heads, shape.partQueries}};

@@ -17,7 +17,6 @@
 #include "Factories.h"
 #include "PackedAttention.h"
 #include "Scratch.h"
-#include "SpecChecker.h"
 #include <cstring>
 
 namespace mf {
@@ -290,8 +289,8 @@ private:
 
 } // namespace
 
-KernelOrError makeFlashAttentionGrad(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeFlashAttentionGrad(const KernelSpec &spec,
+                                     SpecChecker &checker) {
   AttentionShape shape;
   if (readAttentionShape(spec, 7, checker, shape)) {
     TensorShape rows{DType::F32, {shape.batch, shape.heads, shape.partQueries}};

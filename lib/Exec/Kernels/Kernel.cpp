@@ -10,7 +10,8 @@ namespace mf {
 Kernel::~Kernel() = default;
 
 /// The factories are in the order of getKernelSignatures().
-static constexpr KernelOrError (*factories[])(const KernelSpec &) = {
+static constexpr KernelOrError (*factories[])(const KernelSpec &,
+                                              SpecChecker &) = {
 #define GET_FACTORIES
 #include "lib/Exec/Kernels/KernelFactories.inc"
 };
@@ -21,7 +22,10 @@ llvm::Expected<std::unique_ptr<Kernel>> makeKernel(const KernelSpec &spec) {
   if (llvm::Error error = prepareInstructionSet())
     return error;
   const KernelSignature *signature = findKernelSignature(spec.name);
-  return factories[signature - getKernelSignatures().begin()](spec);
+  SpecChecker checker(spec);
+  if (!checker.requireTensors())
+    return checker.takeError();
+  return factories[signature - getKernelSignatures().begin()](spec, checker);
 }
 
 } // namespace mf

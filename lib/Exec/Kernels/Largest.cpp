@@ -57,15 +57,11 @@ private:
 
 } // namespace
 
-KernelOrError makeLargest(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  llvm::SmallVector<bool, 4> isReduced;
-  if (checker.requireTensors()) {
-    isReduced = requireReduction(checker, spec);
-    checker.require(!isReduced.empty() && isReduced.back(),
-                    "attribute 'axes' lacks the last dimension, whose rows "
-                    "this kernel reads");
-  }
+KernelOrError makeLargest(const KernelSpec &spec, SpecChecker &checker) {
+  llvm::SmallVector<bool, 4> isReduced = requireReduction(checker, spec);
+  checker.require(!isReduced.empty() && isReduced.back(),
+                  "attribute 'axes' lacks the last dimension, whose rows "
+                  "this kernel reads");
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<LargestKernel>(spec.inputs[0].type,

@@ -3,9 +3,8 @@
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
+#include "FunctionKernel.h"
 #include "GradientFactors.h"
-#include "SpecChecker.h"
-#include "Tiles.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <numeric>
@@ -46,72 +45,55 @@ private:
   int64_t heads, rest;
 };
 
-class ScaleRowsKernel : public Kernel {
-public:
-  explicit ScaleRowsKernel(const TensorShape &weight)
-      : type(weight.type), rows(weight.dims[0]), columns(weight.dims[1]) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const auto *factors = static_cast<const float *>(operands.inputs[0]);
-    pool.parallelFor(rows, [&](int64_t row) {
-      if (factors[row] == 1.0f)
-        return;
-      void *own = at(operands.outputs[0], type, row * columns);
-      runUnaryLoop(UnaryOp::MulScalar, type, own, own, columns, factors[row]);
-    });
-  }
-
-private:
-  DType type;
-  int64_t rows, columns;
-};
-
 } // namespace
 
-KernelOrError makeLogitFactors(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  double threshold = 1;
+KernelOrError makeLogitFactors(const KernelSpec &spec, SpecChecker &checker) {
   int64_t rest = 0, heads = 0;
   std::vector<int64_t> sizes, roots;
-  if (checker.requireTensors()) {
-    threshold = checker.getDouble("threshold");
-    sizes = checker.getInts("sizes");
-    roots = checker.getInts("roots");
-    if (spec.attributes.count("rest"))
-      rest = checker.getInt("rest");
-    checker.requireInputRank(0, 1);
-    requireScalars(checker, spec, /*first=*/1);
-    checker.require(threshold > 0, "attribute 'threshold' is not above 0");
-    checker.require(sizes.size() == roots.size() &&
-                        llvm::all_of(sizes, [](int64_t n) { return n > 0; }) &&
-                        llvm::all_of(roots, [](int64_t n) { return n >= 0; }),
-                    "attributes 'sizes' and 'roots' are not those of parts");
-    if (!checker.hasFailed())
-      heads = spec.inputs[0].dims[0];
-    checker.requireInput(0, {DType::F32, {heads}});
-    const int64_t period =
-        std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
-    checker.requireOutput(0, {DType::F32, {heads * period + rest}});
-  }
+  const double threshold = checker.getDouble("threshold");
+  sizes = checker.getInts("sizes");
+  roots = checker.getInts("roots");
+  if (spec.attributes.count("rest"))
+    rest = checker.getInt("rest");
+  checker.requireInputRank(0, 1);
+  requireScalars(checker, spec, /*first=*/1);
+  checker.require(threshold > 0, "attribute 'threshold' is not above 0");
+  checker.require(sizes.size() == roots.size() &&
+                      llvm::all_of(sizes, [](int64_t n) { return n > 0; }) &&
+                      llvm::all_of(roots, [](int64_t n) { return n >= 0; }),
+                  "attributes 'sizes' and 'roots' are not those of parts");
+  if (!checker.hasFailed())
+    heads = spec.inputs[0].dims[0];
+  checker.requireInput(0, {DType::F32, {heads}});
+  const int64_t period =
+      std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
+  checker.requireOutput(0, {DType::F32, {heads * period + rest}});
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<LogitFactorsKernel>(threshold, std::move(sizes),
                                               std::move(roots), heads, rest);
 }
 
-KernelOrError makeScaleRows(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    const TensorShape &weight = spec.outputs[0];
-    checker.requireFloatOutput(0);
-    checker.require(weight.dims.size() == 2,
-                    "output 0 is " + toString(weight) + ", expected a matrix");
-    if (!checker.hasFailed())
-      checker.requireInput(0, {DType::F32, {weight.dims[0]}});
-  }
+KernelOrError makeScaleRows(const KernelSpec &spec, SpecChecker &checker) {
+  const TensorShape &weight = spec.outputs[0];
+  checker.requireFloatOutput(0);
+  checker.require(weight.dims.size() == 2,
+                  "output 0 is " + toString(weight) + ", expected a matrix");
+  if (!checker.hasFailed())
+    checker.requireInput(0, {DType::F32, {weight.dims[0]}});
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<ScaleRowsKernel>(spec.outputs[0]);
+  return makeTiledKernel(
+      Tiles(weight.dims[0], /*size=*/1),
+      [type = weight.type, columns = weight.dims[1]](
+          const KernelOperands &operands, int64_t row, int64_t) {
+        const float factor =
+            static_cast<const float *>(operands.inputs[0])[row];
+        if (factor == 1.0f)
+          return;
+        void *own = at(operands.outputs[0], type, row * columns);
+        runUnaryLoop(UnaryOp::MulScalar, type, own, own, columns, factor);
+      });
 }
 
 } // namespace mf

@@ -4,7 +4,6 @@
 #include "Factories.h"
 #include "MatmulTiles.h"
 #include "OneDnn.h"
-#include "SpecChecker.h"
 #include "Tiles.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -164,25 +163,22 @@ void readMatrices(const KernelSpec &spec, SpecChecker &checker,
 
 } // namespace
 
-KernelOrError makeMatmul(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeMatmul(const KernelSpec &spec, SpecChecker &checker) {
   ProductShape shape;
-  if (checker.requireTensors()) {
-    shape.operandType = spec.inputs[0].type;
-    shape.resultType = spec.outputs[0].type;
-    checker.requireFloatInput(0);
-    checker.requireInputType(1, shape.operandType);
-    if (shape.resultType != DType::F32)
-      checker.requireOutputType(0, shape.operandType);
-    checker.requireInputRank(0, 2);
-    checker.requireInputRank(1, 2);
-    shape.transposeA = checker.getBool("transpose_a", false);
-    shape.transposeB = checker.getBool("transpose_b", false);
-    bool contractBatch = checker.getBool("contract_batch", false);
-    if (!checker.hasFailed())
-      contractBatch ? readContractedBatch(spec, checker, shape)
-                    : readMatrices(spec, checker, shape);
-  }
+  shape.operandType = spec.inputs[0].type;
+  shape.resultType = spec.outputs[0].type;
+  checker.requireFloatInput(0);
+  checker.requireInputType(1, shape.operandType);
+  if (shape.resultType != DType::F32)
+    checker.requireOutputType(0, shape.operandType);
+  checker.requireInputRank(0, 2);
+  checker.requireInputRank(1, 2);
+  shape.transposeA = checker.getBool("transpose_a", false);
+  shape.transposeB = checker.getBool("transpose_b", false);
+  bool contractBatch = checker.getBool("contract_batch", false);
+  if (!checker.hasFailed())
+    contractBatch ? readContractedBatch(spec, checker, shape)
+                  : readMatrices(spec, checker, shape);
   if (llvm::Error error = checker.takeError())
     return error;
   return MatmulKernel::make(spec, shape);

@@ -2,7 +2,7 @@
 
 #include "ElementwiseLoops.h"
 #include "Factories.h"
-#include "SpecChecker.h"
+#include "FunctionKernel.h"
 #include "StreamedOutput.h"
 #include "StridedCopy.h"
 #include "llvm/ADT/STLExtras.h"
@@ -32,45 +32,16 @@ int64_t dot(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b) {
   return sum;
 }
 
-/// One copy of a part of the input to the output.
-class CopyKernel : public Kernel {
-public:
-  CopyKernel(DType type, llvm::ArrayRef<StridedCopy::Dimension> dimensions,
-             int64_t sourceOffset = 0)
-      : type(type), sourceOffset(sourceOffset),
-        copy(getBytes(type), dimensions) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    copy.run(at(operands.inputs[0], type, sourceOffset), operands.outputs[0],
-             pool);
-  }
-
-private:
-  DType type;
-  int64_t sourceOffset;
-  StridedCopy copy;
-};
-
-/// A copy of one of the parts along the middle of three dimensions.
-class OwnPartKernel : public Kernel {
-public:
-  explicit OwnPartKernel(const TensorShape &x)
-      : type(x.type), parts(x.dims[1]), elements(x.dims[2]),
-        copy(getBytes(type),
-             {{x.dims[0], parts * elements, elements}, {elements, 1, 1}}) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const int64_t part = std::clamp<int64_t>(
-        *static_cast<const int32_t *>(operands.inputs[1]), 0, parts - 1);
-    copy.run(at(operands.inputs[0], type, part * elements), operands.outputs[0],
-             pool);
-  }
-
-private:
-  DType type;
-  int64_t parts, elements;
-  StridedCopy copy;
-};
+std::unique_ptr<Kernel>
+makeCopy(DType type, llvm::ArrayRef<StridedCopy::Dimension> dimensions,
+         int64_t sourceOffset = 0) {
+  return makeFunctionKernel(
+      [type, sourceOffset, copy = StridedCopy(getBytes(type), dimensions)](
+          const KernelOperands &operands, ThreadPool &pool) {
+        copy.run(at(operands.inputs[0], type, sourceOffset),
+                 operands.outputs[0], pool);
+      });
+}
 
 /// A copy from each input to its own part of the output.
 class CatKernel : public Kernel {
@@ -156,18 +127,6 @@ private:
   std::vector<std::byte> element;
 };
 
-class ZeroKernel : public Kernel {
-public:
-  explicit ZeroKernel(int64_t bytes) : bytes(bytes) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    fillZero(operands.outputs[0], bytes, pool);
-  }
-
-private:
-  int64_t bytes;
-};
-
 /// Requires one entry for each dimension of input 0.
 bool requireRank(SpecChecker &checker, const KernelSpec &spec,
                  llvm::StringRef name, llvm::ArrayRef<int64_t> values) {
@@ -181,80 +140,70 @@ bool requireRank(SpecChecker &checker, const KernelSpec &spec,
 
 } // namespace
 
-KernelOrError makePermute(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makePermute(const KernelSpec &spec, SpecChecker &checker) {
   Dimensions dimensions;
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[0];
-    std::vector<int64_t> perm = checker.getInts("perm");
-    if (requireRank(checker, spec, "perm", perm)) {
-      std::vector<int64_t> sorted = perm;
-      llvm::sort(sorted);
-      for (size_t i = 0; i < sorted.size(); ++i)
-        checker.require(sorted[i] == static_cast<int64_t>(i),
-                        "attribute 'perm' is no permutation of the dimensions");
-    }
-    if (!checker.hasFailed()) {
-      TensorShape y{x.type, {}};
-      for (int64_t axis : perm)
-        y.dims.push_back(x.dims[axis]);
-      auto source = getStrides(x.dims), target = getStrides(y.dims);
-      for (size_t i = 0; i < perm.size(); ++i)
-        dimensions.push_back({y.dims[i], source[perm[i]], target[i]});
-      checker.requireOutput(0, y);
-    }
+  const TensorShape &x = spec.inputs[0];
+  std::vector<int64_t> perm = checker.getInts("perm");
+  if (requireRank(checker, spec, "perm", perm)) {
+    std::vector<int64_t> sorted = perm;
+    llvm::sort(sorted);
+    for (size_t i = 0; i < sorted.size(); ++i)
+      checker.require(sorted[i] == static_cast<int64_t>(i),
+                      "attribute 'perm' is no permutation of the dimensions");
+  }
+  if (!checker.hasFailed()) {
+    TensorShape y{x.type, {}};
+    for (int64_t axis : perm)
+      y.dims.push_back(x.dims[axis]);
+    auto source = getStrides(x.dims), target = getStrides(y.dims);
+    for (size_t i = 0; i < perm.size(); ++i)
+      dimensions.push_back({y.dims[i], source[perm[i]], target[i]});
+    checker.requireOutput(0, y);
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<CopyKernel>(spec.inputs[0].type, dimensions);
+  return makeCopy(spec.inputs[0].type, dimensions);
 }
 
-KernelOrError makeSlice(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeSlice(const KernelSpec &spec, SpecChecker &checker) {
   Dimensions dimensions;
   int64_t offset = 0;
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[0];
-    std::vector<int64_t> starts = checker.getInts("starts");
-    std::vector<int64_t> sizes = checker.getInts("sizes");
-    bool ranked = requireRank(checker, spec, "starts", starts) &&
-                  requireRank(checker, spec, "sizes", sizes);
-    for (size_t i = 0; ranked && i < sizes.size(); ++i)
-      checker.require(starts[i] >= 0 && sizes[i] >= 1 &&
-                          starts[i] <= x.dims[i] - sizes[i],
-                      "slice of " + llvm::Twine(sizes[i]) + " from " +
-                          llvm::Twine(starts[i]) + " leaves dimension " +
-                          llvm::Twine(i) + " of " + toString(x));
-    TensorShape y{x.type, {sizes.begin(), sizes.end()}};
-    checker.requireOutput(0, y);
-    if (!checker.hasFailed()) {
-      auto source = getStrides(x.dims), target = getStrides(y.dims);
-      for (size_t i = 0; i < sizes.size(); ++i)
-        dimensions.push_back({sizes[i], source[i], target[i]});
-      offset = dot(starts, source);
-    }
+  const TensorShape &x = spec.inputs[0];
+  std::vector<int64_t> starts = checker.getInts("starts");
+  std::vector<int64_t> sizes = checker.getInts("sizes");
+  bool ranked = requireRank(checker, spec, "starts", starts) &&
+                requireRank(checker, spec, "sizes", sizes);
+  for (size_t i = 0; ranked && i < sizes.size(); ++i)
+    checker.require(starts[i] >= 0 && sizes[i] >= 1 &&
+                        starts[i] <= x.dims[i] - sizes[i],
+                    "slice of " + llvm::Twine(sizes[i]) + " from " +
+                        llvm::Twine(starts[i]) + " leaves dimension " +
+                        llvm::Twine(i) + " of " + toString(x));
+  TensorShape y{x.type, {sizes.begin(), sizes.end()}};
+  checker.requireOutput(0, y);
+  if (!checker.hasFailed()) {
+    auto source = getStrides(x.dims), target = getStrides(y.dims);
+    for (size_t i = 0; i < sizes.size(); ++i)
+      dimensions.push_back({sizes[i], source[i], target[i]});
+    offset = dot(starts, source);
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<CopyKernel>(spec.inputs[0].type, dimensions, offset);
+  return makeCopy(spec.inputs[0].type, dimensions, offset);
 }
 
-KernelOrError makeCat(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  int64_t axis = 0;
-  if (checker.requireTensors()) {
-    const TensorShape &first = spec.inputs[0];
-    axis = checker.getAxis("axis", first.dims.size());
-    TensorShape y = first;
-    for (size_t i = 1; i < spec.inputs.size() && !checker.hasFailed(); ++i) {
-      TensorShape expected = first;
-      if (spec.inputs[i].dims.size() == first.dims.size())
-        expected.dims[axis] = spec.inputs[i].dims[axis];
-      checker.requireInput(i, expected);
-      y.dims[axis] += expected.dims[axis];
-    }
-    checker.requireOutput(0, y);
+KernelOrError makeCat(const KernelSpec &spec, SpecChecker &checker) {
+  const TensorShape &first = spec.inputs[0];
+  const int64_t axis = checker.getAxis("axis", first.dims.size());
+  TensorShape y = first;
+  for (size_t i = 1; i < spec.inputs.size() && !checker.hasFailed(); ++i) {
+    TensorShape expected = first;
+    if (spec.inputs[i].dims.size() == first.dims.size())
+      expected.dims[axis] = spec.inputs[i].dims[axis];
+    checker.requireInput(i, expected);
+    y.dims[axis] += expected.dims[axis];
   }
+  checker.requireOutput(0, y);
   if (llvm::Error error = checker.takeError())
     return error;
   auto target = getStrides(spec.outputs[0].dims);
@@ -271,40 +220,37 @@ KernelOrError makeCat(const KernelSpec &spec) {
   return kernel;
 }
 
-KernelOrError makePad(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makePad(const KernelSpec &spec, SpecChecker &checker) {
   Dimensions dimensions;
   int64_t offset = 0, value = 0;
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[0];
-    if (spec.attributes.count("value"))
-      value = checker.getInt("value");
-    checker.require(
-        x.type != DType::I32 || (value >= INT32_MIN && value <= INT32_MAX),
-        "padding with " + llvm::Twine(value) + " does not fit 32 bits");
-    std::vector<int64_t> low = checker.getInts("low");
-    std::vector<int64_t> high = checker.getInts("high");
-    bool ranked = requireRank(checker, spec, "low", low) &&
-                  requireRank(checker, spec, "high", high);
-    const int64_t most = int64_t{1} << 60;
-    for (size_t i = 0; ranked && i < low.size(); ++i)
-      checker.require(low[i] >= 0 && high[i] >= 0 && low[i] < most &&
-                          high[i] < most,
-                      "padding of dimension " + llvm::Twine(i) +
-                          " must not be negative or huge");
-    if (!checker.hasFailed()) {
-      TensorShape y = x;
-      for (size_t i = 0; i < low.size(); ++i)
-        y.dims[i] += low[i] + high[i];
-      checker.requireOutput(0, y);
-    }
-    if (!checker.hasFailed()) {
-      auto source = getStrides(x.dims);
-      auto target = getStrides(spec.outputs[0].dims);
-      for (size_t i = 0; i < low.size(); ++i)
-        dimensions.push_back({x.dims[i], source[i], target[i]});
-      offset = dot(low, target);
-    }
+  const TensorShape &x = spec.inputs[0];
+  if (spec.attributes.count("value"))
+    value = checker.getInt("value");
+  checker.require(
+      x.type != DType::I32 || (value >= INT32_MIN && value <= INT32_MAX),
+      "padding with " + llvm::Twine(value) + " does not fit 32 bits");
+  std::vector<int64_t> low = checker.getInts("low");
+  std::vector<int64_t> high = checker.getInts("high");
+  bool ranked = requireRank(checker, spec, "low", low) &&
+                requireRank(checker, spec, "high", high);
+  const int64_t most = int64_t{1} << 60;
+  for (size_t i = 0; ranked && i < low.size(); ++i)
+    checker.require(low[i] >= 0 && high[i] >= 0 && low[i] < most &&
+                        high[i] < most,
+                    "padding of dimension " + llvm::Twine(i) +
+                        " must not be negative or huge");
+  if (!checker.hasFailed()) {
+    TensorShape y = x;
+    for (size_t i = 0; i < low.size(); ++i)
+      y.dims[i] += low[i] + high[i];
+    checker.requireOutput(0, y);
+  }
+  if (!checker.hasFailed()) {
+    auto source = getStrides(x.dims);
+    auto target = getStrides(spec.outputs[0].dims);
+    for (size_t i = 0; i < low.size(); ++i)
+      dimensions.push_back({x.dims[i], source[i], target[i]});
+    offset = dot(low, target);
   }
   if (llvm::Error error = checker.takeError())
     return error;
@@ -312,70 +258,75 @@ KernelOrError makePad(const KernelSpec &spec) {
                                      value);
 }
 
-KernelOrError makeRepeat(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeRepeat(const KernelSpec &spec, SpecChecker &checker) {
   Dimensions dimensions;
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[0];
-    int64_t axis = checker.getAxis("axis", x.dims.size());
-    int64_t repeats = checker.getInt("repeats");
-    checker.require(repeats >= 1 && repeats < (int64_t{1} << 31),
-                    "attribute 'repeats' is " + llvm::Twine(repeats) +
-                        ", expected at least 1");
-    if (!checker.hasFailed()) {
-      TensorShape y = x;
-      checker.require(y.dims[axis] < (int64_t{1} << 31),
-                      "input 0 is too large to be repeated");
-      y.dims[axis] *= checker.hasFailed() ? 1 : repeats;
-      checker.requireOutput(0, y);
-      auto source = getStrides(x.dims), target = getStrides(y.dims);
-      for (int64_t i = 0; i < static_cast<int64_t>(x.dims.size()); ++i) {
-        int64_t step = i == axis ? repeats : 1;
-        dimensions.push_back({x.dims[i], source[i], target[i] * step});
-        if (i == axis)
-          dimensions.push_back({repeats, 0, target[i]});
-      }
+  const TensorShape &x = spec.inputs[0];
+  int64_t axis = checker.getAxis("axis", x.dims.size());
+  int64_t repeats = checker.getInt("repeats");
+  checker.require(repeats >= 1 && repeats < (int64_t{1} << 31),
+                  "attribute 'repeats' is " + llvm::Twine(repeats) +
+                      ", expected at least 1");
+  if (!checker.hasFailed()) {
+    TensorShape y = x;
+    checker.require(y.dims[axis] < (int64_t{1} << 31),
+                    "input 0 is too large to be repeated");
+    y.dims[axis] *= checker.hasFailed() ? 1 : repeats;
+    checker.requireOutput(0, y);
+    auto source = getStrides(x.dims), target = getStrides(y.dims);
+    for (int64_t i = 0; i < static_cast<int64_t>(x.dims.size()); ++i) {
+      int64_t step = i == axis ? repeats : 1;
+      dimensions.push_back({x.dims[i], source[i], target[i] * step});
+      if (i == axis)
+        dimensions.push_back({repeats, 0, target[i]});
     }
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<CopyKernel>(spec.inputs[0].type, dimensions);
+  return makeCopy(spec.inputs[0].type, dimensions);
 }
 
-KernelOrError makeOwnPart(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[0];
-    checker.require(x.dims.size() == 3,
-                    "input 0 is " + toString(x) +
-                        ", expected before x parts x elements");
-    checker.requireInput(1, {DType::I32, {1}});
-    if (!checker.hasFailed())
-      checker.requireOutput(0, {x.type, {x.dims[0], x.dims[2]}});
-  }
+KernelOrError makeOwnPart(const KernelSpec &spec, SpecChecker &checker) {
+  const TensorShape &x = spec.inputs[0];
+  checker.require(x.dims.size() == 3,
+                  "input 0 is " + toString(x) +
+                      ", expected before x parts x elements");
+  checker.requireInput(1, {DType::I32, {1}});
+  if (!checker.hasFailed())
+    checker.requireOutput(0, {x.type, {x.dims[0], x.dims[2]}});
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<OwnPartKernel>(spec.inputs[0]);
+  const TensorShape &whole = spec.inputs[0];
+  const int64_t parts = whole.dims[1], elements = whole.dims[2];
+  const Dimensions dimensions = {{whole.dims[0], parts * elements, elements},
+                                 {elements, 1, 1}};
+  return makeFunctionKernel(
+      [parts, elements, type = whole.type,
+       copy = StridedCopy(getBytes(whole.type), dimensions)](
+          const KernelOperands &operands, ThreadPool &pool) {
+        const int64_t part = std::clamp<int64_t>(
+            *static_cast<const int32_t *>(operands.inputs[1]), 0, parts - 1);
+        copy.run(at(operands.inputs[0], type, part * elements),
+                 operands.outputs[0], pool);
+      });
 }
 
-KernelOrError makeInplaceCopy(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors())
-    checker.requireOutput(0, spec.inputs[0]);
+KernelOrError makeInplaceCopy(const KernelSpec &spec, SpecChecker &checker) {
+  checker.requireOutput(0, spec.inputs[0]);
   if (llvm::Error error = checker.takeError())
     return error;
   int64_t count = spec.inputs[0].getNumElements();
-  return std::make_unique<CopyKernel>(
-      spec.inputs[0].type,
-      llvm::ArrayRef<StridedCopy::Dimension>{{count, 1, 1}});
+  return makeCopy(spec.inputs[0].type,
+                  llvm::ArrayRef<StridedCopy::Dimension>{{count, 1, 1}});
 }
 
-KernelOrError makeInplaceZero(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  checker.requireTensors();
+KernelOrError makeInplaceZero(const KernelSpec &spec, SpecChecker &checker) {
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<ZeroKernel>(spec.outputs[0].getBytes());
+  return makeFunctionKernel(
+      [bytes = spec.outputs[0].getBytes()](const KernelOperands &operands,
+                                           ThreadPool &pool) {
+        fillZero(operands.outputs[0], bytes, pool);
+      });
 }
 
 } // namespace mf

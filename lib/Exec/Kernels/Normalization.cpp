@@ -7,9 +7,8 @@
 
 #include "ElementwiseLoops.h"
 #include "Factories.h"
+#include "FunctionKernel.h"
 #include "RowLoops.h"
-#include "SpecChecker.h"
-#include "Tiles.h"
 #include <cstring>
 
 namespace mf {
@@ -44,29 +43,20 @@ void storeSum(const NormShape &shape, float *sums, int64_t numBlocks,
   runCastLoop(DType::F32, shape.gammaType, sums, result, shape.columns);
 }
 
-class RmsNormKernel : public Kernel {
-public:
-  RmsNormKernel(const NormShape &shape, double epsilon)
-      : shape(shape), epsilon(static_cast<float>(epsilon)) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const float *gamma =
-        getWideGamma(shape, operands.inputs[1], operands.workspace);
-    float *rstd = static_cast<float *>(operands.outputs[1]);
-    Tiles tiles = tileRows(shape.rows, shape.columns);
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      int64_t offset = begin * shape.columns;
-      runRmsNormRows(shape.type, at(operands.inputs[0], shape.type, offset),
-                     gamma, at(operands.outputs[0], shape.type, offset),
-                     rstd + begin, size, shape.columns, epsilon);
-    });
-  }
-
-private:
-  NormShape shape;
-  float epsilon;
-};
+void runRmsNorm(const NormShape &shape, float epsilon,
+                const KernelOperands &operands, ThreadPool &pool) {
+  const float *gamma =
+      getWideGamma(shape, operands.inputs[1], operands.workspace);
+  float *rstd = static_cast<float *>(operands.outputs[1]);
+  Tiles tiles = tileRows(shape.rows, shape.columns);
+  pool.parallelFor(tiles.count, [&](int64_t tile) {
+    auto [begin, size] = tiles[tile];
+    int64_t offset = begin * shape.columns;
+    runRmsNormRows(shape.type, at(operands.inputs[0], shape.type, offset),
+                   gamma, at(operands.outputs[0], shape.type, offset),
+                   rstd + begin, size, shape.columns, epsilon);
+  });
+}
 
 /// The gradient of gamma is a sum over all rows: over the rows of each of a
 /// fixed number of blocks first, then over the blocks.
@@ -101,34 +91,24 @@ private:
   Tiles blocks;
 };
 
-class LayerNormKernel : public Kernel {
-public:
-  LayerNormKernel(const NormShape &shape, double epsilon)
-      : shape(shape), epsilon(static_cast<float>(epsilon)) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    float *wide = static_cast<float *>(operands.workspace);
-    const float *weight = getWideGamma(shape, operands.inputs[1], wide);
-    const float *bias = getWideGamma(
-        shape, operands.inputs[2],
-        shape.gammaType == DType::F32 ? wide : wide + shape.columns);
-    float *mean = static_cast<float *>(operands.outputs[1]);
-    float *rstd = static_cast<float *>(operands.outputs[2]);
-    Tiles tiles = tileRows(shape.rows, shape.columns);
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      int64_t offset = begin * shape.columns;
-      runLayerNormRows(
-          shape.type, at(operands.inputs[0], shape.type, offset), weight, bias,
-          at(operands.outputs[0], shape.type, offset), mean + begin,
-          rstd + begin, size, shape.columns, epsilon);
-    });
-  }
-
-private:
-  NormShape shape;
-  float epsilon;
-};
+void runLayerNorm(const NormShape &shape, float epsilon,
+                  const KernelOperands &operands, ThreadPool &pool) {
+  float *wide = static_cast<float *>(operands.workspace);
+  const float *weight = getWideGamma(shape, operands.inputs[1], wide);
+  const float *bias =
+      getWideGamma(shape, operands.inputs[2],
+                   shape.gammaType == DType::F32 ? wide : wide + shape.columns);
+  float *mean = static_cast<float *>(operands.outputs[1]);
+  float *rstd = static_cast<float *>(operands.outputs[2]);
+  Tiles tiles = tileRows(shape.rows, shape.columns);
+  pool.parallelFor(tiles.count, [&](int64_t tile) {
+    auto [begin, size] = tiles[tile];
+    int64_t offset = begin * shape.columns;
+    runLayerNormRows(shape.type, at(operands.inputs[0], shape.type, offset),
+                     weight, bias, at(operands.outputs[0], shape.type, offset),
+                     mean + begin, rstd + begin, size, shape.columns, epsilon);
+  });
+}
 
 /// The gradients of weight and bias are sums over blocks of rows, as that of
 /// gamma is.
@@ -187,81 +167,76 @@ void requireGamma(SpecChecker &checker, const KernelSpec &spec, size_t index,
 
 } // namespace
 
-KernelOrError makeRmsNorm(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  double epsilon = 0;
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[0];
-    epsilon = checker.getDouble("epsilon");
-    checker.requireFloatInput(0);
-    checker.requireInputRank(0, 1);
-    requireGamma(checker, spec, 1, x);
-    checker.requireOutput(0, x);
-    if (!checker.hasFailed())
-      checker.requireOutput(1, dropLastDimension(x, DType::F32));
-  }
+KernelOrError makeRmsNorm(const KernelSpec &spec, SpecChecker &checker) {
+  const TensorShape &x = spec.inputs[0];
+  double epsilon = checker.getDouble("epsilon");
+  checker.requireFloatInput(0);
+  checker.requireInputRank(0, 1);
+  requireGamma(checker, spec, 1, x);
+  checker.requireOutput(0, x);
+  if (!checker.hasFailed())
+    checker.requireOutput(1, dropLastDimension(x, DType::F32));
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<RmsNormKernel>(
-      NormShape(spec.inputs[0], spec.inputs[1]), epsilon);
+  return makeFunctionKernel(
+      [shape = NormShape(spec.inputs[0], spec.inputs[1]),
+       epsilon = static_cast<float>(epsilon)](const KernelOperands &operands,
+                                              ThreadPool &pool) {
+        runRmsNorm(shape, epsilon, operands, pool);
+      });
 }
 
-KernelOrError makeRmsNormGrad(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[1];
-    checker.requireFloatInput(1);
-    checker.requireInputRank(1, 1);
-    checker.requireInput(0, x);
-    if (!checker.hasFailed())
-      checker.requireInput(2, dropLastDimension(x, DType::F32));
-    requireGamma(checker, spec, 3, x);
-    checker.requireOutput(0, x);
-    checker.requireOutput(1, spec.inputs[3]);
-  }
+KernelOrError makeRmsNormGrad(const KernelSpec &spec, SpecChecker &checker) {
+  const TensorShape &x = spec.inputs[1];
+  checker.requireFloatInput(1);
+  checker.requireInputRank(1, 1);
+  checker.requireInput(0, x);
+  if (!checker.hasFailed())
+    checker.requireInput(2, dropLastDimension(x, DType::F32));
+  requireGamma(checker, spec, 3, x);
+  checker.requireOutput(0, x);
+  checker.requireOutput(1, spec.inputs[3]);
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<RmsNormGradKernel>(
       NormShape(spec.inputs[1], spec.inputs[3]));
 }
 
-KernelOrError makeLayerNorm(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  double epsilon = 0;
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[0];
-    epsilon = checker.getDouble("eps");
-    checker.requireFloatInput(0);
-    checker.requireInputRank(0, 1);
-    requireGamma(checker, spec, 1, x);
-    checker.requireInput(2, spec.inputs[1]);
-    checker.requireOutput(0, x);
-    for (size_t index : {1, 2})
-      if (!checker.hasFailed())
-        checker.requireOutput(index, dropLastDimension(x, DType::F32));
-  }
+KernelOrError makeLayerNorm(const KernelSpec &spec, SpecChecker &checker) {
+  const TensorShape &x = spec.inputs[0];
+  double epsilon = checker.getDouble("eps");
+  checker.requireFloatInput(0);
+  checker.requireInputRank(0, 1);
+  requireGamma(checker, spec, 1, x);
+  checker.requireInput(2, spec.inputs[1]);
+  checker.requireOutput(0, x);
+  for (size_t index : {1, 2})
+    if (!checker.hasFailed())
+      checker.requireOutput(index, dropLastDimension(x, DType::F32));
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<LayerNormKernel>(
-      NormShape(spec.inputs[0], spec.inputs[1]), epsilon);
+  return makeFunctionKernel(
+      [shape = NormShape(spec.inputs[0], spec.inputs[1]),
+       epsilon = static_cast<float>(epsilon)](const KernelOperands &operands,
+                                              ThreadPool &pool) {
+        runLayerNorm(shape, epsilon, operands, pool);
+      });
 }
 
-KernelOrError makeLayerNormBackward(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[1];
-    checker.requireFloatInput(1);
-    checker.requireInputRank(1, 1);
-    checker.requireInput(0, x);
-    for (size_t index : {2, 3})
-      if (!checker.hasFailed())
-        checker.requireInput(index, dropLastDimension(x, DType::F32));
-    requireGamma(checker, spec, 4, x);
-    checker.requireOutput(0, x);
-    if (spec.outputs.size() > 1)
-      for (size_t index : {1, 2})
-        checker.requireOutput(index, spec.inputs[4]);
-  }
+KernelOrError makeLayerNormBackward(const KernelSpec &spec,
+                                    SpecChecker &checker) {
+  const TensorShape &x = spec.inputs[1];
+  checker.requireFloatInput(1);
+  checker.requireInputRank(1, 1);
+  checker.requireInput(0, x);
+  for (size_t index : {2, 3})
+    if (!checker.hasFailed())
+      checker.requireInput(index, dropLastDimension(x, DType::F32));
+  requireGamma(checker, spec, 4, x);
+  checker.requireOutput(0, x);
+  if (spec.outputs.size() > 1)
+    for (size_t index : {1, 2})
+      checker.requireOutput(index, spec.inputs[4]);
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<LayerNormBackwardKernel>(

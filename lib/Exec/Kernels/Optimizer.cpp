@@ -3,108 +3,16 @@
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
+#include "FunctionKernel.h"
 #include "GradientFactors.h"
 #include "OptimizerLoops.h"
 #include "ReduceLoops.h"
-#include "SpecChecker.h"
-#include "Tiles.h"
 #include "llvm/Support/MathExtras.h"
 #include <atomic>
 #include <cmath>
 
 namespace mf {
 namespace {
-
-class InplaceAddKernel : public Kernel {
-public:
-  InplaceAddKernel(const TensorShape &x, DType yType)
-      : xType(x.type), yType(yType),
-        tiles(x.getNumElements(), elementsPerTile) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      runAddToLoop(xType, yType, at(operands.inputs[0], xType, begin),
-                   at(operands.outputs[0], yType, begin), size);
-    });
-  }
-
-private:
-  DType xType, yType;
-  Tiles tiles;
-};
-
-class MulScalarKernel : public Kernel {
-public:
-  explicit MulScalarKernel(const TensorShape &y)
-      : type(y.type), tiles(y.getNumElements(), elementsPerTile) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const float scalar = *static_cast<const float *>(operands.inputs[0]);
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      void *y = at(operands.outputs[0], type, begin);
-      runUnaryLoop(UnaryOp::MulScalar, type, y, y, size, scalar);
-    });
-  }
-
-private:
-  DType type;
-  Tiles tiles;
-};
-
-/// Computes the norm of a tensor: sums of squares of blocks of fixed size in
-/// f32, then the sum over the blocks in order.
-class NormKernel : public Kernel {
-public:
-  explicit NormKernel(const TensorShape &x)
-      : type(x.type), blocks(x.getNumElements(), elementsPerNormBlock) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    float *sums = static_cast<float *>(operands.workspace);
-    const Factors factors(operands, /*first=*/1);
-    pool.parallelFor(blocks.count, [&](int64_t block) {
-      auto [begin, size] = blocks[block];
-      float sum = 0;
-      for (int64_t i = 0; i < size; i += elementsPerSum)
-        sum +=
-            runSumOfSquaresLoop(type, at(operands.inputs[0], type, begin + i),
-                                std::min(elementsPerSum, size - i), factors);
-      sums[block] = sum;
-    });
-    double total = 0;
-    for (int64_t block = 0; block < blocks.count; ++block)
-      total += static_cast<double>(sums[block]);
-    *static_cast<float *>(operands.outputs[0]) =
-        static_cast<float>(std::sqrt(total));
-  }
-
-private:
-  DType type;
-  Tiles blocks;
-};
-
-class NonFiniteCheckKernel : public Kernel {
-public:
-  explicit NonFiniteCheckKernel(const TensorShape &x)
-      : type(x.type), tiles(x.getNumElements(), elementsPerTile) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    std::atomic<bool> found{false};
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      if (runNonFiniteLoop(type, at(operands.inputs[0], type, begin), size))
-        found.store(true, std::memory_order_relaxed);
-    });
-    float *flag = static_cast<float *>(operands.outputs[0]);
-    if (found.load())
-      *flag = std::max(*flag, 1.0f);
-  }
-
-private:
-  DType type;
-  Tiles tiles;
-};
 
 struct AdamWOptions {
   double beta1 = 0, beta2 = 0, eps = 0, weightDecay = 0;
@@ -168,137 +76,156 @@ private:
   Tiles tiles;
 };
 
+/// Options of the average of a parameter that PmaAdamW maintains after AdamW's
+/// steps.
 struct AverageOptions {
   int64_t interval = 1, fused = 1;
   float share = 0;
   bool sums = false;
 };
 
-/// The average of a parameter that PmaAdamW maintains after AdamW's steps.
-class AverageWeightKernel : public Kernel {
-public:
-  AverageWeightKernel(const AverageOptions &options, const TensorShape &weight)
-      : options(options), type(weight.type),
-        tiles(weight.getNumElements(), elementsPerTile) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const auto step =
-        static_cast<int64_t>(*static_cast<const float *>(operands.inputs[0]));
-    if (*static_cast<const float *>(operands.inputs[1]) != 0 ||
-        step % options.interval != 0)
-      return;
-    const bool applies = step / options.interval % options.fused == 0;
-    const AverageCoefficients coefficients = {
-        options.sums ? 1 : 1 - options.share, options.sums ? 1 : options.share,
-        options.sums ? static_cast<float>(options.fused) : 1, applies};
-    float *average = static_cast<float *>(operands.outputs[1]);
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      runAverageLoop(coefficients, type, at(operands.outputs[0], type, begin),
-                     average + begin, size);
-    });
-  }
-
-private:
-  AverageOptions options;
-  DType type;
-  Tiles tiles;
-};
-
 } // namespace
 
-KernelOrError makeInplaceAdd(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    DType yType = spec.outputs[0].type;
-    checker.requireFloatInput(0);
-    checker.requireFloatOutput(0);
-    checker.requireOutput(0, {yType, spec.inputs[0].dims});
-  }
+KernelOrError makeInplaceAdd(const KernelSpec &spec, SpecChecker &checker) {
+  DType yType = spec.outputs[0].type;
+  checker.requireFloatInput(0);
+  checker.requireFloatOutput(0);
+  checker.requireOutput(0, {yType, spec.inputs[0].dims});
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<InplaceAddKernel>(spec.inputs[0],
-                                            spec.outputs[0].type);
+  const TensorShape &x = spec.inputs[0];
+  return makeTiledKernel(
+      Tiles(x.getNumElements(), elementsPerTile),
+      [xType = x.type, yType = spec.outputs[0].type](
+          const KernelOperands &operands, int64_t begin, int64_t size) {
+        runAddToLoop(xType, yType, at(operands.inputs[0], xType, begin),
+                     at(operands.outputs[0], yType, begin), size);
+      });
 }
 
-KernelOrError makeMulScalar(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    checker.requireInput(0, getScalar());
-    checker.requireFloatOutput(0);
-  }
+KernelOrError makeMulScalar(const KernelSpec &spec, SpecChecker &checker) {
+  checker.requireInput(0, getScalar());
+  checker.requireFloatOutput(0);
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<MulScalarKernel>(spec.outputs[0]);
+  const TensorShape &y = spec.outputs[0];
+  return makeTiledKernel(Tiles(y.getNumElements(), elementsPerTile),
+                         [type = y.type](const KernelOperands &operands,
+                                         int64_t begin, int64_t size) {
+                           void *part = at(operands.outputs[0], type, begin);
+                           runUnaryLoop(
+                               UnaryOp::MulScalar, type, part, part, size,
+                               *static_cast<const float *>(operands.inputs[0]));
+                         });
 }
 
-KernelOrError makeNorm(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    checker.requireFloatInput(0);
-    requireScalars(checker, spec, /*first=*/1);
-    checker.requireOutput(0, getScalar());
-  }
+KernelOrError makeNorm(const KernelSpec &spec, SpecChecker &checker) {
+  checker.requireFloatInput(0);
+  requireScalars(checker, spec, /*first=*/1);
+  checker.requireOutput(0, getScalar());
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<NormKernel>(spec.inputs[0]);
+  // The squares of blocks of fixed size are summed in f32, and then the blocks
+  // in their order.
+  return makeFunctionKernel(
+      [type = spec.inputs[0].type,
+       blocks = Tiles(spec.inputs[0].getNumElements(), elementsPerNormBlock)](
+          const KernelOperands &operands, ThreadPool &pool) {
+        float *sums = static_cast<float *>(operands.workspace);
+        const Factors factors(operands, /*first=*/1);
+        pool.parallelFor(blocks.count, [&](int64_t block) {
+          auto [begin, size] = blocks[block];
+          float sum = 0;
+          for (int64_t i = 0; i < size; i += elementsPerSum)
+            sum += runSumOfSquaresLoop(
+                type, at(operands.inputs[0], type, begin + i),
+                std::min(elementsPerSum, size - i), factors);
+          sums[block] = sum;
+        });
+        double total = 0;
+        for (int64_t block = 0; block < blocks.count; ++block)
+          total += static_cast<double>(sums[block]);
+        *static_cast<float *>(operands.outputs[0]) =
+            static_cast<float>(std::sqrt(total));
+      });
 }
 
-KernelOrError makeNonFiniteCheck(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    checker.requireFloatInput(0);
-    checker.requireOutput(0, getScalar());
-  }
+KernelOrError makeNonFiniteCheck(const KernelSpec &spec, SpecChecker &checker) {
+  checker.requireFloatInput(0);
+  checker.requireOutput(0, getScalar());
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<NonFiniteCheckKernel>(spec.inputs[0]);
+  const TensorShape &x = spec.inputs[0];
+  return makeFunctionKernel(
+      [type = x.type, tiles = Tiles(x.getNumElements(), elementsPerTile)](
+          const KernelOperands &operands, ThreadPool &pool) {
+        std::atomic<bool> found{false};
+        pool.parallelFor(tiles.count, [&](int64_t tile) {
+          auto [begin, size] = tiles[tile];
+          if (runNonFiniteLoop(type, at(operands.inputs[0], type, begin), size))
+            found.store(true, std::memory_order_relaxed);
+        });
+        float *flag = static_cast<float *>(operands.outputs[0]);
+        if (found.load())
+          *flag = std::max(*flag, 1.0f);
+      });
 }
 
-KernelOrError makeAdamW(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeAdamW(const KernelSpec &spec, SpecChecker &checker) {
   AdamWOptions options;
-  if (checker.requireTensors()) {
-    options.beta1 = checker.getDouble("beta1");
-    options.beta2 = checker.getDouble("beta2");
-    options.eps = checker.getDouble("eps");
-    options.weightDecay = checker.getDouble("weight_decay");
-    options.biasCorrection = checker.getBool("bias_correction", false);
-    options.correctsEps = checker.getBool("corrects_eps", false);
-    const TensorShape &weight = spec.outputs[0];
-    checker.requireFloatInput(0);
-    checker.requireFloatOutput(0);
-    checker.requireInput(0, {spec.inputs[0].type, weight.dims});
-    // The fourth scalar is a flag. If it is not zero, nothing is changed.
-    requireScalars(checker, spec, /*first=*/1);
-    checker.requireOutput(1, {DType::F32, weight.dims});
-    checker.requireOutput(2, {DType::F32, weight.dims});
-  }
+  options.beta1 = checker.getDouble("beta1");
+  options.beta2 = checker.getDouble("beta2");
+  options.eps = checker.getDouble("eps");
+  options.weightDecay = checker.getDouble("weight_decay");
+  options.biasCorrection = checker.getBool("bias_correction", false);
+  options.correctsEps = checker.getBool("corrects_eps", false);
+  const TensorShape &weight = spec.outputs[0];
+  checker.requireFloatInput(0);
+  checker.requireFloatOutput(0);
+  checker.requireInput(0, {spec.inputs[0].type, weight.dims});
+  // The fourth scalar is a flag. If it is not zero, nothing is changed.
+  requireScalars(checker, spec, /*first=*/1);
+  checker.requireOutput(1, {DType::F32, weight.dims});
+  checker.requireOutput(2, {DType::F32, weight.dims});
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<AdamWKernel>(options, spec.inputs[0].type,
                                        spec.outputs[0]);
 }
 
-KernelOrError makeAverageWeight(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeAverageWeight(const KernelSpec &spec, SpecChecker &checker) {
   AverageOptions options;
-  if (checker.requireTensors()) {
-    options.interval = checker.getInt("interval");
-    options.fused = checker.getInt("fused");
-    options.share = static_cast<float>(checker.getDouble("share"));
-    options.sums = checker.getBool("sums", false);
-    checker.require(options.interval > 0 && options.fused > 0,
-                    "expected an interval and a number of fused weights of at "
-                    "least 1");
-    const TensorShape &weight = spec.outputs[0];
-    checker.requireFloatOutput(0);
-    requireScalars(checker, spec, /*first=*/0);
-    checker.requireOutput(1, {DType::F32, weight.dims});
-  }
+  options.interval = checker.getInt("interval");
+  options.fused = checker.getInt("fused");
+  options.share = static_cast<float>(checker.getDouble("share"));
+  options.sums = checker.getBool("sums", false);
+  checker.require(options.interval > 0 && options.fused > 0,
+                  "expected an interval and a number of fused weights of at "
+                  "least 1");
+  const TensorShape &weight = spec.outputs[0];
+  checker.requireFloatOutput(0);
+  requireScalars(checker, spec, /*first=*/0);
+  checker.requireOutput(1, {DType::F32, weight.dims});
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<AverageWeightKernel>(options, spec.outputs[0]);
+  const TensorShape &weights = spec.outputs[0];
+  return makeTiledKernel(
+      Tiles(weights.getNumElements(), elementsPerTile),
+      [options, type = weights.type](const KernelOperands &operands,
+                                     int64_t begin, int64_t size) {
+        const auto step = static_cast<int64_t>(
+            *static_cast<const float *>(operands.inputs[0]));
+        if (*static_cast<const float *>(operands.inputs[1]) != 0 ||
+            step % options.interval != 0)
+          return;
+        const bool applies = step / options.interval % options.fused == 0;
+        const AverageCoefficients coefficients = {
+            options.sums ? 1 : 1 - options.share,
+            options.sums ? 1 : options.share,
+            options.sums ? static_cast<float>(options.fused) : 1, applies};
+        runAverageLoop(coefficients, type, at(operands.outputs[0], type, begin),
+                       static_cast<float *>(operands.outputs[1]) + begin, size);
+      });
 }
 
 } // namespace mf

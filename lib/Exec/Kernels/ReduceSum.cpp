@@ -145,11 +145,8 @@ llvm::SmallVector<bool, 4> requireReduction(SpecChecker &checker,
   return isReduced;
 }
 
-KernelOrError makeReduceSum(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  llvm::SmallVector<bool, 4> isReduced;
-  if (checker.requireTensors())
-    isReduced = requireReduction(checker, spec);
+KernelOrError makeReduceSum(const KernelSpec &spec, SpecChecker &checker) {
+  llvm::SmallVector<bool, 4> isReduced = requireReduction(checker, spec);
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<ReduceSumKernel>(

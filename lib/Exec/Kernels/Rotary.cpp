@@ -5,9 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Factories.h"
+#include "FunctionKernel.h"
 #include "RowLoops.h"
-#include "SpecChecker.h"
-#include "Tiles.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf {
@@ -29,38 +28,6 @@ struct RotaryShape {
       offset += run % sizes[i] * strides[i];
     return offset;
   }
-};
-
-class RotaryKernel : public Kernel {
-public:
-  RotaryKernel(RotaryShape shape, bool backward)
-      : shape(std::move(shape)), backward(backward),
-        positions(tileRows(this->shape.sequence, this->shape.dim)) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const int64_t runsPerTile =
-        std::max<int64_t>(1, positions.size / shape.sequence);
-    Tiles runs(shape.runs, runsPerTile);
-    pool.parallelFor(runs.count * positions.count, [&](int64_t tile) {
-      auto [firstRun, runCount] = runs[tile / positions.count];
-      auto [begin, size] = positions[tile % positions.count];
-      for (int64_t run = firstRun; run < firstRun + runCount; ++run) {
-        int64_t offset = (run * shape.sequence + begin) * shape.dim;
-        int64_t table = shape.getTable(run) + begin * shape.dim;
-        runRotaryRows(shape.type, shape.tableType,
-                      at(operands.inputs[0], shape.type, offset),
-                      at(operands.inputs[1], shape.tableType, table),
-                      at(operands.inputs[2], shape.tableType, table),
-                      at(operands.outputs[0], shape.type, offset), size,
-                      shape.dim, backward);
-      }
-    });
-  }
-
-private:
-  RotaryShape shape;
-  bool backward;
-  Tiles positions;
 };
 
 /// Returns whether `table` has the trailing dimensions of `dims`, or dimensions
@@ -130,15 +97,33 @@ bool readShape(const KernelSpec &spec, SpecChecker &checker,
 
 } // namespace
 
-KernelOrError makeRotary(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeRotary(const KernelSpec &spec, SpecChecker &checker) {
   RotaryShape shape{};
-  if (checker.requireTensors())
-    readShape(spec, checker, shape);
+  readShape(spec, checker, shape);
   if (llvm::Error error = checker.takeError())
     return error;
   bool backward = spec.name == "aclnnRotaryPositionEmbeddingGrad";
-  return std::make_unique<RotaryKernel>(std::move(shape), backward);
+  const Tiles positions = tileRows(shape.sequence, shape.dim);
+  const Tiles runs(shape.runs,
+                   std::max<int64_t>(1, positions.size / shape.sequence));
+  return makeFunctionKernel(
+      [shape = std::move(shape), backward, positions,
+       runs](const KernelOperands &operands, ThreadPool &pool) {
+        pool.parallelFor(runs.count * positions.count, [&](int64_t tile) {
+          auto [firstRun, runCount] = runs[tile / positions.count];
+          auto [begin, size] = positions[tile % positions.count];
+          for (int64_t run = firstRun; run < firstRun + runCount; ++run) {
+            int64_t offset = (run * shape.sequence + begin) * shape.dim;
+            int64_t table = shape.getTable(run) + begin * shape.dim;
+            runRotaryRows(shape.type, shape.tableType,
+                          at(operands.inputs[0], shape.type, offset),
+                          at(operands.inputs[1], shape.tableType, table),
+                          at(operands.inputs[2], shape.tableType, table),
+                          at(operands.outputs[0], shape.type, offset), size,
+                          shape.dim, backward);
+          }
+        });
+      });
 }
 
 } // namespace mf

@@ -4,7 +4,6 @@
 #include "Factories.h"
 #include "Scratch.h"
 #include "SelectionLoops.h"
-#include "SpecChecker.h"
 #include "Tiles.h"
 #include <limits>
 #include <utility>
@@ -143,40 +142,33 @@ void requireIndexable(SpecChecker &checker, const KernelSpec &spec) {
 
 } // namespace
 
-KernelOrError makeTopk(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeTopk(const KernelSpec &spec, SpecChecker &checker) {
   const int64_t k = checker.getInt("k");
-  if (checker.requireTensors()) {
-    checker.requireFloatInput(0);
-    requireIndexable(checker, spec);
-    if (!checker.hasFailed()) {
-      TensorShape values = spec.inputs[0];
-      checker.require(k >= 1 && k <= values.dims.back(),
-                      "attribute 'k' is " + llvm::Twine(k) +
-                          ", expected at least 1 and at most the " +
-                          llvm::Twine(values.dims.back()) +
-                          " elements of a row");
-      values.dims.back() = k;
-      checker.requireOutput(0, values);
-      checker.requireOutput(1, {DType::I32, values.dims});
-    }
+  checker.requireFloatInput(0);
+  requireIndexable(checker, spec);
+  if (!checker.hasFailed()) {
+    TensorShape values = spec.inputs[0];
+    checker.require(k >= 1 && k <= values.dims.back(),
+                    "attribute 'k' is " + llvm::Twine(k) +
+                        ", expected at least 1 and at most the " +
+                        llvm::Twine(values.dims.back()) + " elements of a row");
+    values.dims.back() = k;
+    checker.requireOutput(0, values);
+    checker.requireOutput(1, {DType::I32, values.dims});
   }
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<TopkKernel>(spec.inputs[0], k);
 }
 
-KernelOrError makeSort(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[0];
-    checker.require(isFloat(x.type) || x.type == DType::I32,
-                    "input 0 is " + getName(x.type) +
-                        ", expected f32, bf16, f16 or i32");
-    requireIndexable(checker, spec);
-    checker.requireOutput(0, x);
-    checker.requireOutput(1, {DType::I32, x.dims});
-  }
+KernelOrError makeSort(const KernelSpec &spec, SpecChecker &checker) {
+  const TensorShape &x = spec.inputs[0];
+  checker.require(isFloat(x.type) || x.type == DType::I32,
+                  "input 0 is " + getName(x.type) +
+                      ", expected f32, bf16, f16 or i32");
+  requireIndexable(checker, spec);
+  checker.requireOutput(0, x);
+  checker.requireOutput(1, {DType::I32, x.dims});
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<SortKernel>(spec.inputs[0]);

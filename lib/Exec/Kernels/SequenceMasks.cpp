@@ -2,7 +2,6 @@
 
 #include "ElementwiseLoops.h"
 #include "Factories.h"
-#include "SpecChecker.h"
 #include "Tiles.h"
 #include <algorithm>
 #include <cstring>
@@ -74,18 +73,15 @@ class PrefixPositionsKernel : public SequenceKernel {
 };
 
 template <typename MadeKernel>
-KernelOrError makeSequenceKernel(const KernelSpec &spec, const char *mark) {
-  SpecChecker checker(spec);
-  int64_t token = 0;
-  if (checker.requireTensors()) {
-    checker.requireInputType(0, DType::I32);
-    checker.require(spec.inputs[0].dims.size() == 2,
-                    "got " + toString(spec.inputs[0]) +
-                        ", expected batch x sequence");
-    for (size_t output = 0; output < spec.outputs.size(); ++output)
-      checker.requireOutput(output, spec.inputs[0]);
-    token = checker.getInt(mark);
-  }
+KernelOrError makeSequenceKernel(const KernelSpec &spec, SpecChecker &checker,
+                                 const char *mark) {
+  checker.requireInputType(0, DType::I32);
+  checker.require(spec.inputs[0].dims.size() == 2,
+                  "got " + toString(spec.inputs[0]) +
+                      ", expected batch x sequence");
+  for (size_t output = 0; output < spec.outputs.size(); ++output)
+    checker.requireOutput(output, spec.inputs[0]);
+  const int64_t token = checker.getInt(mark);
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<MadeKernel>(spec.inputs[0], token);
@@ -145,42 +141,39 @@ struct HidesBehindPrefix {
 };
 
 template <typename Hides>
-KernelOrError makeMask(const KernelSpec &spec, bool isSquare,
-                       llvm::StringRef expected) {
-  SpecChecker checker(spec);
-  double value = 0;
-  if (checker.requireTensors()) {
-    checker.requireFloatOutput(0);
-    const TensorShape &mask = spec.outputs[0];
-    checker.require(mask.dims.size() == 4 && mask.dims[1] == 1 &&
-                        (!isSquare || mask.dims[2] == mask.dims[3]),
-                    "output 0 is " + toString(mask) + ", expected " + expected);
-    if (!checker.hasFailed())
-      checker.requireInput(0, {DType::I32, {mask.dims[0], mask.dims[2]}});
-    value = checker.getDouble("value");
-  }
+KernelOrError makeMask(const KernelSpec &spec, SpecChecker &checker,
+                       bool isSquare, llvm::StringRef expected) {
+  checker.requireFloatOutput(0);
+  const TensorShape &mask = spec.outputs[0];
+  checker.require(mask.dims.size() == 4 && mask.dims[1] == 1 &&
+                      (!isSquare || mask.dims[2] == mask.dims[3]),
+                  "output 0 is " + toString(mask) + ", expected " + expected);
+  if (!checker.hasFailed())
+    checker.requireInput(0, {DType::I32, {mask.dims[0], mask.dims[2]}});
+  const double value = checker.getDouble("value");
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<MaskKernel<Hides>>(spec.outputs[0], value);
+  return std::make_unique<MaskKernel<Hides>>(mask, value);
 }
 
 } // namespace
 
-KernelOrError makeDocumentStarts(const KernelSpec &spec) {
-  return makeSequenceKernel<DocumentStartsKernel>(spec, "end");
+KernelOrError makeDocumentStarts(const KernelSpec &spec, SpecChecker &checker) {
+  return makeSequenceKernel<DocumentStartsKernel>(spec, checker, "end");
 }
 
-KernelOrError makePrefixPositions(const KernelSpec &spec) {
-  return makeSequenceKernel<PrefixPositionsKernel>(spec, "begin");
+KernelOrError makePrefixPositions(const KernelSpec &spec,
+                                  SpecChecker &checker) {
+  return makeSequenceKernel<PrefixPositionsKernel>(spec, checker, "begin");
 }
 
-KernelOrError makeDocumentMask(const KernelSpec &spec) {
-  return makeMask<HidesOtherDocuments>(spec, false,
+KernelOrError makeDocumentMask(const KernelSpec &spec, SpecChecker &checker) {
+  return makeMask<HidesOtherDocuments>(spec, checker, false,
                                        "batch x 1 x queries x keys");
 }
 
-KernelOrError makePrefixMask(const KernelSpec &spec) {
-  return makeMask<HidesBehindPrefix>(spec, true,
+KernelOrError makePrefixMask(const KernelSpec &spec, SpecChecker &checker) {
+  return makeMask<HidesBehindPrefix>(spec, checker, true,
                                      "batch x 1 x sequence x sequence");
 }
 

@@ -1,55 +1,11 @@
 //===- SwiGlu.cpp - SiLU-gated linear unit on a packed input --------------===//
 
 #include "Factories.h"
+#include "FunctionKernel.h"
 #include "RowLoops.h"
-#include "SpecChecker.h"
-#include "Tiles.h"
 
 namespace mf {
 namespace {
-
-class SwiGluKernel : public Kernel {
-public:
-  explicit SwiGluKernel(const TensorShape &y)
-      : type(y.type), columns(y.dims.back()),
-        tiles(tileRows(y.getNumElements() / columns, columns)) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      runSwiGluRows(type, at(operands.inputs[0], type, begin * 2 * columns),
-                    at(operands.outputs[0], type, begin * columns), size,
-                    columns);
-    });
-  }
-
-private:
-  DType type;
-  int64_t columns;
-  Tiles tiles;
-};
-
-class SwiGluGradKernel : public Kernel {
-public:
-  explicit SwiGluGradKernel(const TensorShape &dy)
-      : type(dy.type), columns(dy.dims.back()),
-        tiles(tileRows(dy.getNumElements() / columns, columns)) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      runSwiGluGradRows(type, at(operands.inputs[0], type, begin * columns),
-                        at(operands.inputs[1], type, begin * 2 * columns),
-                        at(operands.outputs[0], type, begin * 2 * columns),
-                        size, columns);
-    });
-  }
-
-private:
-  DType type;
-  int64_t columns;
-  Tiles tiles;
-};
 
 /// Returns the shape of the result for an input that has gate and value in its
 /// last dimension or, if the result has one dimension fewer, in the two rows
@@ -81,26 +37,40 @@ TensorShape getHalf(SpecChecker &checker, const KernelSpec &spec, size_t index,
 
 } // namespace
 
-KernelOrError makeSwiGlu(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors())
-    checker.requireOutput(
-        0, getHalf(checker, spec, 0, spec.outputs[0].dims.size()));
+KernelOrError makeSwiGlu(const KernelSpec &spec, SpecChecker &checker) {
+  checker.requireOutput(0,
+                        getHalf(checker, spec, 0, spec.outputs[0].dims.size()));
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<SwiGluKernel>(spec.outputs[0]);
+  const TensorShape &y = spec.outputs[0];
+  const int64_t columns = y.dims.back();
+  return makeTiledKernel(
+      tileRows(y.getNumElements() / columns, columns),
+      [type = y.type, columns](const KernelOperands &operands, int64_t begin,
+                               int64_t size) {
+        runSwiGluRows(type, at(operands.inputs[0], type, begin * 2 * columns),
+                      at(operands.outputs[0], type, begin * columns), size,
+                      columns);
+      });
 }
 
-KernelOrError makeSwiGluGrad(const KernelSpec &spec) {
-  SpecChecker checker(spec);
-  if (checker.requireTensors()) {
-    checker.requireInput(0,
-                         getHalf(checker, spec, 1, spec.inputs[0].dims.size()));
-    checker.requireOutput(0, spec.inputs[1]);
-  }
+KernelOrError makeSwiGluGrad(const KernelSpec &spec, SpecChecker &checker) {
+  checker.requireInput(0,
+                       getHalf(checker, spec, 1, spec.inputs[0].dims.size()));
+  checker.requireOutput(0, spec.inputs[1]);
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<SwiGluGradKernel>(spec.inputs[0]);
+  const TensorShape &dy = spec.inputs[0];
+  const int64_t columns = dy.dims.back();
+  return makeTiledKernel(
+      tileRows(dy.getNumElements() / columns, columns),
+      [type = dy.type, columns](const KernelOperands &operands, int64_t begin,
+                                int64_t size) {
+        runSwiGluGradRows(type, at(operands.inputs[0], type, begin * columns),
+                          at(operands.inputs[1], type, begin * 2 * columns),
+                          at(operands.outputs[0], type, begin * 2 * columns),
+                          size, columns);
+      });
 }
 
 } // namespace mf

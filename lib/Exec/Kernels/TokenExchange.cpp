@@ -142,32 +142,29 @@ private:
 
 } // namespace
 
-KernelOrError makeExchangeTokens(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeExchangeTokens(const KernelSpec &spec, SpecChecker &checker) {
   ExchangeShape shape;
   double fill = 0;
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[0], &send = spec.inputs[1],
-                      &out = spec.outputs[0];
-    checker.requireFloatInput(0);
-    checker.require(x.dims.size() == 4 && out.dims.size() == 4,
-                    "input 0 is " + toString(x) + " and output 0 " +
-                        toString(out) +
-                        ", expected groups, ranks, rows and columns");
-    checker.require(send.dims.size() == 4,
-                    "input 1 is " + toString(send) +
-                        ", expected groups, ranks, ranks and experts");
-    if (!checker.hasFailed()) {
-      shape = {x.type,    x.dims[0],   x.dims[1], send.dims[3],
-               x.dims[2], out.dims[2], x.dims[3]};
-      const TensorShape counts{
-          DType::F32, {shape.groups, shape.ranks, shape.ranks, shape.experts}};
-      checker.requireInput(1, counts);
-      checker.requireInput(2, counts);
-      checker.requireOutput(
-          0, {x.type, {shape.groups, shape.ranks, shape.rowsTo, shape.width}});
-      fill = checker.getDouble("fill");
-    }
+  const TensorShape &x = spec.inputs[0], &send = spec.inputs[1],
+                    &out = spec.outputs[0];
+  checker.requireFloatInput(0);
+  checker.require(x.dims.size() == 4 && out.dims.size() == 4,
+                  "input 0 is " + toString(x) + " and output 0 " +
+                      toString(out) +
+                      ", expected groups, ranks, rows and columns");
+  checker.require(send.dims.size() == 4,
+                  "input 1 is " + toString(send) +
+                      ", expected groups, ranks, ranks and experts");
+  if (!checker.hasFailed()) {
+    shape = {x.type,    x.dims[0],   x.dims[1], send.dims[3],
+             x.dims[2], out.dims[2], x.dims[3]};
+    const TensorShape counts{
+        DType::F32, {shape.groups, shape.ranks, shape.ranks, shape.experts}};
+    checker.requireInput(1, counts);
+    checker.requireInput(2, counts);
+    checker.requireOutput(
+        0, {x.type, {shape.groups, shape.ranks, shape.rowsTo, shape.width}});
+    fill = checker.getDouble("fill");
   }
   if (llvm::Error error = checker.takeError())
     return error;

@@ -64,8 +64,6 @@ private:
 RowShape readTokens(const KernelSpec &spec, SpecChecker &checker,
                     DType indexType) {
   RowShape shape;
-  if (!checker.requireTensors())
-    return shape;
   checker.requireFloatInput(0);
   checker.requireInputType(1, indexType);
   shape = readRowShape(checker, spec.inputs[0], "input 0", spec.inputs[1],
@@ -82,8 +80,7 @@ RowShape readTokens(const KernelSpec &spec, SpecChecker &checker,
 
 } // namespace
 
-KernelOrError makeTokenPermute(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeTokenPermute(const KernelSpec &spec, SpecChecker &checker) {
   const RowShape shape = readTokens(spec, checker, DType::F32);
   checker.requireOutput(1, {DType::I32, spec.inputs[1].dims});
   if (llvm::Error error = checker.takeError())
@@ -91,8 +88,7 @@ KernelOrError makeTokenPermute(const KernelSpec &spec) {
   return std::make_unique<TokenPermuteKernel>(shape);
 }
 
-KernelOrError makeTokenUnpermute(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeTokenUnpermute(const KernelSpec &spec, SpecChecker &checker) {
   const RowShape shape = readTokens(spec, checker, DType::I32);
   if (llvm::Error error = checker.takeError())
     return error;

@@ -9,6 +9,7 @@
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
+#include "FunctionKernel.h"
 #include "ReduceLoops.h"
 #include "Scratch.h"
 #include <cstring>
@@ -70,24 +71,17 @@ void gatherRows(const RowShape &shape, const void *from, const int32_t *index,
 
 namespace {
 
-class GatherRowsKernel : public Kernel {
-public:
-  explicit GatherRowsKernel(const RowShape &shape) : shape(shape) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    gatherRows(shape, operands.inputs[0],
-               static_cast<const int32_t *>(operands.inputs[1]),
-               operands.outputs[0], pool);
-  }
-
-private:
-  RowShape shape;
-};
+void runGatherRows(const RowShape &shape, const KernelOperands &operands,
+                   ThreadPool &pool) {
+  gatherRows(shape, operands.inputs[0],
+             static_cast<const int32_t *>(operands.inputs[1]),
+             operands.outputs[0], pool);
+}
 
 } // namespace
 
 std::unique_ptr<Kernel> makeRowGather(const RowShape &shape) {
-  return std::make_unique<GatherRowsKernel>(shape);
+  return makeFunctionKernel(shape, runGatherRows);
 }
 
 namespace {
@@ -156,32 +150,26 @@ private:
 
 } // namespace
 
-KernelOrError makeGatherRows(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeGatherRows(const KernelSpec &spec, SpecChecker &checker) {
   RowShape shape;
-  if (checker.requireTensors()) {
-    checker.requireInputType(1, DType::I32);
-    shape = readRowShape(checker, spec.inputs[0], "input 0", spec.inputs[1],
-                         "input 1");
-    if (!checker.hasFailed())
-      checker.requireOutput(0, getPlacedRows(shape, spec.inputs[1]));
-  }
+  checker.requireInputType(1, DType::I32);
+  shape = readRowShape(checker, spec.inputs[0], "input 0", spec.inputs[1],
+                       "input 1");
+  if (!checker.hasFailed())
+    checker.requireOutput(0, getPlacedRows(shape, spec.inputs[1]));
   if (llvm::Error error = checker.takeError())
     return error;
   return makeRowGather(shape);
 }
 
-KernelOrError makeGatherRowsGrad(const KernelSpec &spec) {
-  SpecChecker checker(spec);
+KernelOrError makeGatherRowsGrad(const KernelSpec &spec, SpecChecker &checker) {
   RowShape shape;
-  if (checker.requireTensors()) {
-    checker.requireFloatInput(0);
-    checker.requireInputType(1, DType::I32);
-    shape = readRowShape(checker, spec.outputs[0], "output 0", spec.inputs[1],
-                         "input 1");
-    if (!checker.hasFailed())
-      checker.requireInput(0, getPlacedRows(shape, spec.inputs[1]));
-  }
+  checker.requireFloatInput(0);
+  checker.requireInputType(1, DType::I32);
+  shape = readRowShape(checker, spec.outputs[0], "output 0", spec.inputs[1],
+                       "input 1");
+  if (!checker.hasFailed())
+    checker.requireInput(0, getPlacedRows(shape, spec.inputs[1]));
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<GatherRowsGradKernel>(shape);
