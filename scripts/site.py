@@ -16,11 +16,13 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The order of the menu. Every page of docs/ is in it once, or the script ends with an error.
+# The order of the menu, which is that of README. Every page of docs/ is in it once, or the script ends with an error.
 MENU = {
-    "Use": ["why", "recipes", "install", "out-of-memory", "configuration", "editors", "running", "fine-tuning", "planning", "memory", "swap", "experts", "dropout", "dynamic-graph", "muon", "chunked-loss", "oracle", "reports"],
-    "Time": ["schedules", "simulator", "targets", "costs", "calibration", "traces", "executed-timelines", "b200"],
-    "How it is built": ["architecture", "walk-through", "ranks", "glossary", "adding", "adding-schedule", "development", "dependencies", "engine", "ascend", "performance", "planning-problems", "sources", "proofs", "known-bugs"],
+    "To start": ["why", "recipes", "install", "glossary"],
+    "Settings of a YAML": ["configuration", "editors", "out-of-memory", "memory", "swap", "planning", "experts", "fine-tuning", "muon", "chunked-loss", "dropout", "dynamic-graph"],
+    "Running and comparing": ["running", "reports", "traces", "executed-timelines", "oracle", "ascend"],
+    "Time": ["schedules", "simulator", "targets", "costs", "calibration", "engine", "b200", "performance"],
+    "How it is built": ["architecture", "walk-through", "ranks", "proofs", "known-bugs", "planning-problems", "adding", "adding-schedule", "development", "dependencies", "sources"],
 }
 
 
