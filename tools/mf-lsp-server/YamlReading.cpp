@@ -4,6 +4,7 @@
 #include "mf/Frontend/Config/CellTree.h"
 #include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/CellNames.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mlir/IR/Diagnostics.h"

@@ -3,6 +3,7 @@
 #include "SettingText.h"
 #include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/SettingChanges.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "llvm/ADT/STLExtras.h"
 
 using llvm::json::Array;

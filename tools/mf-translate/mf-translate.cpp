@@ -5,6 +5,7 @@
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Config/ConvertYaml.h"
 #include "mf/Frontend/Config/KnownKeys.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"

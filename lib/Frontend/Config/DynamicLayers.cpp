@@ -12,6 +12,11 @@ struct LayerSpan {
 
 } // namespace
 
+std::string printLayerRange(int64_t first, int64_t last) {
+  const std::string text = std::to_string(first);
+  return last > first ? text + "-" + std::to_string(last) : text;
+}
+
 /// Parses a range such as '5' or '0-19', in which only digits are allowed.
 static std::optional<LayerSpan> parseLayerSpan(llvm::StringRef text) {
   auto [first, last] = text.split('-');

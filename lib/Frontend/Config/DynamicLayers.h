@@ -7,6 +7,9 @@
 
 namespace mf {
 
+/// Prints layers as the format has them: '5' or '0-19', both ends included.
+std::string printLayerRange(int64_t first, int64_t last);
+
 /// Reads lists of layers such as ['5', '0-19']. Errors have the trainer's text
 /// after `label`. With a `prefetch`, the layer at that distance after the last
 /// listed one must exist.

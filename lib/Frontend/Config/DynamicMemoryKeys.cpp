@@ -1,15 +1,10 @@
 //===- DynamicMemoryKeys.cpp - Recompute and swap in the other format -----===//
 
-#include "DynamicMemoryKeys.h"
+#include "DynamicLayers.h"
 #include "DynamicSettingKeys.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf {
-
-std::string printLayerRange(int64_t first, int64_t last) {
-  const std::string text = std::to_string(first);
-  return last > first ? text + "-" + std::to_string(last) : text;
-}
 
 /// Layers in ascending order as a list of ranges.
 static SettingValue makeLayerList(llvm::ArrayRef<int64_t> layers) {

@@ -2,7 +2,7 @@
 
 #include "DynamicSettingKeys.h"
 #include "DynamicConfig.h"
-#include "DynamicMemoryKeys.h"
+#include "DynamicLayers.h"
 
 namespace mf {
 

@@ -18,12 +18,21 @@ SettingValue getDynamicLayoutKeys(const MemorySettings &settings,
                                   llvm::StringRef fileName,
                                   DiagnosticList &diagnostics);
 
-/// True if a setting is given and differs from the old one.
-template <typename Value>
-bool isChanged(const std::optional<Value> &wanted,
-               const std::optional<Value> &old) {
-  return wanted && (!old || *wanted != *old);
-}
+/// Returns the keys of the dynamic graph's YAML for recomputed layers and
+/// modules. All other keys of the config are final. Patterns of the settings
+/// name whole modules. `document` is the unchanged YAML.
+SettingValue getDynamicRecomputeKeys(const MemorySettings &settings,
+                                     const MemorySettings &old,
+                                     const Node &document,
+                                     const TrainingConfig &config,
+                                     DiagnosticList &diagnostics);
+
+/// Returns the keys for swap. The prefetch of settings counts layers here, and
+/// it is an error if items differ in it, since the format has one for all.
+SettingValue getDynamicSwapKeys(const MemorySettings &settings,
+                                const MemorySettings &old,
+                                const TrainingConfig &config,
+                                DiagnosticList &diagnostics);
 
 } // namespace mf
 

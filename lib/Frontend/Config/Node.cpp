@@ -1,8 +1,6 @@
 //===- Node.cpp - An immutable YAML tree ----------------------------------===//
 
 #include "mf/Frontend/Config/Node.h"
-#include "llvm/Support/ErrorHandling.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mf {
@@ -167,18 +165,6 @@ std::string Node::repr(size_t longest) const {
   std::string text;
   ReprPrinter(text, longest).print(*this);
   return text;
-}
-
-Node parseYamlFile(llvm::StringRef path, DiagnosticList &diagnostics,
-                   const YamlLimits &limits) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
-  llvm::StringRef name = path == "-" ? "<stdin>" : path;
-  if (!buffer) {
-    diagnostics.error({name.str(), 0, 0},
-                      "cannot read the file: " + buffer.getError().message());
-    return {};
-  }
-  return parseYaml((*buffer)->getBuffer(), name, diagnostics, limits);
 }
 
 } // namespace mf

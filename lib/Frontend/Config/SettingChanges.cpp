@@ -2,6 +2,7 @@
 
 #include "mf/Frontend/Config/SettingChanges.h"
 #include "SettingKeys.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "llvm/ADT/STLExtras.h"
 
 using llvm::StringRef;

@@ -2,9 +2,9 @@
 
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "DynamicConfig.h"
-#include "DynamicMemoryKeys.h"
 #include "DynamicSettingKeys.h"
 #include "ValueEditor.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;

@@ -40,6 +40,13 @@ inline constexpr llvm::StringLiteral stagePath =
     "parallelism.pipeline_parallel_layers_per_stage";
 } // namespace dynamic
 
+/// True if a setting is given and differs from the old one.
+template <typename Value>
+bool isChanged(const std::optional<Value> &wanted,
+               const std::optional<Value> &old) {
+  return wanted && (!old || *wanted != *old);
+}
+
 /// Settings that are the value of one key.
 struct SettingKey {
   std::string path;

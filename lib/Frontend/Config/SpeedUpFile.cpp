@@ -2,6 +2,7 @@
 
 #include "SpeedUpFile.h"
 #include "SectionReader.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

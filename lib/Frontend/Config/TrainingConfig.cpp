@@ -7,6 +7,7 @@
 #include "SpeedUpFile.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/ErrorHandling.h"

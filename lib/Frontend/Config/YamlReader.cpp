@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mf/Frontend/Config/Node.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <sstream>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -310,6 +311,18 @@ Node parseYaml(llvm::StringRef text, llvm::StringRef fileName,
                       llvm::Twine("cannot read the YAML: ") + error.what());
   }
   return {};
+}
+
+Node parseYamlFile(llvm::StringRef path, DiagnosticList &diagnostics,
+                   const YamlLimits &limits) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+  llvm::StringRef name = path == "-" ? "<stdin>" : path;
+  if (!buffer) {
+    diagnostics.error({name.str(), 0, 0},
+                      "cannot read the file: " + buffer.getError().message());
+    return {};
+  }
+  return parseYaml((*buffer)->getBuffer(), name, diagnostics, limits);
 }
 
 } // namespace mf

@@ -5,6 +5,7 @@
 #include "dialects/mf/KeptType.h"
 #include "dialects/mf/MfOps.h"
 #include "lib/Plan/Settings/Errors.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Parser/Parser.h"
 

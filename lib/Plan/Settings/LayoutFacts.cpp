@@ -4,6 +4,7 @@
 #include "lib/Plan/Settings/Errors.h"
 #include "mf/Frontend/Config/BatchRules.h"
 #include "mf/Frontend/Config/StageMap.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/ModelSpec.h"
 #include "mf/Perf/Target/Topology.h"
 

@@ -4,6 +4,7 @@
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "lib/Plan/Settings/Errors.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mf/Program/Decoder.h"
 #include "mlir/Dialect/DLTI/DLTI.h"

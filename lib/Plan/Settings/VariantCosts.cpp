@@ -4,6 +4,7 @@
 #include "lib/Plan/Settings/Errors.h"
 #include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/MemorySize.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Perf/Simulator/StepSimulator.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"

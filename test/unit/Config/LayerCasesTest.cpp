@@ -9,6 +9,7 @@
 #include "CellTrees.h"
 #include "lib/Frontend/Config/NodeBuilder.h"
 #include "mf/Frontend/Config/LayerPlan.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "llvm/ADT/StringExtras.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

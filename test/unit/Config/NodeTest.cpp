@@ -1,6 +1,6 @@
 //===- NodeTest.cpp - YAML trees and PyYAML's scalar types ----------------===//
 
-#include "mf/Frontend/Config/Node.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>

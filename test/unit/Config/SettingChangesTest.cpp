@@ -3,6 +3,7 @@
 #include "mf/Frontend/Config/SettingChanges.h"
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "gtest/gtest.h"
 
 using namespace mf;

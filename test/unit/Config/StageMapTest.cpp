@@ -1,6 +1,7 @@
 //===- StageMapTest.cpp - Layers to stages and chunks ---------------------===//
 
 #include "mf/Frontend/Config/StageMap.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <algorithm>

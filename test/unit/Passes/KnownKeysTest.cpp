@@ -9,6 +9,7 @@
 
 #include "KeyTrials.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mf/Frontend/Import/ModelSpec.h"
 #include "mlir/IR/MLIRContext.h"
