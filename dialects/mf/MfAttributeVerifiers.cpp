@@ -70,21 +70,6 @@ LogicalResult LoraAttr::verify(EmitError emitError, int64_t rank,
   return success();
 }
 
-LogicalResult OptimizerShardAttr::verify(EmitError emitError, int64_t level,
-                                         int64_t threshold,
-                                         int64_t weightShardSize) {
-  if (level < 1 || level > 3)
-    return emitError() << "expected level to be from 1 to 3, but got " << level;
-  if (threshold < 0)
-    return emitError() << "expected a threshold of at least 0 KB, but got "
-                       << threshold;
-  if (weightShardSize < 1 && weightShardSize != -1)
-    return emitError() << "expected weight_shard_size to be positive, or -1 "
-                          "for all ranks, but got "
-                       << weightShardSize;
-  return success();
-}
-
 LogicalResult ParallelAttr::verify(
     EmitError emitError, int64_t stages, int64_t interleave,
     int64_t microBatches, Attribute offset, int64_t gradientGroups,

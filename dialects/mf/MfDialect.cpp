@@ -3,6 +3,7 @@
 #include "dialects/mf/MfDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/SettingsKeys.h"
+#include "mf/Frontend/Config/FusionConfig.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"

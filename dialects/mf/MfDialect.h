@@ -23,8 +23,10 @@
 namespace mf {
 struct CameConfig;
 struct ClippingConfig;
+struct FusionConfig;
 struct LossScaleUpdateConfig;
 struct MuonConfig;
+struct OptimizerShardConfig;
 struct RecomputeConfig;
 struct SwapConfig;
 struct WeightAverageConfig;

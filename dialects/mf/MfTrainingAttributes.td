@@ -44,7 +44,8 @@ class Mf_SettingsAttr<string className, string attrMnemonic, string config,
   }];
 }
 
-def Mf_OptimizerShardAttr : Mf_Attr<"OptimizerShard", "optimizer_shard"> {
+def Mf_OptimizerShardAttr
+    : Mf_SettingsAttr<"OptimizerShard", "optimizer_shard", "OptimizerShardConfig"> {
   let summary = "how ranks share the state of the optimizer";
   let description = [{
     Ranks with the same part of a parameter divide its storage among themselves
@@ -53,10 +54,6 @@ def Mf_OptimizerShardAttr : Mf_Attr<"OptimizerShard", "optimizer_shard"> {
     divides parameters and moments, 2 also accumulated gradients. With 3 a rank
     also gathers the whole weights of a layer only while the layer runs.
   }];
-  let parameters = (ins "int64_t":$level, "int64_t":$threshold,
-                        DefaultValuedParameter<"int64_t", "-1">:$weight_shard_size);
-  let assemblyFormat = "`<` struct(params) `>`";
-  let genVerifyDecl = 1;
 }
 
 def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
@@ -309,7 +306,7 @@ def Mf_DropRateAttr : Mf_Attr<"DropRate", "drop_rate"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-def Mf_FusionsAttr : Mf_Attr<"Fusions", "fusions"> {
+def Mf_FusionsAttr : Mf_SettingsAttr<"Fusions", "fusions", "FusionConfig"> {
   let summary = "which groups of operators become one kernel";
   let description = [{
     `rotary` (use_fused_rope): rotary embedding. `swiglu` (use_fused_swiglu): SiLU
@@ -318,12 +315,6 @@ def Mf_FusionsAttr : Mf_Attr<"Fusions", "fusions"> {
     tokens by expert. `route` (use_fused_ops_topkrouter): computing the places of
     tokens in their experts.
   }];
-  let parameters = (ins DefaultValuedParameter<"bool", "false">:$rotary,
-                        DefaultValuedParameter<"bool", "false">:$swiglu,
-                        DefaultValuedParameter<"bool", "true">:$group_matmuls,
-                        DefaultValuedParameter<"bool", "false">:$permute_tokens,
-                        DefaultValuedParameter<"bool", "false">:$route);
-  let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {

@@ -2,6 +2,7 @@
 
 #include "dialects/mf/SettingForms.h"
 #include "dialects/mf/MfDialect.h"
+#include "mf/Frontend/Config/FusionConfig.h"
 
 using namespace mlir;
 
@@ -79,6 +80,9 @@ Location fromPlace(Attribute place) {
 static Attribute toValue(Builder &builder, bool value) {
   return builder.getBoolAttr(value);
 }
+static Attribute toValue(Builder &builder, const FusionSwitch &value) {
+  return builder.getBoolAttr(value.isOn);
+}
 static Attribute toValue(Builder &builder, int64_t value) {
   return builder.getI64IntegerAttr(value);
 }
@@ -94,6 +98,9 @@ static Attribute toValue(Builder &builder, const std::array<double, 3> &value) {
 
 static void fromValue(Attribute attribute, bool &value) {
   value = cast<BoolAttr>(attribute).getValue();
+}
+static void fromValue(Attribute attribute, FusionSwitch &value) {
+  fromValue(attribute, value.isOn);
 }
 static void fromValue(Attribute attribute, int64_t &value) {
   value = cast<IntegerAttr>(attribute).getInt();
@@ -324,6 +331,9 @@ struct FormCheck {
   std::string operator()(bool *) const {
     return find(isa<BoolAttr>(attribute), "a bool");
   }
+  std::string operator()(FusionSwitch *) const {
+    return (*this)(static_cast<bool *>(nullptr));
+  }
   std::string operator()(int64_t *) const {
     bool isValid = isInteger(attribute);
     if (isValid) {
@@ -331,8 +341,7 @@ struct FormCheck {
       isValid = (number >= key.smallest && number <= key.largest) ||
                 (key.takesMinusOne && number == -1);
     }
-    return find(isValid, key.describeNumbers(/*sayBoth=*/false) +
-                             (key.takesMinusOne ? ", or -1" : ""));
+    return find(isValid, key.describeNumbers(/*sayBoth=*/false));
   }
   std::string operator()(double *) const {
     auto number = dyn_cast<FloatAttr>(attribute);

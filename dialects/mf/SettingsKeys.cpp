@@ -15,7 +15,9 @@ DictionaryAttr toKeys(MLIRContext *context, SettingsRef config) {
   Builder builder(context);
   NamedAttrList keys;
   for (const KnownKey *key : getMembers(config.part))
-    if (Attribute value = toAttribute(builder, key->member(config.config)))
+    if (Attribute value = toAttribute(builder, key->member(config.config));
+        value && !(key->omitsDefault &&
+                   value == toAttribute(builder, key->member(config.defaults))))
       keys.set(key->getParameter(), value);
   return keys.getDictionary(context);
 }

@@ -18,12 +18,20 @@ namespace mf::ir {
 struct SettingsRef {
   template <typename Part>
   SettingsRef(const Part &config)
-      : part(&partId<Part>), config(const_cast<Part *>(&config)) {}
+      : part(&partId<Part>), config(const_cast<Part *>(&config)),
+        defaults(&getDefaults<Part>()) {}
 
   PartId part;
-  void *config;
+  void *config, *defaults;
+
+private:
+  template <typename Part> static Part &getDefaults() {
+    static Part defaults;
+    return defaults;
+  }
 };
 
+/// Leaves out defaults of keys that omit them.
 mlir::DictionaryAttr toKeys(mlir::MLIRContext *context, SettingsRef config);
 
 /// Sets the members that `keys` has. The others keep their values.

@@ -51,22 +51,9 @@ SwapConfig passes::getSwapConfig(TrainingAttr training) {
 // Fusions
 //===----------------------------------------------------------------------===//
 
-static FusionsAttr toFusions(MLIRContext *context, const FusionConfig &config) {
-  return FusionsAttr::get(context, config.rotary.isOn, config.swiglu.isOn,
-                          config.groupMatmuls.isOn, config.permuteTokens.isOn,
-                          config.route.isOn);
-}
-
 FusionConfig passes::getFusionConfig(TrainingAttr training) {
   FusionsAttr fusions = training.getFusions();
-  if (!fusions)
-    fusions = toFusions(training.getContext(), FusionConfig());
-  FusionConfig config;
-  config.rotary.isOn = fusions.getRotary();
-  config.swiglu.isOn = fusions.getSwiglu();
-  config.groupMatmuls.isOn = fusions.getGroupMatmuls();
-  config.permuteTokens.isOn = fusions.getPermuteTokens();
-  config.route.isOn = fusions.getRoute();
+  FusionConfig config = fusions ? fusions.getConfig() : FusionConfig();
   for (const FusionKeys &keys : getFusionKeys())
     for (llvm::StringRef key : keys.getAll())
       if (Location place = getKeyLocation(training, key); place.isKnown()) {
@@ -182,18 +169,6 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
   return builder.getDictionaryAttr(locations);
 }
 
-/// Returns the keys of the optimizer that only matter if several ranks have
-/// copies.
-static OptimizerShardAttr getOptimizerShard(MLIRContext *context,
-                                            const ParallelConfig &config,
-                                            bool hasReplicas) {
-  if (!config.enableParallelOptimizer || !hasReplicas)
-    return {};
-  return OptimizerShardAttr::get(context, config.optimizerLevel,
-                                 config.parallelOptimizerThreshold,
-                                 config.optimizerWeightShardSize);
-}
-
 static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
                                 const TrainingConfig &config,
                                 const StageMapOptions &options,
@@ -209,22 +184,17 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
         : ranks.headParallel == 1                   ? "colossalai_cp"
                                                     : "hybrid_cp");
   bool sharesSamples = ranks.dataParallel > 1;
+  OptimizerShardAttr shard;
+  if (parallel.enableParallelOptimizer && hasReplicas)
+    shard = OptimizerShardAttr::get(context, parallel.optimizerShard);
   return ParallelAttr::getChecked(
       emitError, context, options.pipelineStages, options.interleave,
       batch.getPasses(), toAttribute(builder, options.offset),
       parallel.gradientAggregationGroup, schedule, parallel.seqSplitNum,
-      ranks.sequenceParallel, algorithm,
-      getOptimizerShard(context, parallel, hasReplicas),
+      ranks.sequenceParallel, algorithm, shard,
       parallel.gradientsMean && hasReplicas,
       !sharesSamples || (parallel.fullBatch && parallel.isSemiOrAuto()),
       rowBlocks, batch.microBatchInterleaveNum);
-}
-
-/// Returns null if all switches have their default values.
-static FusionsAttr getFusions(MLIRContext *context,
-                              const FusionConfig &fusions) {
-  FusionsAttr result = toFusions(context, fusions);
-  return result == toFusions(context, FusionConfig()) ? FusionsAttr() : result;
 }
 
 /// Returns the attribute of a part of the configuration, or null if there is no
@@ -272,6 +242,10 @@ TrainingAttr passes::getTrainingAttr(
         llvm::APFloat(callback->capacityFactor /
                       static_cast<double>(callback->expertNum)),
         callback->numLayers);
+  // A module whose fusions all have their defaults has no attribute.
+  FusionsAttr fused = FusionsAttr::get(context, fusions);
+  if (fused.getKeys().empty())
+    fused = {};
   const LossScaleConfig &scale = config.wrapper.scaleSense;
   LossScaleUpdateAttr scaleUpdate;
   if (scale.followsOverflows())
@@ -282,9 +256,8 @@ TrainingAttr passes::getTrainingAttr(
       getLrSchedule(builder, config), clipping, llvm::APFloat(scale.value),
       scaleUpdate,
       config.context.hasMaxDeviceMemory ? config.context.maxDeviceMemory : 0,
-      balance, dropRate, getFusions(context, fusions),
-      config.context.graphKernelFusion, config.chunkLossNum,
-      getLocations(builder, config, options, fusions));
+      balance, dropRate, fused, config.context.graphKernelFusion,
+      config.chunkLossNum, getLocations(builder, config, options, fusions));
 }
 
 //===----------------------------------------------------------------------===//

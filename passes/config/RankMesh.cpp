@@ -100,8 +100,8 @@ FailureOr<MeshAttr> getRankMesh(ModelOp model, const RankLayout &ranks,
   if (parallel.fullySharded)
     cutForFullSharding(model, ranks, *parallel.fullySharded, named);
   else if (parallel.enableParallelOptimizer &&
-           parallel.optimizerWeightShardSize > 1)
-    cutForShards(model, ranks, parallel.optimizerWeightShardSize, named);
+           parallel.optimizerShard.weightShardSize > 1)
+    cutForShards(model, ranks, parallel.optimizerShard.weightShardSize, named);
 
   MLIRContext *context = model.getContext();
   SmallVector<StringAttr> axes = {StringAttr::get(context, "pp")};

@@ -32,7 +32,7 @@ class OptimizerSharder {
 public:
   OptimizerSharder(ModelOp model, ParallelAttr parallel, bool gathersAgain,
                    bool printPlan)
-      : model(model), settings(parallel.getOptimizerShard()),
+      : model(model), settings(parallel.getOptimizerShard().getConfig()),
         hasOneBackward(parallel.hasOneBackward()),
         hasOneStage(parallel.getStages() == 1), gathersAgain(gathersAgain),
         printPlan(printPlan), mesh(MeshAttr::find(model)),
@@ -55,7 +55,7 @@ private:
             ArrayRef<StorageDecision> decisions);
 
   ModelOp model;
-  OptimizerShardAttr settings;
+  mf::OptimizerShardConfig settings;
   bool hasOneBackward, hasOneStage;
   /// True if recomputed layers gather again in backward, on any level.
   bool gathersAgain;
@@ -130,7 +130,7 @@ static bool isRecomputed(LayerOp layer) {
 bool OptimizerSharder::isGatheredAgain(TiedGroup &group) {
   if (auto sharing = ParameterSharing::find(group.params.front()))
     return sharing->gathersAgain;
-  if (settings.getLevel() > 2)
+  if (settings.level > 2)
     return true;
   return gathersAgain && llvm::all_of(group.reads, [](GetParamOp read) {
            return isRecomputed(read->getParentOfType<LayerOp>());
@@ -142,7 +142,7 @@ void OptimizerSharder::gatherOnce(TiedGroup &group) {
   Type element = getGatheredElement(group);
   for (ParamOp param : group.params) {
     param.setGatheredAttr(TypeAttr::get(param.getLocalType().clone(element)));
-    param.setScatterGradients(param.getStored() && settings.getLevel() > 1);
+    param.setScatterGradients(param.getStored() && settings.level > 1);
   }
   for (GetParamOp read : group.reads) {
     auto type = cast<RankedTensorType>(read.getType());
@@ -283,9 +283,8 @@ LogicalResult OptimizerSharder::run() {
   std::vector<UsedParameter> parameters;
   for (auto &entry : groups)
     parameters.push_back(describe(entry.second));
-  std::vector<StorageDecision> decisions = planStorage(
-      mesh, {settings.getThreshold(), settings.getWeightShardSize()},
-      parameters);
+  std::vector<StorageDecision> decisions =
+      planStorage(mesh, settings, parameters);
   if (printPlan)
     printStorage(parameters, decisions, mf::passes::PrintedPlan(model).os());
   if (failed(check(parameters, decisions)))
@@ -331,7 +330,7 @@ private:
     std::string reason;
     if (!settings)
       reason = "enable_parallel_optimizer is False";
-    else if (settings.getLevel() > 2)
+    else if (settings.getConfig().level > 2)
       return true;
     else if (parallel.getStages() > 1)
       reason = "with pipeline_stage " + std::to_string(parallel.getStages()) +

@@ -74,7 +74,7 @@ static StorageDecision decideSharing(const MeshSizes &mesh,
 }
 
 static StorageDecision decide(const MeshSizes &mesh,
-                              const StorageSettings &settings,
+                              const OptimizerShardConfig &settings,
                               const UsedParameter &parameter) {
   using llvm::formatv;
   auto keep = [](std::string reason, bool isWarning = false) {
@@ -95,22 +95,22 @@ static StorageDecision decide(const MeshSizes &mesh,
   int64_t ranks = copies;
   if (ranks == 1)
     return keep("no other rank has the same part");
-  if (settings.shardSize > 0) {
-    if (ranks % settings.shardSize != 0)
+  if (settings.weightShardSize > 0) {
+    if (ranks % settings.weightShardSize != 0)
       return keep(formatv("{0} ranks have the same part, which does not divide "
                           "by optimizer_weight_shard_size {1}",
-                          ranks, settings.shardSize),
+                          ranks, settings.weightShardSize),
                   /*isWarning=*/true);
-    std::optional<Axes> inner = takeInner(mesh, axes, settings.shardSize);
+    std::optional<Axes> inner = takeInner(mesh, axes, settings.weightShardSize);
     if (!inner)
       return keep(
           formatv("optimizer_weight_shard_size {0} is not the product of the "
                   "inner axes of its {1} ranks: [{2:$[, ]}]",
-                  settings.shardSize, ranks,
+                  settings.weightShardSize, ranks,
                   llvm::make_range(axes.begin(), axes.end())),
           /*isWarning=*/true);
     axes = *inner;
-    ranks = settings.shardSize;
+    ranks = settings.weightShardSize;
   }
   if (ranks == 1)
     return keep("optimizer_weight_shard_size is 1");
@@ -133,7 +133,7 @@ static StorageDecision decide(const MeshSizes &mesh,
 }
 
 std::vector<StorageDecision>
-planStorage(const MeshSizes &mesh, const StorageSettings &settings,
+planStorage(const MeshSizes &mesh, const OptimizerShardConfig &settings,
             llvm::ArrayRef<UsedParameter> parameters) {
   std::vector<StorageDecision> decisions;
   for (const UsedParameter &parameter : parameters)

@@ -9,20 +9,12 @@
 #define MF_PASSES_OPTIMIZER_STORAGEPLAN_H
 
 #include "dialects/mf/ShardingRule.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace mf::passes {
-
-/// The parallel_optimizer_config of the YAML.
-struct StorageSettings {
-  /// The size in KB from which a whole parameter is sharded.
-  int64_t threshold = 64;
-  /// The number of ranks that shard one parameter; -1 for all that hold the
-  /// same part.
-  int64_t shardSize = -1;
-};
 
 struct UsedParameter {
   std::string name;
@@ -56,7 +48,7 @@ struct StorageDecision {
 /// number. A parameter that requests axes itself gets these if its dimension is
 /// divisible.
 std::vector<StorageDecision>
-planStorage(const ir::MeshSizes &mesh, const StorageSettings &settings,
+planStorage(const ir::MeshSizes &mesh, const OptimizerShardConfig &settings,
             llvm::ArrayRef<UsedParameter> parameters);
 
 void printStorage(llvm::ArrayRef<UsedParameter> parameters,

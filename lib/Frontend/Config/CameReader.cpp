@@ -13,7 +13,7 @@ static void readConstants(SectionReader &reader, CameConfig &came) {
   const std::vector<Node> &items = eps.getElements();
   std::vector<double> numbers;
   for (const Node &item : items)
-    if (std::optional<double> number = getLenientFloat(item))
+    if (std::optional<double> number = item.getNumber())
       if (*number >= 0)
         numbers.push_back(*number);
   if (items.size() != 3 || numbers.size() != 3)

@@ -7,57 +7,41 @@ namespace mf {
 
 namespace {
 
+template <typename... Kinds> constexpr unsigned anyOf(Kinds... kinds) {
+  return ((1U << static_cast<unsigned>(kinds)) | ...);
+}
+
 // Types. Python takes an int for a float, and a bool for neither.
+using Kind = NodeKind;
 constexpr DynamicType anyType = {""};
-constexpr DynamicType boolType = {"bool", true};
-constexpr DynamicType intType = {"int", false, true};
-constexpr DynamicType floatType = {"float", false, true, true};
-constexpr DynamicType stringType = {"str", false, false, false, true};
-constexpr DynamicType mapType = {"dict", false, false, false, false, true};
-constexpr DynamicType listOf(llvm::StringLiteral name,
-                             const DynamicType *element) {
-  DynamicType type = {name};
-  type.takesList = true;
-  type.element = element;
-  return type;
-}
-constexpr DynamicType floatList = listOf("list", &floatType);
-constexpr DynamicType stringList = listOf("list", &stringType);
-constexpr DynamicType mapList = listOf("list", &mapType);
-constexpr DynamicType orNone(llvm::StringLiteral name, DynamicType type) {
-  type.name = name;
-  type.takesNull = true;
-  return type;
-}
-constexpr DynamicType optionalInt = orNone("typing.Optional[int]", intType);
-constexpr DynamicType optionalString =
-    orNone("typing.Optional[str]", stringType);
-constexpr DynamicType optionalStrings =
-    orNone("typing.Optional[typing.List[str]]", stringList);
-constexpr DynamicType optionalInts =
-    orNone("typing.Optional[typing.List[int]]", listOf("list", &intType));
-constexpr DynamicType optionalList =
-    orNone("typing.Union[list, tuple, NoneType]", listOf("list", nullptr));
-constexpr DynamicType getOptionalListOrMap() {
-  DynamicType type =
-      orNone("typing.Union[dict, list, NoneType]", listOf("list", nullptr));
-  type.takesMap = true;
-  return type;
-}
-constexpr DynamicType optionalListOrMap = getOptionalListOrMap();
-constexpr DynamicType getStagesType() {
-  DynamicType type =
-      orNone("typing.Union[list, str, NoneType]", listOf("list", nullptr));
-  type.takesString = true;
-  return type;
-}
-constexpr DynamicType stagesType = getStagesType();
-constexpr DynamicType getNormNamesType() {
-  DynamicType type = listOf("typing.Union[bool, str, list]", nullptr);
-  type.takesBool = type.takesString = true;
-  return type;
-}
-constexpr DynamicType normNamesType = getNormNamesType();
+constexpr DynamicType boolType = {"bool", anyOf(Kind::Bool)};
+constexpr DynamicType intType = {"int", anyOf(Kind::Int)};
+constexpr DynamicType floatType = {"float", anyOf(Kind::Int, Kind::Float)};
+constexpr DynamicType stringType = {"str", anyOf(Kind::String)};
+constexpr DynamicType mapType = {"dict", anyOf(Kind::Map)};
+constexpr DynamicType floatList = {"list", anyOf(Kind::List), &floatType};
+constexpr DynamicType stringList = {"list", anyOf(Kind::List), &stringType};
+constexpr DynamicType mapList = {"list", anyOf(Kind::List), &mapType};
+constexpr DynamicType optionalInt = {"typing.Optional[int]",
+                                     anyOf(Kind::Int, Kind::Null)};
+constexpr DynamicType optionalString = {"typing.Optional[str]",
+                                        anyOf(Kind::String, Kind::Null)};
+constexpr DynamicType optionalStrings = {"typing.Optional[typing.List[str]]",
+                                         anyOf(Kind::List, Kind::Null),
+                                         &stringType};
+constexpr DynamicType optionalInts = {"typing.Optional[typing.List[int]]",
+                                      anyOf(Kind::List, Kind::Null), &intType};
+constexpr DynamicType optionalList = {"typing.Union[list, tuple, NoneType]",
+                                      anyOf(Kind::List, Kind::Null)};
+constexpr DynamicType optionalListOrMap = {
+    "typing.Union[dict, list, NoneType]",
+    anyOf(Kind::List, Kind::Map, Kind::Null)};
+constexpr DynamicType stagesType = {
+    "typing.Union[list, str, NoneType]",
+    anyOf(Kind::List, Kind::String, Kind::Null)};
+constexpr DynamicType normNamesType = {
+    "typing.Union[bool, str, list]",
+    anyOf(Kind::Bool, Kind::String, Kind::List)};
 
 constexpr DynamicKey field(llvm::StringLiteral name, DynamicType type,
                            llvm::StringLiteral missing,
@@ -138,8 +122,8 @@ static constexpr DynamicKey trainingFields[] = {
     noEffect("deterministic", boolType, "False",
              "reproducible kernels; those of mf always are"),
     field("rampup_batch_size",
-          orNone("typing.Optional[list]", listOf("list", nullptr)), "null",
-          "[start, increment, samples] of a growing global_batch_size"),
+          DynamicType{"typing.Optional[list]", anyOf(Kind::List, Kind::Null)},
+          "null", "[start, increment, samples] of a growing global_batch_size"),
 };
 
 static constexpr DynamicKey parallelismFields[] = {

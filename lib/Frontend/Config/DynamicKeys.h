@@ -18,13 +18,14 @@ namespace mf {
 struct DynamicType {
   /// The name as Python prints it; empty for a type that nothing checks.
   llvm::StringLiteral name;
-  /// The kinds of values that it takes.
-  bool takesBool = false, takesInt = false, takesFloat = false;
-  bool takesString = false, takesMap = false;
-  bool takesNull = false;
-  bool takesList = false;
+  /// The kinds of values that it takes, as bits.
+  unsigned kinds = 0;
   /// The type of a list's elements; null if nothing checks them.
   const DynamicType *element = nullptr;
+
+  bool takes(NodeKind kind) const {
+    return (kinds >> static_cast<unsigned>(kind) & 1) != 0;
+  }
 };
 
 /// The use of a field's value.

@@ -8,51 +8,15 @@
 namespace mf {
 
 llvm::StringRef getPythonType(const Node &value) {
-  switch (value.getKind()) {
-  case NodeKind::Undefined:
-  case NodeKind::Null:
-    return "NoneType";
-  case NodeKind::Bool:
-    return "bool";
-  case NodeKind::Int:
-    return "int";
-  case NodeKind::Float:
-    return "float";
-  case NodeKind::String:
-    return "str";
-  case NodeKind::List:
-    return "list";
-  case NodeKind::Map:
-    return "dict";
-  }
-  return "";
+  // In the order of NodeKind.
+  static constexpr llvm::StringLiteral names[] = {
+      "NoneType", "NoneType", "bool", "int", "float", "str", "list", "dict"};
+  return names[static_cast<size_t>(value.getKind())];
 }
 
 std::string getPythonText(const Node &value) {
   return value.isString() ? escapeControls(value.getText().take_front(80))
                           : value.repr(80);
-}
-
-static bool takesKind(const DynamicType &type, NodeKind kind) {
-  switch (kind) {
-  case NodeKind::Undefined:
-    return true;
-  case NodeKind::Null:
-    return type.takesNull;
-  case NodeKind::Bool:
-    return type.takesBool;
-  case NodeKind::Int:
-    return type.takesInt;
-  case NodeKind::Float:
-    return type.takesFloat;
-  case NodeKind::String:
-    return type.takesString;
-  case NodeKind::List:
-    return type.takesList;
-  case NodeKind::Map:
-    return type.takesMap;
-  }
-  return false;
 }
 
 /// Checks a value of the field `name` in the trainer's words; empty if it is
@@ -61,16 +25,16 @@ static std::string checkDynamicType(const Node &value, const DynamicType &type,
                                     const std::string &name) {
   if (type.name.empty())
     return {};
-  if (value.getKind() == NodeKind::Null && !type.takesNull)
+  if (value.getKind() == NodeKind::Null && !type.takes(NodeKind::Null))
     return "Field '" + name + "' cannot be None";
   const bool isUnion = type.name.starts_with("typing.");
   std::string wrong =
       "Expected " + type.name.str() + " for '" + name + "', got ";
   wrong += getPythonType(value);
   // The message contains the value only for scalars.
-  if (isUnion || !type.takesList)
+  if (isUnion || !type.takes(NodeKind::List))
     wrong += " (" + getPythonText(value) + ")";
-  if (!takesKind(type, value.getKind()))
+  if (value && !type.takes(value.getKind()))
     return wrong;
   if (!type.element)
     return {};
@@ -154,16 +118,6 @@ static void checkFieldValues(const Node &map, const DynamicSection &section,
   }
 }
 
-/// Returns the node of a section, which may not be a map; undefined if it is
-/// missing.
-static Node getSectionNode(const Node &root, llvm::StringRef name) {
-  Node node = root;
-  for (auto [key, rest] = name.split('.'); !key.empty();
-       std::tie(key, rest) = rest.split('.'))
-    node = node[key];
-  return node;
-}
-
 static void checkMissingSection(const Node &root, const DynamicSection &section,
                                 DiagnosticList &diagnostics) {
   for (const DynamicKey &key : section.keys)
@@ -176,7 +130,7 @@ static void checkMissingSection(const Node &root, const DynamicSection &section,
 
 void checkDynamicFields(const Node &root, DiagnosticList &diagnostics) {
   for (const DynamicSection *section : getDynamicSections()) {
-    Node node = getSectionNode(root, section->name);
+    Node node = root.getPath(section->name);
     if (section->name == "callbacks") {
       for (const Node &callback : node.getElements())
         if (callback.isMap())
@@ -210,7 +164,7 @@ void checkDynamicFields(const Node &root, DiagnosticList &diagnostics) {
 DynamicReader::DynamicReader(const Node &root, llvm::StringRef name,
                              DiagnosticList &diagnostics)
     : diagnostics(diagnostics), known(getDynamicSection(name)),
-      section(getSectionNode(root, name)) {
+      section(root.getPath(name)) {
   // Defaults then point to the document.
   if (!section.isMap())
     section = NodeBuilder(root).build();

@@ -85,6 +85,7 @@ static bool asksForHalf(const Node &model) {
 void addDynamicSettings(const Node &root, const DynamicLayout &layout,
                         TrainingConfig &config, DiagnosticList &diagnostics) {
   config.wrapper.hasLocalLoss = true;
+  config.recompute.isOfDynamicGraph = true;
   config.chunkLossNum = readDynamicLossPieces(root, diagnostics);
   config.parallel.takesFewMicroBatches = true;
   addSharding(root, layout, config, diagnostics);
@@ -108,6 +109,7 @@ void addDynamicSettings(const Node &root, const DynamicLayout &layout,
                        config.recompute.selectCommRecompute.isTruthy() ||
                        config.swap.swap;
   config.recompute = RecomputeConfig();
+  config.recompute.isOfDynamicGraph = true;
   config.swap = SwapConfig();
   if (isAsked)
     diagnostics.warning(

@@ -31,8 +31,7 @@ static KeyWords describeKey(const KnownKey &key, TrainingConfig &config) {
       words.type = "a bool";
       missing << (*member ? "True" : "False");
     } else if constexpr (std::is_same_v<Member, int64_t *>) {
-      words.type = key.describeNumbers(/*sayBoth=*/false) +
-                   (key.takesMinusOne ? ", or -1" : "");
+      words.type = key.describeNumbers(/*sayBoth=*/false);
       missing << *member;
     } else if constexpr (std::is_same_v<Member, double *>) {
       words.type = key.range.words.str();
@@ -46,14 +45,15 @@ static KeyWords describeKey(const KnownKey &key, TrainingConfig &config) {
     } else if constexpr (std::is_same_v<Member, std::optional<bool> *>) {
       words.type = "a bool";
     } else if constexpr (std::is_same_v<Member, std::optional<int64_t> *>) {
-      words.type = key.describeNumbers(/*sayBoth=*/false) +
-                   (key.takesMinusOne ? ", or -1" : "");
+      words.type = key.describeNumbers(/*sayBoth=*/false);
     } else if constexpr (std::is_same_v<Member, std::optional<double> *>) {
       words.type = key.range.words.str();
     }
   };
   if (key.field && !key.isReadApart)
     std::visit(describe, key.field(config));
+  else if (key.use == KeyUse::Used)
+    missing << key.neutral;
   return words;
 }
 
@@ -113,11 +113,11 @@ static KeyHelp makeKeyHelp(const KnownKey &key, TrainingConfig &config) {
     help.effect = "not lowered: " + key.instead.str();
   if (key.use == KeyUse::NotModelled)
     help.effect = "it changes the training step, but is not modelled: it is "
-                  "ignored, with a warning";
-  if (!key.neutral.empty())
-    help.effect +=
-        " unless it is " +
-        llvm::join(llvm::split(llvm::StringRef(key.neutral), '|'), " or ");
+                  "ignored, with a warning" +
+                  (key.neutral.empty()
+                       ? ""
+                       : " unless it is " +
+                             llvm::join(llvm::split(key.neutral, '|'), " or "));
   if (words.type == "a bool")
     help.values = {"True", "False"};
   if (key.choices)

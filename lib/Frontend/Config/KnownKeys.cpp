@@ -8,6 +8,7 @@
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/SettingEdit.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mf {
 
@@ -64,6 +65,7 @@ static constexpr KnownKey recomputeKeys[] = {
 };
 static constexpr KnownKey recomputeDerived[] = {
     derived<&Recompute::keptOperators>("kept_operators"),
+    derived<&Recompute::isOfDynamicGraph>("dynamic_graph", withoutDefault),
 };
 constexpr KnownSection recomputeSection = {
     "recompute_config", true, recomputeKeys, {}, recomputeDerived};
@@ -166,14 +168,17 @@ static constexpr KnownKey parallelOptimizerKeys[] = {
     key<&Parallel::gradientAccumulationShard>(
         "gradient_accumulation_shard",
         "accumulated gradients are shared out, too"),
-    key<&Parallel::parallelOptimizerThreshold>(
+    key<&OptimizerShardConfig::level>(
+        "optimizer_level",
+        "level1 shares out state, level2 gradients, level3 weights",
+        as("level"), upTo(3), readApart),
+    key<&OptimizerShardConfig::threshold>(
         "parallel_optimizer_threshold",
-        "KB from which on a parameter is shared out", from(0)),
-    key<&Parallel::optimizerWeightShardSize>(
+        "KB from which on a parameter is shared out", as("threshold"), from(0)),
+    key<&OptimizerShardConfig::weightShardSize>(
         "optimizer_weight_shard_size",
-        "ranks that share one parameter; -1 is all", from(-1), withPlace),
-    used("optimizer_level",
-         "level1 shares out state, level2 gradients, level3 weights"),
+        "ranks that share one parameter; -1 is all", as("weight_shard_size"),
+        orMinusOne, withPlace, withoutDefault),
 };
 constexpr KnownSection parallelOptimizerSection = {
     "parallel.parallel_optimizer_config", false, parallelOptimizerKeys};
@@ -225,7 +230,7 @@ static constexpr KnownKey wrapperKeys[] = {
         "use_skip_data_by_global_norm", "steps with a high norm are skipped"),
     key<&Wrapper::globalNormSpikeThreshold>("global_norm_spike_threshold",
                                             "the norm above which they are"),
-    notModelled("sens", "1|1.0"),
+    notModelled("sens", "1"),
 };
 static constexpr IrrelevantKeys wrapperRest[] = {
     {done, "enable_check_overflow enable_global_norm"},
@@ -307,12 +312,21 @@ llvm::SmallVector<const KnownKey *> getMembers(PartId part) {
 }
 
 std::string KnownKey::describeNumbers(bool sayBoth) const {
-  const bool isBounded = largest != KnownKey().largest;
-  if (sayBoth || isBounded)
-    return ("an int from " + llvm::Twine(smallest) + " to " +
-            llvm::Twine(largest))
-        .str();
-  return ("an int of at least " + llvm::Twine(smallest)).str();
+  const bool isBounded = sayBoth || largest != KnownKey().largest;
+  return (isBounded ? "an int from " + std::to_string(smallest) + " to " +
+                          std::to_string(largest)
+                    : "an int of at least " + std::to_string(smallest)) +
+         (takesMinusOne ? ", or -1" : "");
+}
+
+bool KnownKey::isNeutral(const Node &value) const {
+  const std::string text = value.repr();
+  return llvm::any_of(llvm::split(neutral, '|'), [&](llvm::StringRef spelling) {
+    double number = 0;
+    return !spelling.empty() &&
+           (spelling == text ||
+            (!spelling.getAsDouble(number) && value.getFloat() == number));
+  });
 }
 
 const KnownKey *KnownSection::find(llvm::StringRef key) const {
@@ -331,13 +345,7 @@ std::vector<llvm::StringRef> KnownSection::getNames() const {
 }
 
 Node KnownSection::getNode(const Node &root) const {
-  if (this == &topLevel)
-    return root;
-  Node node = root;
-  for (auto [key, rest] = name.split('.'); !key.empty();
-       std::tie(key, rest) = rest.split('.'))
-    node = node[key];
-  return node;
+  return this == &topLevel ? root : root.getPath(name);
 }
 
 llvm::SmallVector<llvm::StringRef> IrrelevantKeys::getNames() const {

@@ -26,8 +26,7 @@ public:
       : input(input), layers(shareTrees(input.layers)),
         diagnostics(diagnostics),
         normalizer(input.stages, input.swap.swap, diagnostics),
-        logs(input.recompute.recompute.selection.kind !=
-             LayerSelection::Kind::Numbers) {}
+        logs(!input.recompute.isOfDynamicGraph) {}
 
   LayerPlan run();
 
@@ -53,8 +52,6 @@ private:
   std::vector<PlannedLayer> layers;
   DiagnosticList &diagnostics;
   LayerNormalizer normalizer;
-  /// False for a YAML of the dynamic graph, in which layers have numbers: its
-  /// trainer logs none of these lines.
   bool logs;
   LayerPlan plan;
   std::vector<ActivePattern> select;
@@ -223,14 +220,10 @@ LayerSettingPlanner::applyPatterns(std::vector<ActivePattern> &patterns,
             "will not be effective.");
         continue;
       }
-      RecomputeTarget target;
-      target.path = path;
-      target.isCell = match.isCell;
-      target.setting = pattern.describe();
-      target.location = pattern.layers.location;
-      target.enabled = isEnabled;
       (isComm ? effects.commRecompute : effects.recompute)
-          .push_back(std::move(target));
+          .push_back({{path, match.isCell, pattern.describe(),
+                       pattern.layers.location},
+                      isEnabled});
       paths.push_back(path);
     }
   }
@@ -254,11 +247,9 @@ void LayerSettingPlanner::applyRecompute(const CellTree &tree,
   if (plan.recompute.covers(input.stages, effects.layer)) {
     effects.fullRecompute = true;
     effects.sliceActivation = input.recompute.recomputeSliceActivation;
-    RecomputeTarget target;
-    target.isCell = true;
-    target.setting = "recompute_config.recompute";
-    target.location = input.recompute.recompute.location;
-    effects.recompute.push_back(std::move(target));
+    effects.recompute.push_back(
+        {{"", /*isCell=*/true, "recompute_config.recompute",
+          input.recompute.recompute.location}});
     // With swap enabled and a recompute setting of True, MindSpore Transformers
     // logs nothing.
     if (logs && plan.recompute.kind != NormalizedLayers::Kind::All)
@@ -286,13 +277,9 @@ void LayerSettingPlanner::applySwap(const CellTree &tree,
   for (const SwapEntry &entry : plan.layerSwap) {
     if (!entry.covers(effects.layer))
       continue;
-    SwapTarget target;
-    target.isCell = true;
-    target.setting = "layer_swap";
-    target.location = entry.location;
-    target.prefetch = entry.prefetch;
-    target.countsLayers = entry.countsLayers;
-    effects.swap.push_back(std::move(target));
+    effects.swap.push_back({{"", /*isCell=*/true, "layer_swap", entry.location},
+                            entry.prefetch,
+                            entry.countsLayers});
     if (logs)
       effects.logLines.push_back(
           "Set layer swap at layer " + std::to_string(effects.layer) +
@@ -308,17 +295,14 @@ void LayerSettingPlanner::applySwap(const CellTree &tree,
           return candidate.covers(effects.layer);
         });
     for (const CellPattern::Match &match : swap.pattern.matchIn(tree).matches) {
-      SwapTarget target;
-      target.path = tree.get(match.entry).path;
-      target.isCell = match.isCell;
-      target.setting = swap.pattern.describe();
-      target.location = entry.location;
-      target.prefetch = entry.prefetch;
-      target.countsLayers = entry.countsLayers;
-      bool isOneLevel = target.path.find('.') == std::string::npos;
-      items.push_back((isOneLevel ? "." : "") + target.path +
+      const std::string &path = tree.get(match.entry).path;
+      const bool isOneLevel = path.find('.') == std::string::npos;
+      items.push_back((isOneLevel ? "." : "") + path +
                       ", value=" + std::to_string(entry.prefetch));
-      effects.swap.push_back(std::move(target));
+      effects.swap.push_back(
+          {{path, match.isCell, swap.pattern.describe(), entry.location},
+           entry.prefetch,
+           entry.countsLayers});
     }
   }
   logPaths(effects, "Set op_swap", items);
@@ -360,13 +344,10 @@ void LayerSettingPlanner::planLayer(const PlannedLayer &layer) {
   for (const CellTree::Entry &entry : layer.tree->getEntries()) {
     if (!entry.presetRecompute)
       continue;
-    RecomputeTarget preset;
-    preset.path = entry.path;
-    preset.isCell = entry.isCell;
-    preset.setting = "the model itself";
-    preset.enabled = *entry.presetRecompute;
-    preset.isPreset = true;
-    effects.presets.push_back(std::move(preset));
+    effects.presets.push_back(
+        {{entry.path, entry.isCell, "the model itself", Location()},
+         *entry.presetRecompute,
+         /*isPreset=*/true});
   }
   applyRecompute(*layer.tree, effects);
   if (plan.swap) {

@@ -15,7 +15,7 @@ static std::optional<Triple> getTriple(const Node &node) {
     return std::nullopt;
   Triple triple;
   for (auto [number, item] : llvm::zip(triple, items)) {
-    std::optional<double> value = getLenientFloat(item);
+    std::optional<double> value = item.getNumber();
     if (!value)
       return std::nullopt;
     number = *value;

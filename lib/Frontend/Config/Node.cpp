@@ -2,29 +2,16 @@
 
 #include "mf/Frontend/Config/Node.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 namespace mf {
 
 llvm::StringRef describe(NodeKind kind) {
-  switch (kind) {
-  case NodeKind::Undefined:
-    return "nothing";
-  case NodeKind::Null:
-    return "null";
-  case NodeKind::Bool:
-    return "a bool";
-  case NodeKind::Int:
-    return "an int";
-  case NodeKind::Float:
-    return "a float";
-  case NodeKind::String:
-    return "a string";
-  case NodeKind::List:
-    return "a list";
-  case NodeKind::Map:
-    return "a map";
-  }
-  llvm_unreachable("unknown kind");
+  // In the order of NodeKind.
+  static constexpr llvm::StringLiteral names[] = {
+      "nothing", "null",     "a bool", "an int",
+      "a float", "a string", "a list", "a map"};
+  return names[static_cast<size_t>(kind)];
 }
 
 NodeKind Node::getKind() const {
@@ -59,6 +46,16 @@ std::optional<double> Node::getFloat() const {
   return data->real;
 }
 
+std::optional<double> Node::getNumber() const {
+  std::optional<double> number = getFloat();
+  double parsed = 0;
+  if (isString() && !getText().empty() &&
+      getText().find_first_not_of("0123456789.eE+-") == llvm::StringRef::npos &&
+      !getText().getAsDouble(parsed))
+    number = parsed;
+  return number && std::isfinite(*number) ? number : std::nullopt;
+}
+
 const std::vector<Node> &Node::getElements() const {
   static const std::vector<Node> none;
   return isList() ? data->elements : none;
@@ -79,6 +76,11 @@ const Node::Entry *Node::find(llvm::StringRef key) const {
 Node Node::operator[](llvm::StringRef key) const {
   const Entry *entry = find(key);
   return entry ? entry->value : Node();
+}
+
+Node Node::getPath(llvm::StringRef path) const {
+  auto [key, rest] = path.split('.');
+  return path.empty() ? *this : (*this)[key].getPath(rest);
 }
 
 Node Node::getKeyNode(llvm::StringRef key) const {

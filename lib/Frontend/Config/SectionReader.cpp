@@ -3,18 +3,8 @@
 #include "SectionReader.h"
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/StringExtras.h"
-#include <cmath>
 
 namespace mf {
-
-static bool isNeutral(const Node &value, llvm::StringRef neutral) {
-  if (neutral.empty())
-    return false;
-  std::string text = value.repr();
-  llvm::SmallVector<llvm::StringRef> spellings;
-  neutral.split(spellings, '|');
-  return llvm::is_contained(spellings, llvm::StringRef(text));
-}
 
 void checkKeys(const Node &section, const KnownSection &known,
                DiagnosticList &diagnostics) {
@@ -32,8 +22,7 @@ void checkKeys(const Node &section, const KnownSection &known,
                             text + " (the key is ignored)");
       continue;
     }
-    if (key && key->use == KeyUse::NotModelled &&
-        !isNeutral(entry.value, key->neutral))
+    if (key && key->use == KeyUse::NotModelled && !key->isNeutral(entry.value))
       diagnostics.warning(entry.key.getLocation(),
                           quote(name) + " in " + known.name.str() +
                               " changes the training step, but is not "
@@ -101,25 +90,12 @@ int64_t SectionReader::readInt(llvm::StringRef name, int64_t missing) {
   return missing;
 }
 
-std::optional<double> getLenientFloat(const Node &node) {
-  std::optional<double> number = node.getFloat();
-  double parsed = 0;
-  if (node.isString() && !node.getText().empty() &&
-      node.getText().find_first_not_of("0123456789.eE+-") ==
-          llvm::StringRef::npos &&
-      !node.getText().getAsDouble(parsed))
-    number = parsed;
-  if (!number || !std::isfinite(*number))
-    return std::nullopt;
-  return number;
-}
-
 double SectionReader::readFloat(llvm::StringRef key, double missing,
                                 const NumberRange &range) {
   Node value = get(key);
   if (!value)
     return missing;
-  std::optional<double> number = getLenientFloat(value);
+  std::optional<double> number = value.getNumber();
   if (number && range.contains(*number))
     return *number;
   rejectValue(key, value, number ? range.words : NumberRange().words);

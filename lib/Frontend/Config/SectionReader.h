@@ -58,10 +58,6 @@ private:
 void rejectValue(const Node &value, const llvm::Twine &wanted,
                  DiagnosticList &diagnostics);
 
-/// Returns the value of a float, an int, or text such as `1e-5`, which YAML 1.1
-/// reads as a string because it lacks the point.
-std::optional<double> getLenientFloat(const Node &node);
-
 /// If the whole section is missing, the template's defaults apply. For a
 /// missing key in an existing section, the defaults of the class apply that the
 /// section names.

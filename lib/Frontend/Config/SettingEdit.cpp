@@ -201,15 +201,6 @@ std::string SettingEditor::edit() {
   return edited;
 }
 
-static Node findPath(Node node, StringRef path) {
-  while (!path.empty()) {
-    const auto [key, rest] = path.split('.');
-    node = node[key];
-    path = rest;
-  }
-  return node;
-}
-
 static const SettingValue *findPath(const SettingValue &value, StringRef path) {
   const auto [key, rest] = path.split('.');
   const SettingValue *found = value.find(key);
@@ -239,8 +230,8 @@ void SettingEditor::check(const std::string &edited,
     return;
   for (const StringRef path : getSettingPaths()) {
     const SettingValue *wanted = findPath(keys, path);
-    const Node old = findPath(document, path);
-    const Node now = findPath(after, path);
+    const Node old = document.getPath(path);
+    const Node now = after.getPath(path);
     const bool isKept =
         wanted ? says(now, *wanted) : old.repr(SIZE_MAX) == now.repr(SIZE_MAX);
     if (!isKept)

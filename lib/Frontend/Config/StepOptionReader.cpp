@@ -28,7 +28,7 @@ static void readLossScale(SectionReader &wrapper, TrainingConfig &config) {
   if (value.isUndefinedOrNull())
     return;
   if (!value.isMap()) {
-    std::optional<double> number = getLenientFloat(value);
+    std::optional<double> number = value.getNumber();
     if (number && isLossScale(*number))
       scale.value = *number;
     else
@@ -105,8 +105,8 @@ static void readBetas(SectionReader &reader, OptimizerConfig &config) {
   Node betas = reader.get(key);
   if (betas) {
     const std::vector<Node> &items = betas.getElements();
-    auto first = items.size() == 2 ? getLenientFloat(items[0]) : std::nullopt;
-    auto second = items.size() == 2 ? getLenientFloat(items[1]) : std::nullopt;
+    auto first = items.size() == 2 ? items[0].getNumber() : std::nullopt;
+    auto second = items.size() == 2 ? items[1].getNumber() : std::nullopt;
     if (!first || !second)
       return reader.rejectValue(key, betas, "a list of two numbers");
     config.beta1 = *first;

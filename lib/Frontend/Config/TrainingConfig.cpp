@@ -75,15 +75,11 @@ static void readOptimizerSharding(const Node &section, TrainingConfig &config,
                        parallelOptimizerSection, diagnostics);
   ParallelConfig &parallel = config.parallel;
   reader.readAll(config);
-  if (parallel.optimizerWeightShardSize == 0)
-    diagnostics.error(reader.get("optimizer_weight_shard_size").getLocation(),
-                      "expected a number of ranks, or -1 for all, for "
-                      "'optimizer_weight_shard_size', but got 0");
   std::string level = reader.readString(
       "optimizer_level",
       parallel.gradientAccumulationShard ? "level2" : "level1",
       {"level1", "level2", "level3"});
-  parallel.optimizerLevel = level.back() - '0';
+  parallel.optimizerShard.level = level.back() - '0';
 }
 
 static void readParallelConfig(const Node &root, TrainingConfig &config,

@@ -182,16 +182,17 @@ void ChoiceFinder::addOptimizer() {
   if (!parallel.enableParallelOptimizer)
     return addKey("parallel.enable_parallel_optimizer", "False", true);
   const std::string section = "parallel.parallel_optimizer_config.";
-  for (int64_t level = parallel.optimizerLevel + 1; level <= 3; ++level)
+  for (int64_t level = parallel.optimizerShard.level + 1; level <= 3; ++level)
     addKey(section + "optimizer_level",
-           "level" + std::to_string(parallel.optimizerLevel),
+           "level" + std::to_string(parallel.optimizerShard.level),
            "level" + std::to_string(level));
-  if (parallel.optimizerWeightShardSize > 0)
+  if (parallel.optimizerShard.weightShardSize > 0)
     addKey(section + "optimizer_weight_shard_size",
-           std::to_string(parallel.optimizerWeightShardSize), int64_t(-1));
-  if (parallel.parallelOptimizerThreshold > 0)
+           std::to_string(parallel.optimizerShard.weightShardSize),
+           int64_t(-1));
+  if (parallel.optimizerShard.threshold > 0)
     addKey(section + "parallel_optimizer_threshold",
-           std::to_string(parallel.parallelOptimizerThreshold), int64_t(0));
+           std::to_string(parallel.optimizerShard.threshold), int64_t(0));
 }
 
 void ChoiceFinder::addModel(mlir::ModuleOp model) {
@@ -233,7 +234,7 @@ void ChoiceFinder::addSharing() {
       if (given != other)
         addKey(path + key.str(), given, other);
   }
-  if (parallel.optimizerWeightShardSize > 0)
+  if (parallel.optimizerShard.weightShardSize > 0)
     addKey(path + "data_parallel_shard",
            section["data_parallel_shard"].repr(24), int64_t(-1));
 }

@@ -94,12 +94,12 @@ static void readModel(const TrainingConfig &config, const ModelSpec &spec,
   if (config.optimizer.swap)
     facts.stateBytes = 0;
   facts.gradientBytes = facts.parameterBytes;
-  facts.shardsGradients = config.parallel.optimizerLevel > 1;
+  facts.shardsGradients = config.parallel.optimizerShard.level > 1;
   // The dynamic graph always shares parameters out, and on one stage in each
   // micro-batch.
   facts.sharesByMicroBatch = rules.alwaysShards =
       config.parallel.fullySharded.has_value();
-  if (config.parallel.optimizerLevel < 3)
+  if (config.parallel.optimizerShard.level < 3)
     facts.gatheredBytes =
         std::min(facts.parameterBytes, getBytes(spec.computeType));
 }

@@ -219,7 +219,7 @@ parallel_config:
   ulysses_degree_in_cp: 3
 
 //--- level.yaml
-# LEVEL: level.yaml:[[#@LINE+4]]:34: error: expected a number of ranks, or -1 for all, for 'optimizer_weight_shard_size', but got 0
+# LEVEL: level.yaml:[[#@LINE+4]]:34: error: expected an int of at least 1, or -1 for 'optimizer_weight_shard_size', but got an int, 0
 # LEVEL: level.yaml:[[#@LINE+4]]:22: error: unknown optimizer_level 'level4'; did you mean 'level1'?; known are level1, level2, level3
 parallel:
   parallel_optimizer_config:
@@ -302,7 +302,7 @@ swap_config:
 # RATES: rates.yaml:[[#@LINE+5]]:17: error: expected a number of at least 0 for 'weight_decay', but got a float, -0.1
 # RATES: rates.yaml:[[#@LINE+8]]:18: error: expected a number of at least 0 for 'learning_rate', but got an int, -1
 # RATES: rates.yaml:[[#@LINE+8]]:11: error: expected a number of at least 0 for 'lr_end', but got a float, -1.e-5
-# RATES: rates.yaml:[[#@LINE+8]]:16: error: expected an int of at least 1 for 'total_steps', but got an int, 0
+# RATES: rates.yaml:[[#@LINE+8]]:16: error: expected an int of at least 1, or -1 for 'total_steps', but got an int, 0
 optimizer:
   weight_decay: -0.1
 # A schedule that is a class of MindSpore Transformers.

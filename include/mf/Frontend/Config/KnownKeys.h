@@ -10,6 +10,7 @@
 
 namespace mf {
 
+struct FusionSwitch;
 struct MemorySettings;
 
 /// How a key is used. The unit test KnownKeysTest changes every key of every
@@ -23,14 +24,13 @@ enum class KeyUse : uint8_t {
 
 /// A pointer to the member of a TrainingConfig that holds the value of a key.
 /// std::monostate if that part of the configuration is absent.
-using KeyField =
-    std::variant<std::monostate, bool *, int64_t *, double *, std::string *,
-                 std::optional<bool> *, std::optional<int64_t> *,
-                 std::optional<double> *, LayerSetting *,
-                 std::vector<std::string> *,
-                 std::vector<std::array<double, 3>> *,
-                 std::optional<std::vector<SwapEntry>> *,
-                 std::optional<std::vector<SwapConfig::OperatorSwap>> *>;
+using KeyField = std::variant<
+    std::monostate, bool *, int64_t *, double *, std::string *,
+    std::optional<bool> *, std::optional<int64_t> *, std::optional<double> *,
+    LayerSetting *, std::vector<std::string> *,
+    std::vector<std::array<double, 3>> *,
+    std::optional<std::vector<SwapEntry>> *,
+    std::optional<std::vector<SwapConfig::OperatorSwap>> *, FusionSwitch *>;
 
 /// Identifies a struct of TrainingConfig.
 using PartId = const char *;
@@ -66,8 +66,9 @@ struct KnownKey {
   llvm::StringLiteral name = "";
   KeyUse use = KeyUse::Used;
   llvm::StringLiteral meaning = "";
-  /// For NotModelled: the values, in Python's spelling and separated by `|`,
-  /// that select the behaviour without the key.
+  /// The values, in Python's spelling and separated by `|`, that select the
+  /// behaviour without the key: for NotModelled, and for keys without a member
+  /// whose default is the same in all models.
   llvm::StringLiteral neutral = "";
   /// For a bool that is read but not lowered: what the program does instead of
   /// what True requests.
@@ -81,6 +82,8 @@ struct KnownKey {
   llvm::StringLiteral parameter = "";
   /// True if separate code reads the member, because the YAML has another form.
   bool isReadApart = false;
+  /// True if attributes leave out the default.
+  bool omitsDefault = false;
 
   // The values of the key's type that it accepts.
   int64_t smallest = 1;
@@ -101,8 +104,12 @@ struct KnownKey {
     return parameter.empty() ? name : parameter;
   }
 
-  /// Returns a description such as `an int from 1 to 65536`. Bounds that are
-  /// those of the type are left out unless `sayBoth` is true.
+  /// Returns whether a value is one of `neutral`. Numbers are compared by
+  /// value.
+  bool isNeutral(const Node &value) const;
+
+  /// Returns a description such as `an int from 1 to 65536, or -1`. Bounds that
+  /// are those of the type are left out unless `sayBoth` is true.
   std::string describeNumbers(bool sayBoth) const;
 
   /// Returns the value in a configuration, or null if the key has another type.
@@ -193,6 +200,7 @@ template <typename Part> Part *findPart(TrainingConfig &config) {
   offer(&config.recompute);
   offer(&config.swap);
   offer(&config.parallel);
+  offer(&config.parallel.optimizerShard);
   offer(&config.runner);
   offer(&config.wrapper);
   offer(&config.wrapper.clipping);
@@ -234,10 +242,15 @@ inline constexpr Property<bool> orMinusOne = {&KnownKey::takesMinusOne, true};
 inline constexpr Property<bool> withoutPatterns = {&KnownKey::takesPatterns,
                                                    false};
 inline constexpr Property<bool> withPlace = {&KnownKey::hasPlace, true};
+inline constexpr Property<bool> withoutDefault = {&KnownKey::omitsDefault,
+                                                  true};
 inline constexpr Property<bool> readApart = {&KnownKey::isReadApart, true};
 /// A key that only this struct uses, though no member has its value.
 template <typename Part>
 inline constexpr Property<PartId> of = {&KnownKey::part, &partId<Part>};
+constexpr Property<llvm::StringLiteral> byDefault(llvm::StringLiteral value) {
+  return {&KnownKey::neutral, value};
+}
 /// The name of the parameter in the attribute.
 constexpr Property<llvm::StringLiteral> as(llvm::StringLiteral parameter) {
   return {&KnownKey::parameter, parameter};
@@ -306,8 +319,9 @@ constexpr KnownKey section(llvm::StringLiteral name) {
   return {name, KeyUse::Section};
 }
 constexpr KnownKey notModelled(llvm::StringLiteral name,
-                               llvm::StringLiteral neutral = "") {
-  return {name, KeyUse::NotModelled, "", neutral};
+                               llvm::StringLiteral neutral = "",
+                               llvm::StringLiteral meaning = "") {
+  return {name, KeyUse::NotModelled, meaning, neutral};
 }
 
 // Reasons of IrrelevantKeys.

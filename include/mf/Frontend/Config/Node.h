@@ -77,6 +77,9 @@ public:
   std::optional<int64_t> getInt() const;
   /// Returns the value of a float or an int, or none.
   std::optional<double> getFloat() const;
+  /// Returns the finite value of a float, an int, or text such as `1e-5`, which
+  /// YAML 1.1 reads as a string because it lacks the point, or none.
+  std::optional<double> getNumber() const;
 
   /// Returns the elements of a list. Empty for other kinds.
   const std::vector<Node> &getElements() const;
@@ -85,6 +88,9 @@ public:
   const std::vector<Entry> &getEntries() const;
   /// Returns the value at `key` of a map, or an undefined node.
   Node operator[](llvm::StringRef key) const;
+  /// Returns the value that keys of nested maps lead to, which dots separate.
+  /// An empty path leads to this node.
+  Node getPath(llvm::StringRef path) const;
   /// Returns the node of the key `key` of a map, or an undefined node, for
   /// messages about keys.
   Node getKeyNode(llvm::StringRef key) const;

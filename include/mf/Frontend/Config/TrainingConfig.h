@@ -30,6 +30,9 @@ struct RecomputeConfig {
   /// Substrings of names of operators, in lower case, whose outputs recomputed
   /// cells keep.
   std::vector<std::string> keptOperators;
+  /// True for a YAML of the dynamic graph, whose trainer does not log what
+  /// layers get.
+  bool isOfDynamicGraph = false;
   Node node; ///< the section as written; undefined if absent
 };
 
@@ -95,6 +98,18 @@ struct FullyShardedConfig {
   }
 };
 
+/// parallel_optimizer_config: how ranks with copies share out a parameter and
+/// the optimizer's state.
+struct OptimizerShardConfig {
+  /// 1 to 3, for example `level1`. Follows gradient_accumulation_shard if not
+  /// given.
+  int64_t level = 1;
+  /// The smallest parameter (in KB) that is sharded.
+  int64_t threshold = 64;
+  /// The number of ranks over which a parameter is sharded; -1 means all.
+  int64_t weightShardSize = -1;
+};
+
 /// parallel_config, together with keys of the section `parallel` and of the top
 /// level.
 struct ParallelConfig {
@@ -119,17 +134,11 @@ struct ParallelConfig {
   bool fullBatch = true;
   bool gradientsMean = false;
   bool enableParallelOptimizer = false;
-  /// parallel_optimizer_config: the smallest parameter (in KB) that is sharded,
-  /// the number of ranks over which the states of a parameter are sharded (-1:
-  /// all), and whether accumulated gradients are sharded.
-  int64_t parallelOptimizerThreshold = 64;
-  int64_t optimizerWeightShardSize = -1;
+  OptimizerShardConfig optimizerShard;
+  /// Whether accumulated gradients are sharded.
   bool gradientAccumulationShard = false;
   /// Replaces enable_parallel_optimizer and its keys. Absent with one rank.
   std::optional<FullyShardedConfig> fullySharded;
-  /// 1 to 3, for example `level1`. Follows gradient_accumulation_shard if not
-  /// given.
-  int64_t optimizerLevel = 1;
   /// The number of devices that the launcher starts according to the YAML; 0 if
   /// not given.
   int64_t deviceNum = 0;
