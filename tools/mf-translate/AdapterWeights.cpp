@@ -19,8 +19,6 @@ using namespace mlir;
 
 namespace mf {
 
-using Tensors = std::vector<std::pair<std::string, std::vector<uint8_t>>>;
-
 static constexpr llvm::StringLiteral configName = "adapter_config.json";
 static constexpr llvm::StringLiteral modelName = "adapter_model.safetensors";
 /// The prefix that PEFT adds to the names of the wrapped model.
@@ -116,16 +114,13 @@ static llvm::Error writeAll(
 // Merging
 //===----------------------------------------------------------------------===//
 
-/// Rounds to `type` and back.
-static llvm::Error roundTo(DType type, std::vector<float> &values) {
-  llvm::MutableArrayRef<uint8_t> bytes(
-      reinterpret_cast<uint8_t *>(values.data()),
-      values.size() * sizeof(float));
-  std::vector<uint8_t> rounded(values.size() *
-                               static_cast<size_t>(getBytes(type)));
-  if (llvm::Error error = convertElements(DType::F32, bytes, type, rounded))
+static llvm::Expected<std::vector<uint8_t>>
+convertTo(DType type, llvm::MutableArrayRef<uint8_t> floats) {
+  std::vector<uint8_t> bytes(floats.size() / sizeof(float) *
+                             static_cast<size_t>(getBytes(type)));
+  if (llvm::Error error = convertElements(DType::F32, floats, type, bytes))
     return error;
-  return convertElements(type, rounded, DType::F32, bytes);
+  return bytes;
 }
 
 /// Returns W + B A scale. Products are summed in double. As in MindSpore
@@ -155,19 +150,17 @@ merge(const SafetensorsCheckpoint &source, AdaptedLayer layer, double scale,
     for (size_t column = 0; column < columns; ++column)
       change[row * columns + column] = static_cast<float>(sums[column] * scale);
   }
-  if (llvm::Error error = roundTo(type, change))
+  llvm::MutableArrayRef<uint8_t> bytes(
+      reinterpret_cast<uint8_t *>(change.data()),
+      change.size() * sizeof(float));
+  auto rounded = convertTo(type, bytes);
+  if (!rounded)
+    return rounded.takeError();
+  if (llvm::Error error = convertElements(type, *rounded, DType::F32, bytes))
     return error;
   for (size_t i = 0; i < change.size(); ++i)
     change[i] += (*w)[i];
-  std::vector<uint8_t> bytes(change.size() *
-                             static_cast<size_t>(getBytes(type)));
-  if (llvm::Error error =
-          convertElements(DType::F32,
-                          {reinterpret_cast<const uint8_t *>(change.data()),
-                           change.size() * sizeof(float)},
-                          type, bytes))
-    return error;
-  return bytes;
+  return convertTo(type, bytes);
 }
 
 llvm::Error mergeAdapters(ir::ModelOp model, const std::string &weights,
