@@ -9,14 +9,10 @@ using namespace mf::ir;
 namespace mf {
 
 FloatType getFloatType(MLIRContext *context, DType type) {
-  switch (type) {
-  case DType::BF16:
-    return BFloat16Type::get(context);
-  case DType::F16:
-    return Float16Type::get(context);
-  default:
-    return Float32Type::get(context);
-  }
+  Builder builder(context);
+  return type == DType::BF16  ? FloatType(builder.getBF16Type())
+         : type == DType::F16 ? FloatType(builder.getF16Type())
+                              : FloatType(builder.getF32Type());
 }
 
 //===----------------------------------------------------------------------===//
@@ -46,20 +42,6 @@ CellBuilder::CellBuilder(ModelOp model, const ModelSpec &spec,
   for (Type argument : arguments)
     body.addArgument(argument, loc);
   builder.setInsertionPointToEnd(&body);
-}
-
-Value CellBuilder::getArgument(unsigned index) const {
-  return LayerOp(layer).getBody().getArgument(index);
-}
-
-void CellBuilder::setCellTree(StringRef symbol) {
-  layer.setCellTreeAttr(FlatSymbolRefAttr::get(layer.getContext(), symbol));
-}
-
-void CellBuilder::joinNext() { layer.setJoinsNext(true); }
-
-void CellBuilder::returnValues(ValueRange values) {
-  ReturnOp::create(builder, loc, values);
 }
 
 //===----------------------------------------------------------------------===//
@@ -125,22 +107,26 @@ Value CellBuilder::addParameter(StringRef leaf, ArrayRef<int64_t> shape,
   return GetParamOp::create(builder, loc, tensor, symbol);
 }
 
+Value CellBuilder::addStatistic(StringRef leaf, ArrayRef<int64_t> shape,
+                                ParameterTraits traits) {
+  traits.parallelOptimizer = false;
+  return addParameter(leaf, shape, DType::F32, getInit(InitKind::Zeros),
+                      traits);
+}
+
 Value CellBuilder::addLoadBias(StringRef leaf, int64_t numExperts,
                                const LoadBias &bias) {
   ParameterTraits traits;
-  traits.parallelOptimizer = false;
   traits.frozen = !bias.isUpdated;
   if (bias.isUpdated)
     traits.updateRule = UpdateRule::Balance;
-  return addParameter(leaf, {numExperts}, DType::F32, getInit(InitKind::Zeros),
-                      traits);
+  return addStatistic(leaf, {numExperts}, traits);
 }
 
 Value CellBuilder::addLoadRecord(StringRef leaf, ArrayRef<int64_t> shape,
                                  std::optional<double> capacityShare) {
   ParameterTraits traits;
   traits.capacityShare = capacityShare;
-  traits.parallelOptimizer = false;
   traits.updateRule = UpdateRule::Record;
   // Each rank keeps the router's rows that it has.
   const RankLayout &ranks = spec.ranks;
@@ -149,17 +135,14 @@ Value CellBuilder::addLoadRecord(StringRef leaf, ArrayRef<int64_t> shape,
     traits.cuts = {{"dp", "cp", "mp"}, {}};
   else if (shape.front() == rows)
     traits.cuts = {{"dp", "cp"}, {}};
-  return addParameter(leaf, shape, DType::F32, getInit(InitKind::Zeros),
-                      traits);
+  return addStatistic(leaf, shape, traits);
 }
 
 GetParamOp CellBuilder::addLargestLogits(StringRef leaf) {
   ParameterTraits traits;
-  traits.parallelOptimizer = false;
   traits.updateRule = UpdateRule::Largest;
   traits.cuts = {{"mp"}};
-  return addParameter(leaf, {spec.numHeads}, DType::F32,
-                      getInit(InitKind::Zeros), traits)
+  return addStatistic(leaf, {spec.numHeads}, traits)
       .getDefiningOp<GetParamOp>();
 }
 
@@ -243,17 +226,12 @@ Value CellBuilder::negate(Value value, StringRef leaf) {
 }
 
 Value CellBuilder::scale(Value value, double factor, StringRef leaf) {
-  return create<ScaleOp>(leaf, value.getType(), value,
-                         builder.getF64FloatAttr(factor), StringAttr(),
-                         RecomputeKindAttr(), SwapAttr())
-      .getResult();
+  return createUnmarked<ScaleOp>(leaf, value, builder.getF64FloatAttr(factor));
 }
 
 Value CellBuilder::addScalar(Value value, double scalar, StringRef leaf) {
-  return create<AddScalarOp>(leaf, value.getType(), value,
-                             builder.getF64FloatAttr(scalar), StringAttr(),
-                             RecomputeKindAttr(), SwapAttr())
-      .getResult();
+  return createUnmarked<AddScalarOp>(leaf, value,
+                                     builder.getF64FloatAttr(scalar));
 }
 
 Value CellBuilder::reduceSum(Value value, ArrayRef<int64_t> axes,
@@ -262,34 +240,28 @@ Value CellBuilder::reduceSum(Value value, ArrayRef<int64_t> axes,
 }
 
 Value CellBuilder::cumsum(Value value, int64_t axis, StringRef leaf) {
-  return create<CumsumOp>(leaf, value.getType(), value,
-                          builder.getI64IntegerAttr(axis), StringAttr(),
-                          RecomputeKindAttr(), SwapAttr())
-      .getResult();
+  return createUnmarked<CumsumOp>(leaf, value, builder.getI64IntegerAttr(axis));
 }
 
 Value CellBuilder::remainder(Value value, int64_t divisor, StringRef leaf) {
-  return create<RemainderOp>(
-             leaf, value.getType(), value,
-             builder.getF64FloatAttr(static_cast<double>(divisor)),
-             StringAttr(), RecomputeKindAttr(), SwapAttr())
-      .getResult();
+  return createUnmarked<RemainderOp>(
+      leaf, value, builder.getF64FloatAttr(static_cast<double>(divisor)));
 }
 
 Value CellBuilder::floorDivide(Value value, int64_t divisor, StringRef leaf) {
-  return create<FloorDivideOp>(
-             leaf, value.getType(), value,
-             builder.getF64FloatAttr(static_cast<double>(divisor)),
-             StringAttr(), RecomputeKindAttr(), SwapAttr())
-      .getResult();
+  return createUnmarked<FloorDivideOp>(
+      leaf, value, builder.getF64FloatAttr(static_cast<double>(divisor)));
 }
 
 Value CellBuilder::compare(Value value, Comparison comparison, double scalar,
                            StringRef leaf) {
-  return create<CompareScalarOp>(leaf, value.getType(), value, comparison,
-                                 APFloat(scalar), StringAttr(),
-                                 RecomputeKindAttr(), SwapAttr())
-      .getResult();
+  return createUnmarked<CompareScalarOp>(leaf, value, comparison,
+                                         APFloat(scalar));
+}
+
+void CellBuilder::updateType() {
+  layer.setFunctionType(builder.getFunctionType(
+      layer.getBody().getArgumentTypes(), layer.getResultTypes()));
 }
 
 Value CellBuilder::getTokens() {
@@ -299,18 +271,15 @@ Value CellBuilder::getTokens() {
                                     builder.getI32Type());
   tokens = layer.getBody().insertArgument(
       layer.getBody().getNumArguments() - (draw ? 1 : 0), type, loc);
-  layer.setFunctionType(builder.getFunctionType(
-      layer.getBody().getArgumentTypes(), layer.getResultTypes()));
+  updateType();
   return tokens;
 }
 
 Value CellBuilder::getDraw() {
   if (draw)
     return draw;
-  Type type = getDrawType(builder.getContext());
-  draw = layer.getBody().addArgument(type, loc);
-  layer.setFunctionType(builder.getFunctionType(
-      layer.getBody().getArgumentTypes(), layer.getResultTypes()));
+  draw = layer.getBody().addArgument(getDrawType(builder.getContext()), loc);
+  updateType();
   return draw;
 }
 
@@ -332,10 +301,8 @@ Value CellBuilder::drop(Value value, double rate, StringRef leaf) {
 }
 
 Value CellBuilder::addDocumentStarts() {
-  Value taken = getTokens();
-  return create<DocumentStartsOp>("document_starts", taken.getType(), taken,
-                                  *spec.documentEnd, StringAttr(),
-                                  RecomputeKindAttr(), SwapAttr());
+  return createUnmarked<DocumentStartsOp>("document_starts", getTokens(),
+                                          *spec.documentEnd);
 }
 
 Value CellBuilder::addFlashAttention(Value query, Value key, Value value,
@@ -343,24 +310,19 @@ Value CellBuilder::addFlashAttention(Value query, Value key, Value value,
                                      Value largestLogits) {
   auto attention = create<FlashAttentionOp>(leaf, query, key, value, scale,
                                             /*causal=*/true, slopes);
-  if (const double rate = spec.dropout.attention; rate != 0) {
+  {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(attention);
-    attention.setDropout(
-        drawMask(query, rate, leaf, /*columns=*/getShape(key)[2]), rate);
-  }
-  if (spec.documentEnd) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(attention);
-    attention.getStartsMutable().assign(addDocumentStarts());
+    if (const double rate = spec.dropout.attention; rate != 0)
+      attention.setDropout(
+          drawMask(query, rate, leaf, /*columns=*/getShape(key)[2]), rate);
+    if (spec.documentEnd)
+      attention.getStartsMutable().assign(addDocumentStarts());
   }
   if (!largestLogits)
     return attention.getResult();
-  return create<TrackLargestOp>(leaf, attention.getResult().getType(),
-                                attention.getResult(), largestLogits,
-                                attention.getSoftmaxMax(), StringAttr(),
-                                RecomputeKindAttr(), SwapAttr())
-      .getResult();
+  return createUnmarked<TrackLargestOp>(
+      leaf, attention.getResult(), largestLogits, attention.getSoftmaxMax());
 }
 
 //===----------------------------------------------------------------------===//
@@ -370,17 +332,13 @@ Value CellBuilder::addFlashAttention(Value query, Value key, Value value,
 Value CellBuilder::addLinear(Value input, int64_t outSize,
                              const LinearTraits &traits) {
   int64_t inSize = getShape(input).back();
-  ParameterTraits weightTraits, biasTraits;
+  ParameterTraits weightTraits = traits, biasTraits;
   weightTraits.cuts.resize(2);
   weightTraits.cuts[traits.cutsInputs != traits.storesInputRows ? 1 : 0] =
       traits.axes;
-  weightTraits.parallelOptimizer = traits.parallelOptimizer;
-  weightTraits.matrices = traits.matrices;
-  weightTraits.logitClip = traits.logitClip;
-  weightTraits.keepsOwnType = traits.keepsOwnType;
   if (traits.storesInputRows)
     weightTraits.matrices.dim = 1;
-  SmallVector<int64_t, 2> shape = {outSize, inSize};
+  int64_t shape[] = {outSize, inSize};
   if (traits.storesInputRows)
     std::swap(shape[0], shape[1]);
   Value weight = addParameter("weight", shape, spec.paramType,

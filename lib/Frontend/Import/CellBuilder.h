@@ -56,23 +56,18 @@ void createParameter(mlir::OpBuilder &builder, mlir::Location loc,
                      llvm::StringRef symbol, mlir::Type type,
                      mf::ir::InitAttr init, const ParameterTraits &traits);
 
-/// The distribution of a linear layer over ranks.
-struct LinearTraits {
+/// A linear layer: the traits of its weight, whose cuts `axes` define. Where
+/// the weight holds several matrices, these are parts of the outputs.
+struct LinearTraits : ParameterTraits {
   bool hasBias = false;
   /// The axes that cut the weight's rows, the outputs; or else with
   /// `cutsInputs` its columns, and the bias is whole.
   llvm::SmallVector<llvm::StringRef, 2> axes = {"mp"};
   bool cutsInputs = false;
-  bool parallelOptimizer = true;
   /// The weight is stored with the inputs as rows.
   bool storesInputRows = false;
   /// The share of the result that is dropped at random.
   double dropout = 0.0;
-  /// The parts of the outputs, where the weight holds several matrices.
-  Matrices matrices;
-  LogitClip logitClip;
-  /// True if ranks keep the weight in its own type, whatever it is read in.
-  bool keepsOwnType = false;
 };
 
 /// Builds the operators and parameters of one mf.layer. A Cell that is open
@@ -101,16 +96,20 @@ public:
               llvm::StringRef parameterPrefix, mlir::TypeRange arguments,
               mlir::TypeRange results);
 
-  mlir::Value getArgument(unsigned index) const;
+  mlir::Value getArgument(unsigned index) const {
+    return mf::ir::LayerOp(layer).getBody().getArgument(index);
+  }
   /// Returns the tokens [batch, sequence]. The first call adds them to the
   /// arguments of a body layer, after the results of the previous layer.
   mlir::Value getTokens();
-  void setCellTree(llvm::StringRef symbol);
+  void setCellTree(llvm::StringRef symbol) { layer.setCellTree(symbol); }
   /// Assigns the layer to the stage of the next one, with that layer's
   /// settings.
-  void joinNext();
+  void joinNext() { layer.setJoinsNext(true); }
   /// Ends the layer.
-  void returnValues(mlir::ValueRange values);
+  void returnValues(mlir::ValueRange values) {
+    mf::ir::ReturnOp::create(builder, loc, values);
+  }
 
   //===--------------------------------------------------------------------===//
   // Parameters
@@ -216,7 +215,21 @@ public:
   int64_t layerIndex = 0;
 
 private:
+  /// Creates an operator without marks whose result has the type of `value`.
+  template <typename OpT, typename... Args>
+  mlir::Value createUnmarked(llvm::StringRef leaf, mlir::Value value,
+                             Args &&...args) {
+    return create<OpT>(leaf, value.getType(), value,
+                       std::forward<Args>(args)..., mlir::StringAttr(),
+                       mf::ir::RecomputeKindAttr(), mf::ir::SwapAttr())
+        .getResult();
+  }
   mlir::Value addNormOperator(mlir::Value input);
+  /// Adds a statistic in fp32, which begins with zeros.
+  mlir::Value addStatistic(llvm::StringRef leaf, llvm::ArrayRef<int64_t> shape,
+                           ParameterTraits traits);
+  /// Makes the type of the layer that of its arguments.
+  void updateType();
   /// Returns the values on which random bits depend. The first call adds them
   /// as the last argument of the layer.
   mlir::Value getDraw();

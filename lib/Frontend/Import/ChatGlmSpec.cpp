@@ -16,11 +16,11 @@ static void rejectVariants(SpecReader &reader) {
         Variant{"add_bias_linear", false},
         Variant{"apply_residual_connection_post_layernorm", false}})
     if (reader.readBool({variant.key}, variant.expected) != variant.expected)
-      reader.diagnostics.error(
-          reader.locate({variant.key}),
-          "expected " + llvm::Twine(variant.expected ? "True" : "False") +
-              " for " + quote(variant.key) +
-              ": the other kind of layer is not supported");
+      reader.error({variant.key},
+                   "expected " +
+                       llvm::Twine(variant.expected ? "True" : "False") +
+                       " for " + quote(variant.key) +
+                       ": the other kind of layer is not supported");
 }
 
 /// The head's rows are sharded over all ranks of a stage if their number is

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExpertReader.h"
-#include "llvm/ADT/STLExtras.h"
+#include "mf/Frontend/Config/KnownKeys.h"
+#include "llvm/ADT/StringExtras.h"
 #include <numeric>
 
 namespace mf {
@@ -37,11 +38,14 @@ public:
 
 private:
   void error(llvm::StringLiteral key, const llvm::Twine &text) {
-    reader.diagnostics.error(reader.locate({key}), text);
+    reader.error({key}, text);
   }
-  void ignore(llvm::StringLiteral key, llvm::StringRef neutral,
-              const llvm::Twine &why) {
-    warnWithoutEffect(reader, key, neutral, why);
+  /// Warns about keys that ask for something. `keys` are separated by blanks.
+  void ignore(llvm::StringRef keys, const llvm::Twine &why) {
+    for (llvm::StringRef name : llvm::split(keys, ' ')) {
+      const KnownKey &key = *moeSection.find(name);
+      warnWithoutEffect(reader, key.name, key.neutral, why);
+    }
   }
 
   void readChoice();
@@ -92,16 +96,14 @@ void ClassicReader::readWidths() {
     else
       experts.firstLayer = readCount(reader, {"first_k_dense_replace"}, 1);
   } else {
-    constexpr llvm::StringLiteral why =
+    ignore(
+        "moe_intermediate_size first_k_dense_replace",
         "here: only DeepSeek's layers read it, others have intermediate_size "
-        "and experts in every layer";
-    ignore("moe_intermediate_size", "1407", why);
-    ignore("first_k_dense_replace", "True", why);
+        "and experts in every layer");
   }
   if (!rules.readsDropless) {
-    ignore("shared_expert_num", "0", "on TeleChat's layers");
-    ignore("use_shared_expert_gating", "False", "on TeleChat's layers");
-    return;
+    return ignore("shared_expert_num use_shared_expert_gating",
+                  "on TeleChat's layers");
   }
   double shared = reader.readNumber({"shared_expert_num"}).value_or(0.0);
   double width = shared * static_cast<double>(experts.width);
@@ -117,7 +119,7 @@ void ClassicReader::readWidths() {
   if (experts.sharedWidth > 0)
     experts.gatesShared = reader.readBool({"use_shared_expert_gating"}, false);
   else
-    ignore("use_shared_expert_gating", "False", "without shared_expert_num");
+    ignore("use_shared_expert_gating", "without shared_expert_num");
 }
 
 void ClassicReader::readDropless() {
@@ -130,29 +132,18 @@ void ClassicReader::readDropless() {
         "expected context_parallel 1 with use_gmm: its rows are of data and "
         "model parallel ranks alone");
   if (reader.readBool({"enable_deredundency"}, false))
-    reader.diagnostics.warning(
-        reader.locate({"enable_deredundency"}),
+    reader.warn(
+        {"enable_deredundency"},
         "'enable_deredundency' in moe_config is not modelled; tokens go to "
         "each of their experts on their own");
   reader.markRead({"npu_nums_per_device"});
   // The pass that fuses operators warns if a model has none of these.
   reader.markRead({"use_fused_ops_topkrouter"});
-  constexpr llvm::StringLiteral why = "with use_gmm";
-  ignore("topk_method", "'greedy'", why);
-  for (llvm::StringLiteral key :
-       {llvm::StringLiteral("n_group"), llvm::StringLiteral("topk_group"),
-        llvm::StringLiteral("expert_model_parallel"),
-        llvm::StringLiteral("expert_group_size")})
-    ignore(key, "None", why);
-  ignore("capacity_factor", "1.1", why);
-  ignore("z_loss_factor", "0.0", why);
-  ignore("routing_policy", "'TopkRouterV1'", why);
-  for (llvm::StringLiteral key : {llvm::StringLiteral("enable_sdrop"),
-                                  llvm::StringLiteral("comp_comm_parallel"),
-                                  llvm::StringLiteral("callback_moe_droprate")})
-    ignore(key, "False", why);
-  ignore("comp_comm_parallel_degree", "2", why);
-  ignore("max_router_load", "131072", why);
+  ignore("topk_method n_group topk_group expert_model_parallel "
+         "expert_group_size capacity_factor z_loss_factor routing_policy "
+         "enable_sdrop comp_comm_parallel callback_moe_droprate "
+         "comp_comm_parallel_degree max_router_load",
+         "with use_gmm");
 }
 
 void ClassicReader::readCapacity() {
@@ -166,7 +157,7 @@ void ClassicReader::readCapacity() {
   if (reader.readBool({"comp_comm_parallel"}, false))
     capacity.multiple = reader.readSize({"comp_comm_parallel_degree"}, 2);
   else
-    ignore("comp_comm_parallel_degree", "2", "without comp_comm_parallel");
+    ignore("comp_comm_parallel_degree", "without comp_comm_parallel");
   std::string policy = reader.readString({"routing_policy"}, "TopkRouterV1");
   if (policy != "TopkRouterV2")
     error("routing_policy",
@@ -188,15 +179,12 @@ void ClassicReader::readCapacity() {
   if (parts > 1 && !spec.ranks.sequenceParallel)
     capacity.multiple = std::lcm(capacity.multiple, parts);
   readGroups();
-
-  constexpr llvm::StringLiteral why = "without use_gmm";
   if (!rules.readsDropless)
-    ignore("use_gmm", "False", "on TeleChat's layers");
+    ignore("use_gmm", "on TeleChat's layers");
   // The pass that fuses operators warns if a model has none of these.
   reader.markRead({"use_fused_ops_permute"});
-  ignore("enable_gmm_safe_tokens", "False", why);
-  ignore("enable_deredundency", "False", why);
-  ignore("npu_nums_per_device", "1", why);
+  ignore("enable_gmm_safe_tokens enable_deredundency npu_nums_per_device",
+         "without use_gmm");
 }
 
 /// TeleChat builds its experts for data_parallel * model_parallel ranks and
@@ -204,8 +192,8 @@ void ClassicReader::readCapacity() {
 void ClassicReader::readExtension(CapacitySpec &capacity) {
   const bool hasRows = spec.ranks.sequenceParallel;
   if (rules.readsDropless || !hasRows || spec.ranks.modelParallel == 1) {
-    ignore("ep_extend_tp", "True",
-           rules.readsDropless ? "on any layer but TeleChat's"
+    ignore("ep_extend_tp", rules.readsDropless
+                               ? "on any layer but TeleChat's"
                                : "without model_parallel above 1 and "
                                  "use_seq_parallel");
     return;
@@ -223,7 +211,7 @@ void ClassicReader::resolveGates() {
     return;
   router.normalizesKept = !experts.fusions.router;
   router.scale = 1.0;
-  ignore("routed_scaling_factor", "1.0",
+  ignore("routed_scaling_factor",
          spec.extendsMixtral ? "with norm_topk_prob on Mixtral's own layers"
                              : "with norm_topk_prob before release 1.5");
 }
@@ -233,14 +221,12 @@ void ClassicReader::readGroups() {
   const bool isSum = method == "noaux_tc";
   if (!isSum && method != "group_limited_greedy") {
     if (method != "greedy")
-      reader.diagnostics.warning(
-          reader.locate({"topk_method"}),
+      reader.warn(
+          {"topk_method"},
           "unknown 'topk_method' " + quote(method) +
               ", which means greedy; expected greedy, group_limited_greedy or "
               "noaux_tc");
-    ignore("n_group", "None", "with topk_method greedy");
-    ignore("topk_group", "None", "with topk_method greedy");
-    return;
+    return ignore("n_group topk_group", "with topk_method greedy");
   }
   RoutingGroups groups;
   groups.num = reader.readSize({"n_group"}, std::nullopt);
@@ -264,7 +250,7 @@ void ClassicReader::readGroups() {
 void ClassicReader::readBias() {
   const bool hasBias = reader.readBool({"balance_via_topk_bias"}, false);
   // The callback's arguments count.
-  ignore("topk_bias_update_rate", "0",
+  ignore("topk_bias_update_rate",
          hasBias ? "here: the argument of TopkBiasBalanceCallback counts"
                  : "without balance_via_topk_bias");
   if (!hasBias)
@@ -272,8 +258,8 @@ void ClassicReader::readBias() {
   LoadBias bias;
   bias.isUpdated = experts.sharedWidth != 0;
   if (!bias.isUpdated)
-    reader.diagnostics.warning(
-        reader.locate({"balance_via_topk_bias"}),
+    reader.warn(
+        {"balance_via_topk_bias"},
         "the bias stays 0: TopkBiasBalanceCallback updates models with shared "
         "experts only");
   experts.router.bias = bias;
@@ -322,20 +308,19 @@ void ClassicReader::readLosses() {
           "expected a number between 0 and 1 for 'aux_loss_factor', but got " +
               reader.find({"aux_loss_factor"}).repr(60));
   else
-    ignore("aux_loss_factor", "0.05",
+    ignore("aux_loss_factor",
            "on the loss: write aux_loss_types and aux_loss_factors");
   for (const NamedFactor &loss :
        readLossFactors(reader, "aux_loss_types", "aux_loss_factors"))
     addLoss(loss);
   if (!readsGroupSize && experts.capacity)
-    ignore("expert_group_size", "None",
-           "without 'device' among aux_loss_types");
+    ignore("expert_group_size", "without 'device' among aux_loss_types");
   bool hasExpertLoss =
       llvm::any_of(experts.router.losses, [&](const AuxiliaryLoss &loss) {
         return loss.numGroups == experts.numExperts;
       });
   if (experts.router.recordsLoad && !hasExpertLoss) {
-    ignore("callback_moe_droprate", "False",
+    ignore("callback_moe_droprate",
            "without 'expert' among aux_loss_types, whose shares it logs");
     experts.router.recordsLoad = false;
   }
@@ -347,9 +332,9 @@ void ClassicReader::readLosses() {
   const llvm::StringRef why =
       rules.isDeepSeek ? "with return_extra_loss False"
                        : "here: Llama's layers compute it and drop it";
-  ignore("aux_loss_factors", "[]", why);
+  ignore("aux_loss_factors", why);
   if (experts.capacity)
-    ignore("z_loss_factor", "0.0", why);
+    ignore("z_loss_factor", why);
   experts.router.losses.clear();
   experts.router.zLossFactor = 0.0;
 }
@@ -370,7 +355,7 @@ void ClassicReader::reportRest() {
   if (rules.isDeepSeek)
     experts.fusions.swiglu = spec.fusions.swiglu.isOn;
   if (experts.dropless)
-    ignore("ep_extend_tp", "True", "with use_gmm");
+    ignore("ep_extend_tp", "with use_gmm");
   warnWithoutEffect(model, "router_dense_type", "'float32'",
                     "there: write it in moe_config");
   if (spec.ranks.modelParallel == 1 || spec.ranks.sequenceParallel)

@@ -13,10 +13,9 @@ void setLatentHeads(ModelSpec &spec) {
 void checkLatentHeads(SpecReader &reader, const ModelSpec &spec,
                       SpecReader::Keys heads) {
   if (spec.latent->rotarySize % 2 != 0)
-    reader.diagnostics.error(
-        reader.locate({"qk_rope_head_dim", "qk_pos_emb_head_dim"}),
-        "rotary embedding needs an even 'qk_rope_head_dim', but got " +
-            llvm::Twine(spec.latent->rotarySize));
+    reader.error({"qk_rope_head_dim", "qk_pos_emb_head_dim"},
+                 "rotary embedding needs an even 'qk_rope_head_dim', but got " +
+                     llvm::Twine(spec.latent->rotarySize));
   checkHeadParts(reader, spec.numHeads, spec.ranks.getHeadParts(), heads);
 }
 
@@ -27,8 +26,8 @@ static void readPadding(SpecReader &reader, ModelSpec &spec) {
   latent.padsValues = !isRagged;
   if (spec.usesFlashAttention && latent.padsValues &&
       latent.valueSize != latent.plainSize)
-    reader.diagnostics.error(
-        reader.locate({"v_head_dim"}),
+    reader.error(
+        {"v_head_dim"},
         "expected " + llvm::Twine(latent.plainSize) +
             " for 'v_head_dim', as for 'qk_nope_head_dim', but got " +
             llvm::Twine(latent.valueSize) +
@@ -73,12 +72,11 @@ static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
   next.lossFactor = reader.readPositive({"mtp_loss_factor"}, 0.3);
   if (next.depth >= 0 && next.depth < spec.sequenceLength)
     return;
-  reader.diagnostics.error(reader.locate({"mtp_depth"}),
-                           "expected from 0 to fewer than the " +
-                               llvm::Twine(spec.sequenceLength) +
-                               " tokens of a sequence for 'mtp_depth', but "
-                               "got " +
-                               llvm::Twine(next.depth));
+  reader.error({"mtp_depth"}, "expected from 0 to fewer than the " +
+                                  llvm::Twine(spec.sequenceLength) +
+                                  " tokens of a sequence for 'mtp_depth', but "
+                                  "got " +
+                                  llvm::Twine(next.depth));
   next.depth = 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "LayerCellNames.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mf {
 namespace {
@@ -20,12 +21,14 @@ enum class ExpertWhen : uint8_t {
   Unfused,    ///< SwiGLU is several operators.
 };
 
-struct Name {
-  llvm::StringLiteral path;
+/// Names that a Cell below the one of a table registers, separated by blanks.
+struct CellLeaves {
+  llvm::StringLiteral cell;
+  llvm::StringLiteral leaves;
   ExpertWhen when = ExpertWhen::Always;
 };
 
-using Table = llvm::ArrayRef<Name>;
+using Table = llvm::ArrayRef<CellLeaves>;
 
 } // namespace
 
@@ -33,90 +36,45 @@ using Table = llvm::ArrayRef<Name>;
 // Feed forwards
 //===----------------------------------------------------------------------===//
 
-static constexpr Name llamaFeedForward[] = {
-    {"mul"},
-    {"cast"},
-    {"reshape"},
-    {"w13_concat"},
-    {"swiglu", ExpertWhen::Fused},
-    {"expand_dims", ExpertWhen::Fused},
-    {"w1.matmul"},
-    {"w1.cast"},
-    {"w1.reshape"},
-    {"w1.shape"},
-    {"w1.activation.silu", ExpertWhen::Unfused},
-    {"w2.matmul"},
-    {"w2.cast"},
-    {"w2.reshape"},
-    {"w2.shape"},
-    {"w3.matmul"},
-    {"w3.cast"},
-    {"w3.reshape"},
-    {"w3.shape"},
+static constexpr CellLeaves llamaFeedForward[] = {
+    {"", "mul cast reshape w13_concat"},
+    {"", "swiglu expand_dims", ExpertWhen::Fused},
+    {"w1", "matmul cast reshape shape"},
+    {"w1.activation", "silu", ExpertWhen::Unfused},
+    {"w2", "matmul cast reshape shape"},
+    {"w3", "matmul cast reshape shape"},
 };
 
-static constexpr Name concatenatedFeedForward[] = {
-    {"mul"},
-    {"cast"},
-    {"reshape"},
-    {"split"},
-    {"w_gate_hidden.matmul"},
-    {"w_gate_hidden.cast"},
-    {"w_gate_hidden.reshape"},
-    {"w_gate_hidden.shape"},
-    {"activate.silu"},
-    {"w2.matmul"},
-    {"w2.cast"},
-    {"w2.reshape"},
-    {"w2.shape"},
+static constexpr CellLeaves concatenatedFeedForward[] = {
+    {"", "mul cast reshape split"},
+    {"w_gate_hidden", "matmul cast reshape shape"},
+    {"activate", "silu"},
+    {"w2", "matmul cast reshape shape"},
 };
 
-static constexpr Name telechatFeedForward[] = {
-    {"mul"},
-    {"cast"},
-    {"w1.matmul"},
-    {"w1.cast"},
-    {"w1.reshape"},
-    {"w1.shape"},
-    {"w1.activation.silu"},
-    {"w1.dropout.dropout"},
-    {"w3.matmul"},
-    {"w3.cast"},
-    {"w3.reshape"},
-    {"w3.shape"},
-    {"w3.dropout.dropout"},
-    {"w2.matmul"},
-    {"w2.bias_add"},
-    {"w2.cast"},
-    {"w2.reshape"},
-    {"w2.shape"},
-    {"w2.dropout.dropout"},
+static constexpr CellLeaves telechatFeedForward[] = {
+    {"", "mul cast"},
+    {"w1", "matmul cast reshape shape"},
+    {"w1.activation", "silu"},
+    {"w1.dropout", "dropout"},
+    {"w3", "matmul cast reshape shape"},
+    {"w3.dropout", "dropout"},
+    {"w2", "matmul bias_add cast reshape shape"},
+    {"w2.dropout", "dropout"},
 };
 
-static constexpr Name mcoreFeedForward[] = {
-    {"mul"},
-    {"split"},
-    {"reshape"},
-    {"add"},
-    {"cast"},
-    {"linear_fc1.cast"},
-    {"linear_fc1.matmul"},
-    {"linear_fc1.transpose"},
-    {"linear_fc1.reshape"},
-    {"activation_func.slice", ExpertWhen::Fused},
-    {"activation_func.silu"},
-    {"activation_func.mul", ExpertWhen::Fused},
-    {"linear_fc2.cast"},
-    {"linear_fc2.transpose"},
-    {"linear_fc2.matmul"},
-    {"linear_fc2.reshape"},
+static constexpr CellLeaves mcoreFeedForward[] = {
+    {"", "mul split reshape add cast"},
+    {"linear_fc1", "cast matmul transpose reshape"},
+    {"activation_func", "slice", ExpertWhen::Fused},
+    {"activation_func", "silu"},
+    {"activation_func", "mul", ExpertWhen::Fused},
+    {"linear_fc2", "cast transpose matmul reshape"},
 };
 
 /// Dense, the linear layer of routers.
-static constexpr Name routerDense[] = {
-    {"reshape"},
-    {"shape_op"},
-    {"matmul"},
+static constexpr CellLeaves routerDense[] = {
+    {"", "reshape shape_op matmul"},
 };
 
 //===----------------------------------------------------------------------===//
@@ -124,192 +82,74 @@ static constexpr Name routerDense[] = {
 //===----------------------------------------------------------------------===//
 
 /// MoEV2 without its feed forward and router.
-static constexpr Name capacityExperts[] = {
-    {"add_loss"},
-    {"reshape"},
-    {"shape"},
-    {"cast"},
-    {"transpose_4dim_dp1"},
-    {"transpose_4dim_dp0"},
-    {"transpose_5dim_ep2"},
-    {"concat_dp"},
-    {"stride_slice"},
-    {"stride_slice_dp"},
-    {"stride_slice_ep"},
-    {"stride_slice_dp_mp"},
-    {"stride_slice_ep_mp"},
-    {"stride_slice_outer_dp_mp"},
-    {"stride_slice_outer_ep_mp"},
-    {"stride_slice_outer_ep"},
-    {"stride_slice_outer_dp"},
-    {"transpose_5dim_ep1"},
-    {"transpose_mp1"},
-    {"transpose_mp2"},
-    {"stride_slice_allgather"},
+static constexpr CellLeaves capacityExperts[] = {
+    {"", "add_loss reshape shape cast transpose_4dim_dp1 transpose_4dim_dp0 "
+         "transpose_5dim_ep2 concat_dp stride_slice stride_slice_dp "
+         "stride_slice_ep stride_slice_dp_mp stride_slice_ep_mp "
+         "stride_slice_outer_dp_mp stride_slice_outer_ep_mp "
+         "stride_slice_outer_ep stride_slice_outer_dp transpose_5dim_ep1 "
+         "transpose_mp1 transpose_mp2 stride_slice_allgather"},
 };
 
-static constexpr Name capacityRouter[] = {
-    {"mul"},
-    {"cast"},
+static constexpr CellLeaves capacityRouter[] = {
+    {"", "mul cast"},
 };
 
 /// TopkRouterV2.
-static constexpr Name capacityChoice[] = {
-    {"sign", ExpertWhen::HasBias},
-    {"gate_gather", ExpertWhen::HasBias},
-    {"afb_add", ExpertWhen::HasBias},
-    {"afb_sub", ExpertWhen::HasBias},
-    {"afb_add_topk_bias", ExpertWhen::HasBias},
-    {"assign", ExpertWhen::HasBias},
-    {"afb_mul", ExpertWhen::HasBias},
-    {"afb_reduce_mean", ExpertWhen::HasBias},
-    {"afb_topk", ExpertWhen::HasBias},
-    {"assign_add", ExpertWhen::HasBias},
-    {"tc_topk", ExpertWhen::HasBias},
-    {"tc_sum", ExpertWhen::HasBias},
-    {"cast"},
-    {"reshape"},
-    {"shape"},
-    {"gating_activation"},
-    {"topk"},
-    {"argmax"},
-    {"onehot_2d"},
-    {"onehot_3d"},
-    {"cumsum"},
-    {"mul_2d_1d"},
-    {"mul_2d"},
-    {"mul_3d"},
-    {"mul_4d"},
-    {"add_2d"},
-    {"add_3d"},
-    {"less"},
-    {"gt"},
-    {"reduce_sum"},
-    {"transpose_3d"},
-    {"transpose"},
-    {"slice"},
-    {"slice_range"},
-    {"bmm_range"},
-    {"add_eps"},
-    {"reduce_sum_keep"},
-    {"div_3d"},
-    {"concat_3d"},
-    {"zeros_op"},
-    {"not_equal"},
-    {"add_one"},
-    {"add_range"},
-    {"sub_range"},
-    {"mul_range"},
-    {"sort_range"},
-    {"mod"},
-    {"print"},
-    {"tile"},
-    {"mul"},
-    {"reduce_mean"},
-    {"reduce_mean_2d"},
-    {"add_scalar"},
-    {"add"},
-    {"sub"},
-    {"mod_expert"},
-    {"tensor2scalar"},
-    {"dispatch_gather"},
-    {"concat"},
-    {"zeros_op_4d"},
-    {"combine_gather"},
-    {"mul_router_coeff"},
-    {"sum_router_coeff"},
-    {"z_loss_func.mean_ops"},
-    {"z_loss_func.sum_ops"},
-    {"z_loss_func.exp"},
-    {"z_loss_func.ln"},
-    {"z_loss_func.square"},
-    {"z_loss_func.cast"},
-    {"z_loss_func.mul"},
+static constexpr CellLeaves capacityChoice[] = {
+    {"",
+     "sign gate_gather afb_add afb_sub afb_add_topk_bias assign afb_mul "
+     "afb_reduce_mean afb_topk assign_add tc_topk tc_sum",
+     ExpertWhen::HasBias},
+    {"", "cast reshape shape gating_activation topk argmax onehot_2d onehot_3d "
+         "cumsum mul_2d_1d mul_2d mul_3d mul_4d add_2d add_3d less gt "
+         "reduce_sum transpose_3d transpose slice slice_range bmm_range "
+         "add_eps reduce_sum_keep div_3d concat_3d zeros_op not_equal add_one "
+         "add_range sub_range mul_range sort_range mod print tile mul "
+         "reduce_mean reduce_mean_2d add_scalar add sub mod_expert "
+         "tensor2scalar dispatch_gather concat zeros_op_4d combine_gather "
+         "mul_router_coeff sum_router_coeff"},
+    {"z_loss_func", "mean_ops sum_ops exp ln square cast mul"},
 };
 
 /// MoEV3 without its router's linear layer.
-static constexpr Name droplessExperts[] = {
-    {"shape"},
-    {"reshape"},
-    {"cast"},
-    {"gating_activation"},
-    {"topk"},
-    {"mul"},
-    {"transpose_3d"},
-    {"sort"},
-    {"mod"},
-    {"gather_sort"},
-    {"onehot"},
-    {"cumsum"},
-    {"transpose_unsort_map"},
-    {"gather_unsort"},
-    {"mul_router_coeff"},
-    {"sum_router_coeff"},
-    {"reduce_sum_keep"},
-    {"add_eps"},
-    {"div_3d"},
-    {"reduce_mean_aux_3d"},
-    {"reduce_mean_aux_2d"},
-    {"mul_aux_2d"},
-    {"onehot_aux"},
-    {"mul_noshard"},
-    {"add_loss"},
-    {"gate_gather", ExpertWhen::HasBias},
-    {"assign_add", ExpertWhen::HasBias},
-    {"onehot_2d", ExpertWhen::HasBias},
-    {"reduce_mean", ExpertWhen::HasBias},
-    {"afb_reduce_mean", ExpertWhen::HasBias},
-    {"afb_topk", ExpertWhen::HasBias},
-    {"afb_add_topk_bias", ExpertWhen::HasBias},
-    {"stride_slice"},
-    {"ffn.cast"},
-    {"ffn.op_sort_safe_tokens", ExpertWhen::SafeTokens},
-    {"ffn.op_gather_safe_tokens", ExpertWhen::SafeTokens},
-    {"ffn.op_add_safe_tokens", ExpertWhen::SafeTokens},
-    {"ffn.op_concat_safe_tokens", ExpertWhen::SafeTokens},
-    {"ffn.op_concat_safe_tokens_expert_ids", ExpertWhen::SafeTokens},
-    {"ffn.op_stridedslice_safe_tokens", ExpertWhen::SafeTokens},
-    {"ffn.hook_ffn_forward"},
+static constexpr CellLeaves droplessExperts[] = {
+    {"", "shape reshape cast gating_activation topk mul transpose_3d sort mod "
+         "gather_sort onehot cumsum transpose_unsort_map gather_unsort "
+         "mul_router_coeff sum_router_coeff reduce_sum_keep add_eps div_3d "
+         "reduce_mean_aux_3d reduce_mean_aux_2d mul_aux_2d onehot_aux "
+         "mul_noshard add_loss"},
+    {"",
+     "gate_gather assign_add onehot_2d reduce_mean afb_reduce_mean afb_topk "
+     "afb_add_topk_bias",
+     ExpertWhen::HasBias},
+    {"", "stride_slice"},
+    {"ffn", "cast"},
+    {"ffn",
+     "op_sort_safe_tokens op_gather_safe_tokens op_add_safe_tokens "
+     "op_concat_safe_tokens op_concat_safe_tokens_expert_ids "
+     "op_stridedslice_safe_tokens",
+     ExpertWhen::SafeTokens},
+    {"ffn", "hook_ffn_forward"},
 };
 
 /// The Cell around routed and shared experts.
-static constexpr Name sharedExperts[] = {
-    {"cast"}, {"sigmoid"}, {"mul"}, {"add"}, {"reshape"},
+static constexpr CellLeaves sharedExperts[] = {
+    {"", "cast sigmoid mul add reshape"},
 };
 
 /// MoELayer without the shared experts.
-static constexpr Name mcoreExperts[] = {
-    {"add"},
-    {"reshape"},
-    {"shape"},
-    {"add_loss"},
-    {"transpose"},
-    {"transpose2"},
-    {"router.shape"},
-    {"router.reshape"},
-    {"router.cast"},
-    {"router.mul"},
-    {"router.reduce_sum_keep"},
-    {"router.add_eps"},
-    {"router.div_3d"},
-    {"router.gating_activation"},
-    {"router.topk"},
-    {"router.gate_gather", ExpertWhen::HasBias},
-    {"router.assign_add", ExpertWhen::HasBias},
-    {"router.onehot_2d", ExpertWhen::HasBias},
-    {"router.reduce_mean", ExpertWhen::HasBias},
-    {"router.afb_reduce_mean", ExpertWhen::HasBias},
-    {"router.afb_topk", ExpertWhen::HasBias},
-    {"router.afb_add_topk_bias", ExpertWhen::HasBias},
-    {"router.reduce_mean_aux_3d"},
-    {"router.reduce_mean_aux_2d"},
-    {"router.mul_aux_2d"},
-    {"router.onehot_aux"},
-    {"router.mul_noshard"},
-    {"router.add_loss"},
-    {"experts.morphed_forward"},
-    {"experts.cast_op"},
-    {"experts.reshape"},
+static constexpr CellLeaves mcoreExperts[] = {
+    {"", "add reshape shape add_loss transpose transpose2"},
+    {"router", "shape reshape cast mul reduce_sum_keep add_eps div_3d "
+               "gating_activation topk"},
+    {"router",
+     "gate_gather assign_add onehot_2d reduce_mean afb_reduce_mean afb_topk "
+     "afb_add_topk_bias",
+     ExpertWhen::HasBias},
+    {"router", "reduce_mean_aux_3d reduce_mean_aux_2d mul_aux_2d onehot_aux "
+               "mul_noshard add_loss"},
+    {"experts", "morphed_forward cast_op reshape"},
 };
 
 //===----------------------------------------------------------------------===//
@@ -348,9 +188,11 @@ private:
   }
 
   void add(const std::string &cell, Table table) {
-    for (const Name &name : table)
-      if (holds(name.when))
-        names.push_back(cell + "." + name.path.str());
+    for (const CellLeaves &row : table)
+      if (holds(row.when))
+        for (llvm::StringRef leaf : llvm::split(row.leaves, ' '))
+          names.push_back(cell + "." + row.cell.str() +
+                          (row.cell.empty() ? "" : ".") + leaf.str());
   }
 
   void addMcore() {

@@ -28,11 +28,10 @@ int64_t readCount(SpecReader &reader, SpecReader::Keys keys, int64_t missing) {
   int64_t count = reader.readInt(keys, missing);
   if (count >= 0 && count <= INT32_MAX)
     return count;
-  reader.diagnostics.error(reader.locate(keys),
-                           "expected an int of at least 0 that fits 32 bits "
-                           "for " +
-                               quote(*keys.begin()) + ", but got " +
-                               llvm::Twine(count));
+  reader.error(keys, "expected an int of at least 0 that fits 32 bits "
+                     "for " +
+                         quote(*keys.begin()) + ", but got " +
+                         llvm::Twine(count));
   return missing;
 }
 

@@ -33,10 +33,7 @@ static FamilyNames getLlamaNames() {
                       "neg",
                       "concat",
                       "mul",
-                      "add",
-                      "",
-                      "",
-                      ""};
+                      "add"};
   attention.flash = "flash_attention.flash_attention";
   attention.scores = {"tile_kv", "batch_matmul_q_k", "mul",
                       "add",     "cast_attn",        "softmax",
@@ -185,16 +182,8 @@ static FamilyNames getMcoreNames() {
   attention.keyNorm = "k_layernorm";
   attention.splitHeads = "reshape";
   attention.transposeHeads = "core_attention.bnsd_transpose";
-  attention.rotary = {"apply_rotary_pos_emb",
-                      "cast",
-                      "split",
-                      "neg",
-                      "cat",
-                      "mul",
-                      "add",
-                      "",
-                      "",
-                      ""};
+  attention.rotary = {
+      "apply_rotary_pos_emb", "cast", "split", "neg", "cat", "mul", "add"};
   attention.flash = "core_attention.flash_attention";
   attention.scores = {"tile_kv",
                       "core_attention.bmm_qk",
@@ -203,8 +192,7 @@ static FamilyNames getMcoreNames() {
                       "core_attention.cast",
                       "core_attention.softmax",
                       "core_attention.cast",
-                      "core_attention.bmm_qkv",
-                      ""};
+                      "core_attention.bmm_qkv"};
   attention.mergeTranspose = "core_attention.fa_out_transpose";
   attention.mergeReshape = "core_attention.reshape";
   attention.output = "linear_proj";
@@ -235,40 +223,30 @@ static FamilyNames getMcoreNames() {
   return names;
 }
 
+namespace {
+struct FamilyRecord {
+  llvm::StringLiteral name;
+  FamilyNames names;
+};
+} // namespace
+
+static const FamilyRecord &getRecord(ModelFamily family) {
+  // In the order of ModelFamily.
+  static const FamilyRecord records[] = {
+      {"llama", getLlamaNames()},     {"internlm2", getInternLm2Names()},
+      {"qwen", getQwenNames()},       {"telechat", getTelechatNames()},
+      {"chatglm", getChatGlmNames()}, {"deepseek", getDeepSeekNames()},
+      {"glm", getGlmNames()},         {"gpt2", getGpt2Names()},
+      {"spark", getSparkNames()},     {"mcore", getMcoreNames()}};
+  static_assert(std::size(records) ==
+                static_cast<size_t>(ModelFamily::Mcore) + 1);
+  return records[static_cast<size_t>(family)];
+}
+
+llvm::StringRef getName(ModelFamily family) { return getRecord(family).name; }
+
 const FamilyNames &getFamilyNames(ModelFamily family) {
-  static const FamilyNames llama = getLlamaNames();
-  static const FamilyNames telechat = getTelechatNames();
-  static const FamilyNames internLm2 = getInternLm2Names();
-  static const FamilyNames qwen = getQwenNames();
-  static const FamilyNames deepSeek = getDeepSeekNames();
-  static const FamilyNames chatGlm = getChatGlmNames();
-  static const FamilyNames glm = getGlmNames();
-  static const FamilyNames gpt2 = getGpt2Names();
-  static const FamilyNames spark = getSparkNames();
-  static const FamilyNames mcore = getMcoreNames();
-  switch (family) {
-  case ModelFamily::Llama:
-    return llama;
-  case ModelFamily::Telechat:
-    return telechat;
-  case ModelFamily::InternLm2:
-    return internLm2;
-  case ModelFamily::Qwen:
-    return qwen;
-  case ModelFamily::ChatGlm:
-    return chatGlm;
-  case ModelFamily::DeepSeek:
-    return deepSeek;
-  case ModelFamily::Glm:
-    return glm;
-  case ModelFamily::Gpt2:
-    return gpt2;
-  case ModelFamily::Spark:
-    return spark;
-  case ModelFamily::Mcore:
-    return mcore;
-  }
-  llvm_unreachable("unknown family");
+  return getRecord(family).names;
 }
 
 } // namespace mf

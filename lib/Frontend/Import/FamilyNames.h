@@ -21,7 +21,7 @@ struct RotaryNames {
   llvm::StringRef slice, negate, concat;
   llvm::StringRef multiply, add;
   /// Names of the form that rotates neighbouring pairs.
-  llvm::StringRef reshape, subtract, stack;
+  llvm::StringRef reshape = {}, subtract = {}, stack = {};
   /// Relative to the attention Cell: the halves of a head that turn with
   /// positions of their own.
   llvm::StringRef splitHalves = {}, joinHalves = {};
@@ -32,7 +32,7 @@ struct RotaryNames {
 struct ScoreNames {
   llvm::StringRef repeat, product, scale, mask, castIn, softmax, castOut,
       weightedSum;
-  llvm::StringRef alibi; ///< Empty for families without it.
+  llvm::StringRef alibi = {}; ///< Empty for families without it.
   llvm::StringRef dropout = {};
   /// The scales of query and key, where they have them in place of scores.
   llvm::StringRef scaleHeads = {};

@@ -9,20 +9,19 @@ namespace mf {
 static void rejectGlmVariants(SpecReader &reader) {
   const std::string activation = reader.readString({"activation_func"}, "GELU");
   if (activation != "GELU")
-    reader.diagnostics.error(reader.locate({"activation_func"}),
-                             "expected 'GELU' for 'activation_func', but got " +
-                                 quote(activation));
+    reader.error({"activation_func"},
+                 "expected 'GELU' for 'activation_func', but got " +
+                     quote(activation));
   const std::string order = reader.readString({"layernorm_order"}, "post");
   if (order == "sandwich")
-    reader.diagnostics.error(reader.locate({"layernorm_order"}),
-                             "expected 'post' for 'layernorm_order': layers "
-                             "with four norms are not supported");
+    reader.error({"layernorm_order"},
+                 "expected 'post' for 'layernorm_order': layers "
+                 "with four norms are not supported");
   for (llvm::StringLiteral key : {llvm::StringLiteral("position_encoding_2d"),
                                   llvm::StringLiteral("use_final_layernorm")})
     if (!reader.readBool({key}, true))
-      reader.diagnostics.error(reader.locate({key}),
-                               "expected True for " + quote(key) +
-                                   ": a model without is not supported");
+      reader.error({key}, "expected True for " + quote(key) +
+                              ": a model without is not supported");
 }
 
 static void readGlmSizes(SpecReader &reader, ModelSpec &spec) {
@@ -38,10 +37,9 @@ static void readGlmSizes(SpecReader &reader, ModelSpec &spec) {
     spec.headSize = *size;
   spec.feedForwardSize = reader.readSize({"inner_hidden_size"}, 16384);
   if (spec.headSize % 4 != 0)
-    reader.diagnostics.error(reader.locate({"num_heads"}),
-                             "expected a multiple of 4 dimensions per head, "
-                             "but there are " +
-                                 llvm::Twine(spec.headSize));
+    reader.error({"num_heads"}, "expected a multiple of 4 dimensions per head, "
+                                "but there are " +
+                                    llvm::Twine(spec.headSize));
   spec.padTokenId = reader.readInt({"pad_token_id"}, 3);
   spec.prefixEnd = reader.readInt({"bos_token_id"}, 130004);
   spec.normEpsilon = reader.readPositive({"layernorm_epsilon"}, 1e-5);

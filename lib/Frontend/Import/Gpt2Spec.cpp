@@ -9,20 +9,19 @@ static Activation readGpt2Activation(SpecReader &reader) {
   if (activation == "fast_gelu")
     return Activation::FastGelu;
   if (activation != "gelu")
-    reader.diagnostics.error(
-        reader.locate({"hidden_act"}),
-        "expected 'gelu' or 'fast_gelu' for 'hidden_act', but got " +
-            quote(activation));
+    reader.error({"hidden_act"},
+                 "expected 'gelu' or 'fast_gelu' for 'hidden_act', but got " +
+                     quote(activation));
   return Activation::Gelu;
 }
 
 /// Rejects options of GPT2Config that no published file uses.
 static void rejectGpt2Variants(SpecReader &reader) {
   if (reader.readBool({"post_layernorm_residual"}, false))
-    reader.diagnostics.error(reader.locate({"post_layernorm_residual"}),
-                             "expected False for 'post_layernorm_residual': "
-                             "norms behind the residual addition are not "
-                             "supported");
+    reader.error({"post_layernorm_residual"},
+                 "expected False for 'post_layernorm_residual': "
+                 "norms behind the residual addition are not "
+                 "supported");
 }
 
 static void readGpt2Sizes(SpecReader &reader, ModelSpec &spec) {
@@ -35,8 +34,7 @@ static void readGpt2Sizes(SpecReader &reader, ModelSpec &spec) {
   spec.headSize = divideHidden(reader, spec);
   const int64_t ratio = reader.readSize({"expand_ratio"}, 4);
   if (__builtin_mul_overflow(spec.hiddenSize, ratio, &spec.feedForwardSize))
-    reader.diagnostics.error(reader.locate({"expand_ratio"}),
-                             "the feed forward size overflows");
+    reader.error({"expand_ratio"}, "the feed forward size overflows");
   spec.padTokenId = reader.readInt({"pad_token_id"}, 50256);
 }
 

@@ -28,9 +28,9 @@ static void readSizes(SpecReader &reader, ModelSpec &spec) {
   setLatentHeads(spec);
   checkLatentHeads(reader, spec, {"num_attention_heads"});
   if (reader.readBool({"attention_bias"}, false))
-    reader.diagnostics.error(reader.locate({"attention_bias"}),
-                             "expected false for 'attention_bias': latent "
-                             "attention has no biases");
+    reader.error({"attention_bias"},
+                 "expected false for 'attention_bias': latent "
+                 "attention has no biases");
 }
 
 /// Waves, tables and the scale of scores.
@@ -74,10 +74,9 @@ static void readNextTokenLayers(SpecReader &reader, ModelSpec &spec) {
   next.depth = reader.readInt(key, 0);
   if (next.depth == 0 || next.depth == 1)
     return;
-  reader.diagnostics.error(reader.locate(key),
-                           "expected 0 or 1 for 'num_nextn_predict_layers', "
-                           "but got " +
-                               llvm::Twine(next.depth));
+  reader.error(key, "expected 0 or 1 for 'num_nextn_predict_layers', "
+                    "but got " +
+                        llvm::Twine(next.depth));
   next.depth = 0;
 }
 

@@ -20,21 +20,20 @@ void readChoice(SpecReader &reader, Keys counts, ExpertSpec &experts) {
   experts.router.numChosen =
       reader.readSize({"num_experts_per_tok"}, std::nullopt);
   if (experts.router.numChosen > experts.numExperts)
-    reader.diagnostics.error(
-        reader.locate({"num_experts_per_tok"}),
-        "expected at most the " + llvm::Twine(experts.numExperts) + " of " +
-            quote(*counts.begin()) + " for 'num_experts_per_tok', but got " +
-            llvm::Twine(experts.router.numChosen));
+    reader.error({"num_experts_per_tok"},
+                 "expected at most the " + llvm::Twine(experts.numExperts) +
+                     " of " + quote(*counts.begin()) +
+                     " for 'num_experts_per_tok', but got " +
+                     llvm::Twine(experts.router.numChosen));
 }
 
 /// Training with these classes adds the losses only on request.
 void readLosses(SpecReader &reader) {
   reader.markRead({"router_aux_loss_coef"});
   if (reader.readBool({"output_router_logits"}, false))
-    reader.diagnostics.warning(
-        reader.locate({"output_router_logits"}),
-        "the loss that 'output_router_logits' adds is not modelled; a "
-        "training YAML has aux_loss_types and aux_loss_factors");
+    reader.warn({"output_router_logits"},
+                "the loss that 'output_router_logits' adds is not modelled; a "
+                "training YAML has aux_loss_types and aux_loss_factors");
 }
 
 /// Layers with a dense feed forward are the listed ones and those whose number,
@@ -103,16 +102,16 @@ void readGroups(SpecReader &reader, int64_t numSummed, ExpertSpec &experts) {
   groups.numSummed = numSummed;
   if (experts.numExperts % groups.num != 0 ||
       experts.numExperts / groups.num < numSummed)
-    reader.diagnostics.error(
-        reader.locate({"n_group"}),
-        "expected 'n_group' to divide n_routed_experts " +
-            llvm::Twine(experts.numExperts) + " into groups of at least " +
-            llvm::Twine(numSummed) + ", but got " + llvm::Twine(groups.num));
+    reader.error({"n_group"}, "expected 'n_group' to divide n_routed_experts " +
+                                  llvm::Twine(experts.numExperts) +
+                                  " into groups of at least " +
+                                  llvm::Twine(numSummed) + ", but got " +
+                                  llvm::Twine(groups.num));
   else if (groups.numKept > groups.num)
-    reader.diagnostics.error(
-        reader.locate({"topk_group"}),
-        "expected at most n_group " + llvm::Twine(groups.num) +
-            " for 'topk_group', but got " + llvm::Twine(groups.numKept));
+    reader.error({"topk_group"}, "expected at most n_group " +
+                                     llvm::Twine(groups.num) +
+                                     " for 'topk_group', but got " +
+                                     llvm::Twine(groups.numKept));
   else if (groups.num > 1)
     experts.router.groups = groups;
 }
@@ -132,10 +131,9 @@ ExpertSpec *readDeepSeekExperts(SpecReader &reader, ModelSpec &spec,
   experts.router.score =
       given == "sigmoid" ? RouterScore::Sigmoid : RouterScore::Softmax;
   if (given != "sigmoid" && given != "softmax")
-    reader.diagnostics.error(reader.locate({"scoring_func"}),
-                             "expected softmax or sigmoid for "
-                             "'scoring_func', but got " +
-                                 quote(given));
+    reader.error({"scoring_func"}, "expected softmax or sigmoid for "
+                                   "'scoring_func', but got " +
+                                       quote(given));
   experts.router.epsilon = 1e-20;
   experts.router.scale =
       reader.readNumber({"routed_scaling_factor"}).value_or(1.0);
@@ -144,9 +142,9 @@ ExpertSpec *readDeepSeekExperts(SpecReader &reader, ModelSpec &spec,
 
 void rejectMethod(SpecReader &reader, llvm::StringRef wanted,
                   llvm::StringRef method) {
-  reader.diagnostics.error(reader.locate({"topk_method"}),
-                           "expected " + wanted +
-                               " for 'topk_method', but got " + quote(method));
+  reader.error({"topk_method"}, "expected " + wanted +
+                                    " for 'topk_method', but got " +
+                                    quote(method));
 }
 
 void normalize(ExpertSpec &experts, bool isWanted) {
@@ -163,9 +161,9 @@ void readMixtralExperts(SpecReader &reader, ModelSpec &spec) {
   readLosses(reader);
   if (std::optional<double> noise = reader.readNumber({"router_jitter_noise"});
       noise.value_or(0.0) != 0.0)
-    reader.diagnostics.warning(reader.locate({"router_jitter_noise"}),
-                               "'router_jitter_noise' is not modelled; it is "
-                               "ignored");
+    reader.warn({"router_jitter_noise"},
+                "'router_jitter_noise' is not modelled; it is "
+                "ignored");
 }
 
 void readQwenExperts(SpecReader &reader, ModelSpec &spec) {

@@ -16,11 +16,11 @@ static void readHeads(SpecReader &reader, ModelSpec &spec) {
   std::optional<int64_t> headSize = reader.readOptionalSize({"head_dim"});
   spec.headSize = headSize.value_or(spec.hiddenSize / spec.numHeads);
   if (!headSize && spec.hiddenSize % spec.numHeads != 0) {
-    reader.diagnostics.error(reader.locate({"num_attention_heads"}),
-                             "expected 'num_attention_heads' to divide "
-                             "hidden_size " +
-                                 llvm::Twine(spec.hiddenSize) + ", but got " +
-                                 llvm::Twine(spec.numHeads));
+    reader.error({"num_attention_heads"},
+                 "expected 'num_attention_heads' to divide "
+                 "hidden_size " +
+                     llvm::Twine(spec.hiddenSize) + ", but got " +
+                     llvm::Twine(spec.numHeads));
     spec.headSize = 2;
   }
 }
@@ -39,9 +39,8 @@ static void readHuggingFaceLlama(SpecReader &reader, ModelSpec &spec) {
   spec.queryKeyValueBias = hasBias;
   spec.attentionOutputBias = hasBias;
   if (reader.readBool({"mlp_bias"}, false))
-    reader.diagnostics.error(reader.locate({"mlp_bias"}),
-                             "expected false for 'mlp_bias': a bias in the "
-                             "feed forward is not supported");
+    reader.error({"mlp_bias"}, "expected false for 'mlp_bias': a bias in the "
+                               "feed forward is not supported");
 }
 
 static void readHuggingFaceQwen2(SpecReader & /*reader*/, ModelSpec &spec) {
@@ -96,8 +95,7 @@ static constexpr ModelType modelTypes[] = {
 static const ModelType *readModelType(SpecReader &reader) {
   Node type = reader.find({"model_type"});
   if (!type.isString()) {
-    reader.diagnostics.error(reader.locate({"model_type"}),
-                             "expected a string for 'model_type'");
+    reader.error({"model_type"}, "expected a string for 'model_type'");
     return nullptr;
   }
   llvm::SmallVector<llvm::StringRef> names;
@@ -147,9 +145,8 @@ static void readCommon(SpecReader &reader, bool hasHeads, ModelSpec &spec) {
   readTorchTypes(reader, spec);
   std::string activation = reader.readString({"hidden_act"}, "silu");
   if (activation != "silu")
-    reader.diagnostics.error(reader.locate({"hidden_act"}),
-                             "expected silu for 'hidden_act', but got " +
-                                 quote(activation));
+    reader.error({"hidden_act"}, "expected silu for 'hidden_act', but got " +
+                                     quote(activation));
 }
 
 /// Attention is lowered for all tokens. Emits a warning for a window that would
@@ -158,11 +155,11 @@ static void checkWindow(SpecReader &reader, const ModelSpec &spec) {
   std::optional<int64_t> window = reader.readOptionalSize({"sliding_window"});
   if (window && *window < spec.sequenceLength &&
       reader.readBool({"use_sliding_window"}, true))
-    reader.diagnostics.warning(reader.locate({"sliding_window"}),
-                               "a sliding window of " + llvm::Twine(*window) +
-                                   " tokens is not modelled; attention sees "
-                                   "all " +
-                                   llvm::Twine(spec.sequenceLength));
+    reader.warn({"sliding_window"},
+                "a sliding window of " + llvm::Twine(*window) +
+                    " tokens is not modelled; attention sees "
+                    "all " +
+                    llvm::Twine(spec.sequenceLength));
 }
 
 std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,

@@ -33,10 +33,7 @@ static LatentNames getSeparateNames() {
                   "neg",
                   "concat",
                   "mul",
-                  "add",
-                  "",
-                  "",
-                  ""};
+                  "add"};
   names.flash = "flash_attention.flash_attention";
   names.mergeTranspose = "merger_head_transpose";
   names.mergeReshape = "reshape";
@@ -59,16 +56,8 @@ static LatentNames getMcoreNames() {
   names.pairReshape = "apply_rotary_emb.reshape";
   names.pairSlice = "apply_rotary_emb.slice";
   names.pairConcat = "apply_rotary_emb.cat";
-  names.rotary = {"apply_rotary_emb",
-                  "cast",
-                  "split",
-                  "neg",
-                  "cat",
-                  "mul",
-                  "add",
-                  "",
-                  "",
-                  ""};
+  names.rotary = {
+      "apply_rotary_emb", "cast", "split", "neg", "cat", "mul", "add"};
   names.flash = "core_attention.flash_attention";
   names.largestLogits = "core_attention.max_logits_val";
   names.mergeTranspose = "core_attention.fa_out_transpose";

@@ -144,10 +144,7 @@ FamilyNames getSparkNames() {
                       "bmm",
                       "bmm",
                       "mul",
-                      "add",
-                      "",
-                      "",
-                      ""};
+                      "add"};
   attention.flash = "core_attention.flash_attention.flash_attention";
   attention.mergeTranspose = "core_attention.merger_head_transpose";
   attention.mergeReshape = "core_attention.reshape";

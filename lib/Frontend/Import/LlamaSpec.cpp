@@ -39,8 +39,8 @@ void checkHeads(SpecReader &reader, const ModelSpec &spec,
 void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
                     SpecReader::Keys keys) {
   if (heads % parts != 0)
-    reader.diagnostics.error(
-        reader.locate(keys),
+    reader.error(
+        keys,
         "expected a multiple of " + llvm::Twine(parts) + " for " +
             quote(*keys.begin()) +
             ", the ranks of model_parallel and of context_parallel that share "
@@ -52,11 +52,10 @@ int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
   if (spec.hiddenSize % spec.numHeads == 0)
     return spec.hiddenSize / spec.numHeads;
   Node hidden = reader.find({"hidden_size"});
-  Diagnostic &error =
-      reader.diagnostics.error(reader.locate({"num_heads"}),
-                               "expected 'num_heads' to divide hidden_size " +
-                                   llvm::Twine(spec.hiddenSize) + ", but got " +
-                                   llvm::Twine(spec.numHeads));
+  Diagnostic &error = reader.error(
+      {"num_heads"}, "expected 'num_heads' to divide hidden_size " +
+                         llvm::Twine(spec.hiddenSize) + ", but got " +
+                         llvm::Twine(spec.numHeads));
   if (hidden)
     error.attachNote("hidden_size is here", hidden.getLocation());
   return 2;
@@ -103,9 +102,9 @@ static void readFeedForwardSize(SpecReader &reader, ModelSpec &spec,
   std::optional<int64_t> size =
       computeFeedForwardSize(spec.hiddenSize, multipleOf, multiplier);
   if (!size)
-    reader.diagnostics.error(reader.locate({"ffn_dim_multiplier"}),
-                             "the feed forward size overflows; give "
-                             "intermediate_size instead");
+    reader.error({"ffn_dim_multiplier"},
+                 "the feed forward size overflows; give "
+                 "intermediate_size instead");
   spec.feedForwardSize = size.value_or(1);
 }
 
@@ -283,8 +282,8 @@ static bool isTelechatHeadTied(SpecReader &reader, bool isFirstRelease) {
 static void readEmbeddingSize(SpecReader &reader) {
   std::optional<int64_t> size = reader.readOptionalSize({"embedding_size"});
   if (size && reader.readString({"net_name"}, "") != "telechat3_36b")
-    reader.diagnostics.warning(
-        reader.locate({"embedding_size"}),
+    reader.warn(
+        {"embedding_size"},
         "a table of " + llvm::Twine(*size) +
             " elements per token ('embedding_size'), which two linear layers "
             "map to hidden_size and back, is not modelled; the table has "
@@ -300,8 +299,8 @@ static void readDocuments(SpecReader &reader, ModelSpec &spec) {
   const int64_t end = reader.readInt({"eos_token_id"}, telechatEnd);
   spec.documentEnd = reader.readInt({"eod_token_id"}, end);
   if (spec.ranks.contextParallel > 1)
-    reader.diagnostics.error(
-        reader.locate({"eod_reset"}),
+    reader.error(
+        {"eod_reset"},
         "expected context_parallel 1 with 'eod_reset', but got " +
             llvm::Twine(spec.ranks.contextParallel) +
             ": where a document starts follows from all tokens of a sequence; "

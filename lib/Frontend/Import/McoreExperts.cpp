@@ -34,9 +34,7 @@ public:
   }
 
 private:
-  void error(Keys keys, const llvm::Twine &text) {
-    reader.diagnostics.error(reader.locate(keys), text);
-  }
+  void error(Keys keys, const llvm::Twine &text) { reader.error(keys, text); }
   void ignore(llvm::StringLiteral key, llvm::StringRef neutral,
               const llvm::Twine &why = "on a training step") {
     warnWithoutEffect(reader, key, neutral, why);
@@ -152,11 +150,10 @@ void McoreReader::readWidths() {
   if (std::optional<int64_t> total =
           reader.readOptionalSize({"moe_shared_expert_intermediate_size"})) {
     if (count > 0 && *total != experts.sharedWidth)
-      reader.diagnostics.warning(reader.locate(countKeys),
-                                 "'n_shared_experts' has no effect: "
-                                 "'moe_shared_expert_intermediate_size' says " +
-                                     llvm::Twine(*total) + ", not " +
-                                     llvm::Twine(experts.sharedWidth));
+      reader.warn(countKeys, "'n_shared_experts' has no effect: "
+                             "'moe_shared_expert_intermediate_size' says " +
+                                 llvm::Twine(*total) + ", not " +
+                                 llvm::Twine(experts.sharedWidth));
     experts.sharedWidth = *total;
   }
   if (experts.sharedWidth > INT32_MAX)
@@ -241,8 +238,8 @@ void McoreReader::addBalancingLoss(double factor) {
     // together.
     loss.numSharedRows = spec.ranks.modelParallel * spec.ranks.contextParallel;
     if (factor != 0.0 && type == "seq_aux_loss" && config.runner.batchSize > 1)
-      reader.diagnostics.warning(
-          reader.locate({key}),
+      reader.warn(
+          {key},
           "'seq_aux_loss' counts the choices of a rank's " +
               llvm::Twine(config.runner.batchSize) +
               " sequences together, as 'aux_loss' does, where the trainer "
@@ -254,8 +251,8 @@ void McoreReader::addBalancingLoss(double factor) {
     DiagnosticList unused;
     EffectiveBatch batch = resolveBatch(config, std::nullopt, unused);
     if (factor != 0.0 && batch.getMicroBatches() > 1)
-      reader.diagnostics.warning(
-          reader.locate({key}),
+      reader.warn(
+          {key},
           "'gbs_aux_loss' counts the choices of each micro-batch on their own, "
           "not of all so far");
   } else if (type != "sub_seq_aux_loss") {
@@ -296,10 +293,10 @@ void McoreReader::readKernels() {
   std::string dispatcher =
       reader.readString({"moe_token_dispatcher_type"}, "alltoall");
   if (dispatcher != "alltoall")
-    reader.diagnostics.warning(
-        reader.locate({"moe_token_dispatcher_type"}),
-        quote(dispatcher) + " of 'moe_token_dispatcher_type' is not modelled; "
-                            "tokens go to each of their experts on their own");
+    reader.warn({"moe_token_dispatcher_type"},
+                quote(dispatcher) +
+                    " of 'moe_token_dispatcher_type' is not modelled; "
+                    "tokens go to each of their experts on their own");
 }
 
 void McoreReader::reportRest() {

@@ -30,17 +30,16 @@ static void readSizes(SpecReader &reader, const McoreDefaults &defaults,
 
 static void readActivation(SpecReader &reader, ModelSpec &spec) {
   if (reader.readBool({"add_bias_linear"}, false))
-    reader.diagnostics.error(reader.locate({"add_bias_linear"}),
-                             "expected False for 'add_bias_linear': biases in "
-                             "all linear layers are not supported");
+    reader.error({"add_bias_linear"},
+                 "expected False for 'add_bias_linear': biases in "
+                 "all linear layers are not supported");
   std::string activation = reader.readString({"hidden_act"}, "silu");
   spec.activationMultiplies =
       activation == "swiglu" || activation == "fusedswiglu";
   if (activation != "silu" && !spec.activationMultiplies)
-    reader.diagnostics.error(reader.locate({"hidden_act"}),
-                             "expected silu, swiglu or fusedswiglu for "
-                             "'hidden_act', but got " +
-                                 quote(activation));
+    reader.error({"hidden_act"}, "expected silu, swiglu or fusedswiglu for "
+                                 "'hidden_act', but got " +
+                                     quote(activation));
 }
 
 static void readMcoreTypes(SpecReader &reader, ModelSpec &spec) {
@@ -147,8 +146,8 @@ static YarnSpec readYarn(SpecReader &reader, const ModelSpec &spec,
   kind = reader.readString({"position_embedding_type"}, kind);
   isYarn = kind == "yarn";
   if (kind != "rope" && kind != "default" && !isYarn)
-    reader.diagnostics.error(
-        reader.locate({"position_embedding_type"}),
+    reader.error(
+        {"position_embedding_type"},
         "expected rope or yarn for 'position_embedding_type', but got " +
             quote(kind));
   return yarn;
@@ -205,17 +204,16 @@ static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
   SpecReader::Keys depth = {"mtp_num_layers", "num_nextn_predict_layers"};
   next.depth = reader.readInt(depth, 0);
   if (next.depth < 0 || next.depth > 1) {
-    reader.diagnostics.error(reader.locate(depth),
-                             "expected 0 or 1 for 'mtp_num_layers', but got " +
-                                 llvm::Twine(next.depth));
+    reader.error(depth, "expected 0 or 1 for 'mtp_num_layers', but got " +
+                            llvm::Twine(next.depth));
     next.depth = 0;
   }
   SpecReader::Keys factor = {"mtp_loss_scaling_factor", "mtp_loss_factor"};
   std::optional<double> given = reader.readOptionalPositive(factor);
   next.lossFactor = given.value_or(0.0);
   if (next.depth > 0 && !given)
-    reader.diagnostics.error(
-        reader.locate(depth),
+    reader.error(
+        depth,
         "a layer that predicts a later token ('mtp_num_layers') needs the "
         "weight of its loss, 'mtp_loss_scaling_factor', which has no default");
 }
@@ -224,10 +222,9 @@ static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
 static void checkIsLatent(SpecReader &reader) {
   SpecReader::Keys key = {"multi_latent_attention"};
   if (!reader.readBool(key, true))
-    reader.diagnostics.error(
-        reader.locate(key),
-        "this class has no grouped attention in mf: expected True for "
-        "'multi_latent_attention', but got False");
+    reader.error(key,
+                 "this class has no grouped attention in mf: expected True for "
+                 "'multi_latent_attention', but got False");
 }
 
 void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec) {

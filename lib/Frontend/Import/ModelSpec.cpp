@@ -13,32 +13,6 @@
 
 namespace mf {
 
-llvm::StringRef getName(ModelFamily family) {
-  switch (family) {
-  case ModelFamily::Llama:
-    return "llama";
-  case ModelFamily::InternLm2:
-    return "internlm2";
-  case ModelFamily::Qwen:
-    return "qwen";
-  case ModelFamily::Telechat:
-    return "telechat";
-  case ModelFamily::ChatGlm:
-    return "chatglm";
-  case ModelFamily::DeepSeek:
-    return "deepseek";
-  case ModelFamily::Glm:
-    return "glm";
-  case ModelFamily::Gpt2:
-    return "gpt2";
-  case ModelFamily::Spark:
-    return "spark";
-  case ModelFamily::Mcore:
-    return "mcore";
-  }
-  llvm_unreachable("unknown family");
-}
-
 double ModelSpec::getInitialDeviation(int64_t numInputs,
                                       int64_t numOutputs) const {
   return initializesXavier ? std::sqrt(2.0 / (static_cast<double>(numInputs) +
@@ -251,8 +225,8 @@ static void placeTiedHead(const SpecReader &reader, ModelSpec &spec) {
   const int64_t own = getParts(spec.headCut), table = getParts(spec.tableCut);
   spec.headCut = spec.tableCut;
   if (own != table)
-    reader.diagnostics.warning(
-        reader.locate({"tie_word_embeddings"}),
+    reader.warn(
+        {"tie_word_embeddings"},
         "the tied head is cut into " + llvm::Twine(table) +
             " parts as the embedding's table is; MindSpore Transformers "
             "wants " +

@@ -18,9 +18,8 @@ static void readLlama3(SpecReader &reader, RotarySpec &rotary) {
       {"original_max_position_embeddings", "original_max_position_embedding"},
       8192.0);
   if (low >= high) {
-    reader.diagnostics.error(reader.locate({"high_freq_factor"}),
-                             "expected 'high_freq_factor' above "
-                             "'low_freq_factor'");
+    reader.error({"high_freq_factor"}, "expected 'high_freq_factor' above "
+                                       "'low_freq_factor'");
     return;
   }
   rotary.frequencies.clear();
@@ -82,8 +81,8 @@ static void readYarn(SpecReader &reader, RotarySpec &rotary) {
     if (number && (*number > 0 || field.key.starts_with("mscale")))
       field.value = *number;
     else
-      reader.diagnostics.error(
-          reader.locate({field.key}),
+      reader.error(
+          {field.key},
           "expected a number above 0 for " + quote(field.key) + " in " +
               reader.getName() +
               ": extend_method 'YARN' needs factor, "
@@ -104,10 +103,9 @@ static void readScalingMap(SpecReader &reader, RotarySpec &rotary,
   if (scaling.isMap())
     read(inner, rotary);
   else
-    reader.diagnostics.error(reader.locate({"scaling_factor"}),
-                             "expected a map for 'scaling_factor' with "
-                             "extend_method " +
-                                 quote(method) + ": " + keys);
+    reader.error({"scaling_factor"}, "expected a map for 'scaling_factor' with "
+                                     "extend_method " +
+                                         quote(method) + ": " + keys);
 }
 
 static void warnNotModelled(SpecReader &reader, const Location &place,

@@ -11,10 +11,9 @@ static void rejectSparkVariants(SpecReader &reader) {
       "post_layernorm_residual", "apply_residual_connection_post_layernorm"};
   for (llvm::StringLiteral key : norms)
     if (reader.readBool({key}, false))
-      reader.diagnostics.error(reader.locate({key}),
-                               "expected False for " + quote(key) +
-                                   ": the other kind of layer is not "
-                                   "supported");
+      reader.error({key}, "expected False for " + quote(key) +
+                              ": the other kind of layer is not "
+                              "supported");
   warnWithoutEffect(reader, "hidden_act", "'fast_gelu'",
                     "on iFlytekSpark: its feed forward has GELU");
   warnWithoutEffect(reader, "flash_attention_recompute", "False",
@@ -25,8 +24,8 @@ static void rejectSparkVariants(SpecReader &reader) {
 static void readWindow(SpecReader &reader, const ModelSpec &spec) {
   const int64_t window = reader.readSize({"sparse_local_size"}, 8192);
   if (window < spec.sequenceLength)
-    reader.diagnostics.warning(
-        reader.locate({"sparse_local_size"}),
+    reader.warn(
+        {"sparse_local_size"},
         "attention to the last " + llvm::Twine(window) +
             " tokens alone ('sparse_local_size') is not modelled; all " +
             llvm::Twine(spec.sequenceLength) + " are seen");
@@ -56,9 +55,9 @@ void readSpark(SpecReader &reader, ModelSpec &spec) {
   // The key counts gate and up projection together.
   const int64_t width = reader.readSize({"ffn_hidden_size"}, 28672);
   if (width < 2)
-    reader.diagnostics.error(reader.locate({"ffn_hidden_size"}),
-                             "expected at least 2 for 'ffn_hidden_size', half "
-                             "of which is the feed forward's width");
+    reader.error({"ffn_hidden_size"},
+                 "expected at least 2 for 'ffn_hidden_size', half "
+                 "of which is the feed forward's width");
   spec.feedForwardSize = std::max<int64_t>(width / 2, 1);
   spec.padTokenId = reader.readInt({"pad_token_id"}, 0);
   spec.ignoreTokenId = reader.readInt({"ignore_token_id"}, -100);

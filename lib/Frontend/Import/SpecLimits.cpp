@@ -171,10 +171,8 @@ static bool checkSizes(const SpecReader &reader, const ModelSpec &spec) {
   auto check = [&](SpecReader::Keys keys, llvm::StringRef unit, int64_t size,
                    int64_t largest) {
     if (size > largest)
-      reader.diagnostics.error(reader.locate(keys),
-                               "expected at most " + llvm::Twine(largest) +
-                                   " " + unit + ", but got " +
-                                   llvm::Twine(size));
+      reader.error(keys, "expected at most " + llvm::Twine(largest) + " " +
+                             unit + ", but got " + llvm::Twine(size));
   };
   check({"num_layers", "num_hidden_layers"}, "layers", spec.numLayers, 10000);
   check({"hidden_size"}, "elements per token", spec.hiddenSize, 1 << 20);

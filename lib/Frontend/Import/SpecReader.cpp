@@ -1,7 +1,6 @@
 //===- SpecReader.cpp - Typed reads from a model configuration ------------===//
 
 #include "SpecReader.h"
-#include <cmath>
 #include <limits>
 
 namespace mf {
@@ -111,24 +110,11 @@ bool SpecReader::readBool(Keys keys, bool missing) {
   return missing;
 }
 
-static std::optional<double> getNumber(const Node &value) {
-  std::optional<double> number = value.getFloat();
-  double parsed = 0;
-  if (value.isString() && !value.getText().empty() &&
-      value.getText().find_first_not_of("0123456789.eE+-") ==
-          llvm::StringRef::npos &&
-      !value.getText().getAsDouble(parsed))
-    number = parsed;
-  if (number && !std::isfinite(*number))
-    return std::nullopt;
-  return number;
-}
-
 std::optional<double> SpecReader::readNumber(Keys keys) {
   Node value = find(keys);
   if (!value)
     return std::nullopt;
-  std::optional<double> number = getNumber(value);
+  std::optional<double> number = value.getNumber();
   if (!number)
     rejectValue(keys, value, "a number");
   return number;
@@ -138,7 +124,7 @@ std::optional<double> SpecReader::readOptionalPositive(Keys keys) {
   Node value = find(keys);
   if (!value)
     return std::nullopt;
-  std::optional<double> number = getNumber(value);
+  std::optional<double> number = value.getNumber();
   if (number && *number > 0)
     return number;
   rejectValue(keys, value, "a number above 0");
@@ -153,11 +139,19 @@ double SpecReader::readShare(Keys keys, double missing) {
   Node value = find(keys);
   if (!value)
     return missing;
-  std::optional<double> number = getNumber(value);
+  std::optional<double> number = value.getNumber();
   if (number && *number >= 0 && *number < 1)
     return *number;
   rejectValue(keys, value, "a number from 0 to below 1");
   return 0;
+}
+
+Diagnostic &SpecReader::error(Keys keys, const llvm::Twine &text) const {
+  return diagnostics.error(locate(keys), text);
+}
+
+void SpecReader::warn(Keys keys, const llvm::Twine &text) const {
+  diagnostics.warning(locate(keys), text);
 }
 
 bool SpecReader::hasNumberOrNothing(Keys keys) {
@@ -167,7 +161,7 @@ bool SpecReader::hasNumberOrNothing(Keys keys) {
   markRead(keys);
   rejectValue(keys, value, "a number")
       .attachNote(
-          getNumber(value)
+          value.getNumber()
               ? "YAML reads this as text; a number has no quotes, and a "
                 "point before its exponent, as 1.0e-1 has"
               : "remove the key for its default");

@@ -56,6 +56,9 @@ public:
   /// Returns the location of `keys`, or of the start of the map if they are
   /// missing.
   Location locate(Keys keys) const;
+  /// Adds a message about the value of `keys`.
+  Diagnostic &error(Keys keys, const llvm::Twine &text) const;
+  void warn(Keys keys, const llvm::Twine &text) const;
   const Node &getNode() const { return section; }
   llvm::StringRef getName() const { return sectionName; }
   bool wasRead(llvm::StringRef key) const {
