@@ -102,6 +102,8 @@ def link_program(build, objects, program, compiler, *options, **others):
     """Links objects with what they need of the build, for the host's CANN."""
     cann = os.path.join(build, "host-cann", "lib")
     llvm = subprocess.run(["/usr/lib/llvm-22/bin/llvm-config", "--libdir"], capture_output=True, text=True, check=True)
+    # As the build does: GNU's linker takes half a second.
+    options += ("-fuse-ld=lld",) * ("clang" in os.path.basename(compiler))
     command = [compiler, *options, *objects, "-o", program, *(os.path.join(build, "lib", library) for library in LIBRARIES)]
     command += ["-L" + cann, "-Wl,-rpath," + cann, "-lascendcl", "-lnnopbase", "-lopapi", "-lhccl"]
     command += ["-L" + llvm.stdout.strip(), "-lLLVM-22", "-lpthread"]
