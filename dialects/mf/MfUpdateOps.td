@@ -29,13 +29,13 @@ class Mf_StateOp<string mnemonic, string gradients = "{}",
   }];
 }
 
-// One that names parameters.
+// A state operator that names parameters.
 class Mf_ParamStateOp<string mnemonic, string gradients = "{}",
                       list<Trait> traits = []>
     : Mf_StateOp<mnemonic, gradients, !listconcat(
         [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
 
-// One that reads the gradients times factors.
+// A state operator that reads gradients times factors.
 class Mf_GradientReaderOp<string mnemonic, string gradients = "{getParam()}">
     : Mf_ParamStateOp<mnemonic, gradients, [Mf_GradientReaderOpInterface]>;
 

@@ -28,7 +28,7 @@ UsedParameter makeParameter(const llvm::SmallVector<int64_t> &shape,
 }
 
 StorageDecision decide(const MeshSizes &mesh, const UsedParameter &parameter,
-                       OptimizerShardConfig settings = {}) {
+                       mf::OptimizerShardConfig settings = {}) {
   return planStorage(mesh, settings, parameter).front();
 }
 
