@@ -20,8 +20,8 @@ public:
     return ascend::EventType::get(getContext());
   }
 
-  /// Returns the step's value for a static buffer. A buffer has one, which is
-  /// made at its first use.
+  /// Returns the step's value for a static buffer, and creates it at the first
+  /// call.
   mlir::Value getGlobal(ascend::StaticOp buffer) {
     mlir::Value &global = globals[buffer.getSymName()];
     if (!global)
@@ -29,7 +29,8 @@ public:
                                         buffer.getSymName());
     return global;
   }
-  /// Returns that value by the name of the buffer; null if it was not made yet.
+  /// Returns the value that getGlobal has created for the buffer of this name;
+  /// null if there is none.
   mlir::Value findGlobal(llvm::StringRef name) const {
     return globals.lookup(name);
   }

@@ -14,8 +14,8 @@ using ascend::Role;
 
 namespace {
 
-/// Emits the calls of a step in order, and beside each what runs on other
-/// streams.
+/// Emits the calls of a step in order, and with each call the work of other
+/// streams that runs concurrently.
 class StepBuilder {
 public:
   StepBuilder(StepBlock &step, StepCalls made)
@@ -57,7 +57,8 @@ LogicalResult StepBuilder::place() {
   return success();
 }
 
-/// Copies what the update reads anew in each step.
+/// Copies the values to the device that the update reads and that change with
+/// every step.
 void StepBuilder::emitInputsOf(size_t index) {
   if (index >= calls.size() || !calls[index].isUpdate)
     return;

@@ -9,7 +9,7 @@ namespace mf::passes {
 
 /// Lowers a schedule to the `ascend.step` of the program. Routines run on the
 /// compute stream, in the order of the schedule's tasks. Transfers, copies of
-/// swapped values and sums over ranks run on other streams beside them.
+/// swapped values and sums over ranks run concurrently on other streams.
 mlir::LogicalResult buildStep(ProgramBuilder &program, ir::ScheduleOp schedule);
 
 } // namespace mf::passes

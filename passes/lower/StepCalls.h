@@ -21,7 +21,7 @@ struct StepCall {
   bool isUpdate = false;
   /// Events of copies that must end before the routine reads their buffers.
   llvm::SmallVector<mlir::Value> events = {};
-  /// It shares a slot with the next call.
+  /// True if it shares a slot with the next call.
   bool isPaired = false;
   /// The call of the next part of a routine in parts. It waits for `streams`,
   /// on which exchanges of this part are still under way at its end.
@@ -31,7 +31,7 @@ struct StepCall {
 
 struct StepCalls {
   std::vector<StepCall> calls;
-  /// Whether a call adds to the step's loss.
+  /// True if a call adds to the step's loss.
   bool hasLoss = false;
   /// The factor on the loss scale for backward. Null if this stage has no
   /// scaled loss.
@@ -40,8 +40,8 @@ struct StepCalls {
   llvm::DenseMap<mlir::Value, mlir::Value> values;
 };
 
-/// Makes a call of each task of a schedule that runs a routine, in order. The
-/// step gets the frames, messages and statics that calls use.
+/// Returns a call for each task of a schedule that runs a routine, in order.
+/// Appends the frames, messages and statics that the calls use to the step.
 mlir::FailureOr<StepCalls> collectCalls(StepBlock &step,
                                         ir::ScheduleOp schedule);
 
@@ -53,7 +53,8 @@ std::vector<size_t> cutCalls(StepBlock &step, std::vector<StepCall> &calls);
 
 /// The events that a call records after some of its launches.
 struct LaunchEvents {
-  /// Ascending, each once.
+  /// The numbers of launches after which the events are recorded, in ascending
+  /// order without duplicates.
   llvm::SmallVector<int64_t> launches;
   mlir::ValueRange events;
 

@@ -24,8 +24,8 @@ struct EarlyCopy {
 
 class EarlyCopies {
 public:
-  /// Determines when copies start. Calls get the buffers of what they read, and
-  /// places for the events of the ends of copies.
+  /// Determines when copies start. Adds to the calls the buffers of the copied
+  /// values, and null events that stand for the ends of the copies.
   void place(StepBlock &step, llvm::MutableArrayRef<StepCall> calls);
   /// Returns the kernels of a call before which copies start, ascending,
   /// without the first one.

@@ -18,7 +18,8 @@ class StepReductions {
 public:
   /// Determines after which launches of which calls the sums start.
   void place(ProgramBuilder &program, llvm::ArrayRef<StepCall> calls);
-  /// Returns these numbers of launches of a call, ascending.
+  /// Returns the numbers of launches of a call after which sums start,
+  /// ascending.
   llvm::SmallVector<int64_t> getLaunches(size_t call) const;
   /// Issues the sums that start while a call runs, which records `events`.
   void emitBeside(StepBlock &step, size_t call, const LaunchEvents &events);

@@ -29,11 +29,12 @@ public:
 
   /// Returns whether a transfer is issued right before a call.
   bool areBefore(size_t call) const { return !issuedBefore[call].empty(); }
-  /// Issues those transfers, which start after event `after` unless it is null.
-  /// `values` has the buffers of the schedule's tensors.
+  /// Issues the transfers before a call. They start after event `after` unless
+  /// it is null. `values` has the buffers of the schedule's tensors.
   void emitBefore(size_t call, mlir::Value after, StepBlock &step,
                   const llvm::DenseMap<mlir::Value, mlir::Value> &values);
-  /// Returns the event of the arrival of what a load or receive gets.
+  /// Returns the event that is recorded when the value of a load or receive has
+  /// arrived.
   mlir::Value getArrival(mlir::Operation *task) const {
     return arrivals.lookup(task);
   }
@@ -48,7 +49,7 @@ public:
 private:
   /// For each call, the loads and receives that are issued right before it.
   std::vector<llvm::SmallVector<mlir::Operation *, 2>> issuedBefore;
-  /// By send: the call before which the message has left.
+  /// For each send, the call before which the message has left.
   llvm::MapVector<mlir::Operation *, size_t> sentBefore;
   llvm::DenseMap<mlir::Operation *, mlir::Value> arrivals;
 };
