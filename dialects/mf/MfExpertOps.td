@@ -128,7 +128,7 @@ def Mf_GroupedMatmulWeightGradOp : Mf_WeightGradientByExpertOp<
 }
 
 //===----------------------------------------------------------------------===//
-// Ranks that share experts out
+// Ranks over which experts are distributed
 //===----------------------------------------------------------------------===//
 
 def Mf_ExchangeTokensOp : Mf_ComputeOp<"exchange_tokens", "",

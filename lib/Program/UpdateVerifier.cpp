@@ -116,7 +116,7 @@ Error UpdateVerifier::checkRead(const Call &call, uint32_t number,
     return Error::success();
   return makeError(location, "'" + stage.routines[call.routine].name +
                                  "' reads '" + buffer.name +
-                                 "' behind a change of it: it is " +
+                                 "' after a change of it: it is " +
                                  describe(read(number)));
 }
 

@@ -179,7 +179,7 @@ llvm::Error StepEngine::loadParameters(ranks::NoteUser note) {
   }
   for (const std::string &name : file->getNames())
     if (known.count(name) == 0)
-      note("tensor '" + name + "' is no parameter of the program");
+      note("tensor '" + name + "' is not a parameter of the program");
   return llvm::Error::success();
 }
 

@@ -159,7 +159,8 @@ static bool compileRegexes(const AdapterRules &rules,
     exclude.emplace_back(text);
   for (auto [regex, text] : llvm::zip_equal(exclude, rules.exclude))
     if (!regex.isValid()) {
-      error = quote(text) + " is no regular expression: " + regex.getMessage();
+      error =
+          quote(text) + " is not a regular expression: " + regex.getMessage();
       return false;
     }
   return true;
@@ -173,7 +174,7 @@ planAdapters(const AdapterRules &rules, const std::vector<LinearLayer> &layers,
   std::vector<llvm::GlobPattern> freezeInclude, freezeExclude;
   if (!target.isValid())
     error = quote(rules.target) +
-            " is no regular expression: " + target.getMessage();
+            " is not a regular expression: " + target.getMessage();
   if (!target.isValid() || !compileRegexes(rules, exclude, error) ||
       !compileGlobs(rules.freezeInclude, freezeInclude, error) ||
       !compileGlobs(rules.freezeExclude, freezeExclude, error))

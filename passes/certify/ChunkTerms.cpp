@@ -99,7 +99,7 @@ LogicalResult ChunkTerms::runOperator(Operation *op) {
   auto compute = dyn_cast<ir::ComputeOpInterface>(op);
   if (!compute)
     return op->emitOpError("has no term: expected an operator of the model or "
-                           "of its backward; run mf-certify right behind "
+                           "of its backward; run mf-certify right after "
                            "mf-build-backward");
   runCompute(compute);
   views.clear();

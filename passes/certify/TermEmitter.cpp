@@ -92,7 +92,7 @@ void TermEmitter::launch(StringRef kernel, ArrayRef<EmittedBuffer> inputs,
       attributes ? attributes : DictionaryAttr::get(scope->getContext()));
   if (!signature || !spec) {
     result = current->emitOpError("launches '")
-             << kernel << "', which is no kernel with these types";
+             << kernel << "', which is not a kernel with these types";
     return;
   }
   if (llvm::Error error = checkAgainstSignature(*spec)) {

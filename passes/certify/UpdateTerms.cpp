@@ -137,7 +137,7 @@ LogicalResult UpdateTerms::runOperator(Operation *op) {
     change.emitLaunches(*this);
   else
     return op->emitOpError("has no term: expected a tensor operator or one on "
-                           "parameters; run mf-certify-update right behind "
+                           "parameters; run mf-certify-update right after "
                            "mf-insert-optimizer");
   views.clear();
   return result;

@@ -81,7 +81,7 @@ LogicalResult resolveExpertAxes(ModelOp model, MeshAttr mesh,
       continue;
     Axes own = getExpertAxes(param, sizes, expertParallel);
     if (axes && *axes != own)
-      return param.emitOpError("is shared out over [")
+      return param.emitOpError("is distributed over [")
              << llvm::join(own, ", ")
              << "], but other weights of experts over ["
              << llvm::join(*axes, ", ") << "]; expected all to be cut alike";

@@ -71,7 +71,7 @@ static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
                             " of parallel_config; set it to True if the "
                             "launcher does");
   requests.add(config.expertParallel > 1 && !hasExperts, config.node,
-               "expert_parallel", "a dense model has no experts to share out");
+               "expert_parallel", "a dense model has no experts to distribute");
 }
 
 /// Checks the keys for parts of the pipeline and for pieces of the sequence.

@@ -70,7 +70,7 @@ cutForExperts(ModelOp model, const RankLayout &ranks,
     return ("expert_parallel " + llvm::Twine(ranks.expertParallel) +
             " is no product of whole factors of " + llvm::join(sharing, ", ") +
             ", over which '" + param.getSymName() +
-            "' is shared out, the last ones first; choose a divisor or a "
+            "' is distributed, the last ones first; choose a divisor or a "
             "multiple of the last")
         .str();
   }

@@ -236,7 +236,7 @@ void OptimizerSharder::emitRemark(TiedGroup &group,
     return;
   }
   remark::passed(param.getLoc(), options)
-      << remark::add("'{0}' is shared out over [{1}]: {2}", param.getSymName(),
+      << remark::add("'{0}' is sharded over [{1}]: {2}", param.getSymName(),
                      llvm::join(decision.axes, ", "), decision.reason)
       << remark::metric("elements before",
                         param.getLocalType().getNumElements())
@@ -262,8 +262,7 @@ void OptimizerSharder::warn(ArrayRef<UsedParameter> parameters,
     warning << "'" << kept.front() << "'";
     if (kept.size() > 1)
       warning << " and " << kept.size() - 1 << " more";
-    warning << (kept.size() > 1 ? " are" : " is")
-            << " not shared out: " << reason;
+    warning << (kept.size() > 1 ? " are" : " is") << " not sharded: " << reason;
   }
 }
 
@@ -272,9 +271,9 @@ LogicalResult OptimizerSharder::check(ArrayRef<UsedParameter> parameters,
   for (auto [parameter, decision] : llvm::zip_equal(parameters, decisions))
     if (decision.isError)
       return model.lookupSymbol<ParamOp>(parameter.name).emitError()
-             << "'" << parameter.name << "' cannot be shared out over ["
+             << "'" << parameter.name << "' cannot be sharded over ["
              << llvm::join(*parameter.sharing, ", ") << "]: " << decision.reason
-             << "; choose fewer ranks to share parameters out";
+             << "; choose fewer ranks to shard parameters over";
   return success();
 }
 

@@ -149,7 +149,7 @@ void printStorage(llvm::ArrayRef<UsedParameter> parameters,
     if (decision.axes.empty())
       os << "kept";
     else
-      os << "shared out over [" << llvm::join(decision.axes, ", ") << "]";
+      os << "sharded over [" << llvm::join(decision.axes, ", ") << "]";
     os << ", " << decision.reason << '\n';
   }
 }

@@ -2,7 +2,7 @@
 
 usage: cann_ends.py [--cxx COMPILER] BUILD_FOLDER WORK_FOLDER
 
-Two programs: a Llama on 8 ranks, and experts that 4 ranks share out. In each run one rank is killed, a function of aclnn or HCCL
+Two programs: a Llama on 8 ranks, and experts on 4 ranks. In each run one rank is killed, a function of aclnn or HCCL
 fails for it, its device has too little memory, or an operator gets too small a workspace. All ranks must end with an error soon. The rank of the
 fault says which call failed, and of which operator of the model if it has one; the others say for whom they wait. Prints the seconds of each run and what
 the rank of the fault says.

@@ -4,7 +4,7 @@ usage: cann_programs.py [--cxx=COMPILER] BUILD_FOLDER WORK_FOLDER CASE...
 
 A small Llama, lowered for CANN: plain, in two micro-batches with layers that are recomputed and swapped, with fused
 SwiGLU, rotary embedding and Muon, with Came and PmaAdamW, on two stages, on 8 ranks that share weights, vocabulary, sequence and optimizer out, and with
-adapters and context parallel; then experts with a capacity and without, which ranks share out, experts of groups, and DeepSeek-V3 with small sizes.
+adapters and context parallel; then experts with a capacity and without, which are distributed over ranks, experts of groups, and DeepSeek-V3 with small sizes.
 Each rank is a process. The program is written, compiled and run for three
 steps, with the checks of the host's CANN on. Parameters and gradients must be the bytes of mf-run's, and so must the printed losses and norms.
 A run of stages that one of the two began and left a checkpoint of is ended by the other. Prints for each case what the program calls.

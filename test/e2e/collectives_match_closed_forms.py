@@ -39,7 +39,7 @@ PARAMETERS = 3 + 9 * LAYERS
 class Case:
     def __init__(self, dp=1, cp=1, mp=1, pp=1, micro=2, sequence=False, ulysses=False, level=0, vocabulary=False):
         self.__dict__.update({key: value for key, value in locals().items() if key != "self"})
-        # On several stages ranks share out the vocabulary anyway.
+        # On several stages the vocabulary is cut over ranks anyway.
         self.vocabulary |= pp > 1
 
     def __str__(self):

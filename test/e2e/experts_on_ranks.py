@@ -169,7 +169,7 @@ CASES = [
     Case(dict(SMALL, parallel=2), dp=2, mp=2, ep=2),
     Case(dict(SMALL, parallel=4), dp=2, mp=2, ep=4, level=1, micro=2),
     Case(dict(SMALL, parallel=4, layers=2, product="grouped_matmul"), pp=2, dp=2, mp=2, ep=4, level=3, micro=2),
-    # Gates and ups are one weight, in a block for each rank of mp; cp and mp share out a sequence together.
+    # Gates and ups are one weight, in a block for each rank of mp; a sequence is cut over cp and mp together.
     Case(dict(SMALL, batch=1, capacity=6, blocks=2), cp=2, mp=2, ep=2),
     Case(dict(SMALL, rows=8, capacity=6, blocks=2, layers=2), dp=2, cp=2, mp=2, ep=4, level=1, micro=2),
     # dp in two factors, of which one shares experts out.

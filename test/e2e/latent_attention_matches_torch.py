@@ -4,7 +4,7 @@ usage: latent_attention_matches_torch.py [--part=K/N] BIN_FOLDER WORK_FOLDER [CA
 
 Both layouts of parameters of the mcore graph and the legacy one, with and without flash
 attention and YaRN, with layers that predict later tokens; on one stage, on two, and on
-ranks that share out heads and sequences.
+ranks over which heads and sequences are cut.
 """
 
 import os

@@ -222,7 +222,7 @@ def compare_variants(name, tools, data, model, stages, weights, reference):
     for variant, (keys, keeps_bits) in VARIANTS.items():
         key = name + "-" + variant
         options = dict(keys)
-        # Ranks of dp share out the same micro-batch.
+        # The same micro-batch is cut over dp.
         rows = BATCH // options.get("ranks", {}).get("data_parallel", 1)
         _, step = lower(key, tools, model, stages=stages, batch_size=rows, **options)
         _, dump, saved = run_step(tools, step, data, lora_matches_torch.STEPS, weights, key)

@@ -69,7 +69,7 @@ static void printFailure(Error error) {
         WithColor::note() << noPlan.message() << '\n';
       },
       [](const llvm::ErrorInfoBase &other) {
-        WithColor::note() << "settings that fit cannot be looked for: "
+        WithColor::note() << "cannot search for settings that fit: "
                           << other.message() << '\n';
       });
 }

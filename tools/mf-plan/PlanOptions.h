@@ -98,9 +98,9 @@ struct PlanOptions {
                "that mf alone knows")};
   cl::opt<int64_t> devices{
       "devices", cl::value_desc("count"), cl::cat(category),
-      cl::desc("Choose the layout of so many devices too: data, model, context "
-               "and expert parallel, stages, and what is shared out; the "
-               "samples of a step stay as many")};
+      cl::desc("Also choose the layout of this many devices: data, model, "
+               "context and expert parallel, stages, and what is sharded; the "
+               "number of samples of a step stays the same")};
   cl::opt<double> timeLimit{
       "time-limit", cl::value_desc("seconds"), cl::init(60), cl::cat(category),
       cl::desc("End the search with the best plan so far (default: 60, with "

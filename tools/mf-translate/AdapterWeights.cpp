@@ -348,7 +348,7 @@ static llvm::Error checkConfig(ir::LoraAttr lora, const std::string &path) {
                                           "LORA");
   if (config->getBoolean("use_dora").value_or(false))
     return llvm::createStringError(
-        path + ": use_dora scales weights too, which no adapter here does");
+        path + ": use_dora also scales weights, which is not supported");
   const auto rank = config->getInteger("r").value_or(8);
   const double alpha = config->getNumber("lora_alpha").value_or(8);
   const auto r = static_cast<double>(rank);

@@ -257,7 +257,7 @@ llvm::Error Interpreter::start(ranks::NoteUser note) {
   for (const std::string &name : state->parameters->getNames())
     if (!state->world.symbols.lookup<ir::ParamOp>(name))
       note(llvm::join(paths, ", ") + ": tensor '" + name +
-           "' is no parameter of the model");
+           "' is not a parameter of the model");
   // Adapters are not in the files of the model without them.
   const bool tunes =
       llvm::any_of(state->world.model.getBody().getOps<ir::ParamOp>(),

@@ -113,7 +113,8 @@ LogicalResult TensorExchange::communicate(Operation *op, int64_t rank,
                                           const Member &own) {
   if (!llvm::is_contained(members, rank))
     return op->emitError("rank ")
-           << rank << " is no member of the group of '" << what.channel << "'";
+           << rank << " is not a member of the group of '" << what.channel
+           << "'";
   Collective &collective = collectives[{
       what.channel, *std::min_element(members.begin(), members.end())}];
   if (collective.members.empty()) {

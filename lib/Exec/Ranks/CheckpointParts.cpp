@@ -70,7 +70,7 @@ llvm::Error CheckpointParts::add(const SafetensorsFile &file,
   std::optional<TensorPart> place = parsePart(text, tensor->shape.dims);
   if (!place)
     return llvm::createStringError(path + ": tensor '" + name +
-                                   "' is no part of a tensor '" + text + "'");
+                                   "' is not part of a tensor '" + text + "'");
   int64_t firstElement = 0;
   for (size_t dim = 0; dim < place->first.size(); ++dim)
     firstElement = firstElement * place->whole[dim] + place->first[dim];

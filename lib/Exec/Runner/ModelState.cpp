@@ -185,7 +185,7 @@ llvm::Error ModelState::loadParameters(llvm::ArrayRef<std::string> paths,
   for (const std::string &name : file->getNames())
     if (known.count(name) == 0)
       notes.push_back(llvm::join(paths, ", ") + ": tensor '" + name +
-                      "' is no parameter of the program");
+                      "' is not a parameter of the program");
   return llvm::Error::success();
 }
 

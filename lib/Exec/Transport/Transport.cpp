@@ -34,7 +34,7 @@ llvm::Expected<std::unique_ptr<Transport>> loadTransport(llvm::StringRef path) {
   using Maker = Transport *(*)();
   auto *make = reinterpret_cast<Maker>(dlsym(library, "mfMakeTransport"));
   if (!make)
-    return llvm::createStringError(path + ": is no transport of this build");
+    return llvm::createStringError(path + ": is not a transport of this build");
   std::unique_ptr<Transport> transport(make());
   if (!transport)
     return llvm::createStringError("MPI cannot be initialized");

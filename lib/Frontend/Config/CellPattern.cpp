@@ -19,7 +19,7 @@ std::string CellPattern::getError() const {
   for (size_t i = 0; i < components.size(); ++i)
     if (!components[i].isValid())
       return quote(parts[i]) +
-             " is no regular expression: " + components[i].getMessage();
+             " is not a regular expression: " + components[i].getMessage();
   return {};
 }
 

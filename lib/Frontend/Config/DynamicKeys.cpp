@@ -100,7 +100,8 @@ static constexpr DynamicKey checkpointFields[] = {
     noEffect("remove_redundancy", boolType, "False",
              "copies on other ranks are not written"),
     noEffect("load_path", stringType, "''", "the checkpoint to begin from"),
-    noEffect("load_balanced", boolType, "False", "ranks share reading out"),
+    noEffect("load_balanced", boolType, "False",
+             "reading is divided among ranks"),
     noEffect("no_load_optim", boolType, "False", "without optimizer state"),
     noEffect("load_worker_number", intType, "1", "threads that read"),
     noEffect("save_global_layout_cache", boolType, "True",
@@ -128,10 +129,10 @@ static constexpr DynamicKey trainingFields[] = {
 
 static constexpr DynamicKey parallelismFields[] = {
     field("data_parallel_shard", intType, "-1",
-          "data-parallel ranks that share parameters out; below 0 all"),
+          "data-parallel ranks over which parameters are sharded; below 0 all"),
     dead("data_parallel_shard_strategy", stringType, "optim_grads_params",
-         "what they share out",
-         "the trainer never reads it, and always shares out weights, "
+         "what is sharded",
+         "the trainer never reads it, and always shards weights, "
          "gradients and states"),
     field("reshard_after_forward_policy", stringType, "default",
           "when gathered weights are freed: default, always or never"),
@@ -140,10 +141,11 @@ static constexpr DynamicKey parallelismFields[] = {
           "summed gradients are not divided by the ranks that share "
           "parameters out"),
     field("dense_fsdp_shard_size", optionalInt, "null",
-          "ranks that share out parameters other than experts"),
+          "ranks over which parameters are sharded, except those of experts"),
     field("tensor_parallel", intType, "1",
-          "ranks that share out the weights of a layer"),
-    field("context_parallel", intType, "1", "ranks that share out a sequence"),
+          "ranks over which the weights of a layer are cut"),
+    field("context_parallel", intType, "1",
+          "ranks over which a sequence is cut"),
     field("context_parallel_method", stringType, "colossal",
           "what attention exchanges: colossal, ulysses or hybrid"),
     field("context_parallel_async", boolType, "False",
@@ -178,7 +180,8 @@ static constexpr DynamicKey parallelismFields[] = {
          "the loss works on parts of the vocabulary",
          "the trainer never reads it: with tensor_parallel above 1 the loss "
          "always does"),
-    field("expert_parallel", intType, "1", "ranks that share out experts"),
+    field("expert_parallel", intType, "1",
+          "ranks over which experts are distributed"),
     field("npu_nums_per_device", intType, "8", "ranks of a machine"),
     field("moe_token_dispatcher_type", stringType, "alltoall",
           "how tokens reach experts: alltoall or alltoall_deredundancy"),

@@ -47,7 +47,7 @@ static bool isEmptyList(const std::optional<std::vector<Value>> &list) {
 void DynamicSettingKeys::refuse() {
   auto reject = [&](llvm::StringRef what) {
     diagnostics.error({fileName.str(), 0, 0},
-                      "the YAML of the dynamic graph has no words for " + what +
+                      "the YAML of the dynamic graph cannot express " + what +
                           "; expected layers and modules that are recomputed, "
                           "or a YAML of the static graph, which mf-translate "
                           "--convert-yaml makes");
@@ -115,7 +115,7 @@ void DynamicSettingKeys::setStages() {
       next = std::min(next + average + row[stage], depth.layers);
       if (next <= first) {
         diagnostics.error({fileName.str(), 0, 0},
-                          "the YAML of the dynamic graph has no words for a "
+                          "the YAML of the dynamic graph cannot express a "
                           "stage without layers");
         return;
       }

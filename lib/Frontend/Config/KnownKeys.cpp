@@ -86,17 +86,17 @@ constexpr KnownSection swapSection = {"swap_config", true, swapKeys};
 
 static constexpr KnownKey parallelConfigKeys[] = {
     key<&Parallel::dataParallel>(
-        "data_parallel", "ranks that share out the rows of a batch", ofRanks,
-        withPlace, plans(&Settings::dataParallel)),
+        "data_parallel", "ranks among which the rows of a batch are divided",
+        ofRanks, withPlace, plans(&Settings::dataParallel)),
     key<&Parallel::modelParallel>(
-        "model_parallel", "ranks that share out the weights of a layer",
+        "model_parallel", "ranks over which the weights of a layer are cut",
         ofRanks, withPlace, plans(&Settings::modelParallel)),
     key<&Parallel::contextParallel>(
-        "context_parallel", "ranks that share out a sequence", ofRanks,
+        "context_parallel", "ranks over which a sequence is cut", ofRanks,
         withPlace, plans(&Settings::contextParallel)),
     key<&Parallel::expertParallel>("expert_parallel",
-                                   "ranks that share out experts", ofRanks,
-                                   plans(&Settings::expertParallel)),
+                                   "ranks over which experts are distributed",
+                                   ofRanks, plans(&Settings::expertParallel)),
     key<&Parallel::pipelineStage>("pipeline_stage", "stages of the pipeline",
                                   ofTasks, plans(&Settings::stages)),
     key<&Parallel::microBatchNum>("micro_batch_num",
@@ -109,8 +109,8 @@ static constexpr KnownKey parallelConfigKeys[] = {
         "gradient_aggregation_group", "groups in which gradients are reduced"),
     key<&Parallel::useSeqParallel>(
         "use_seq_parallel",
-        "model-parallel ranks share out the sequence between linears",
-        withPlace, plans(&Settings::sequenceParallel)),
+        "model-parallel ranks cut the sequence between linears", withPlace,
+        plans(&Settings::sequenceParallel)),
     key<&Parallel::vocabEmbDp>(
         "vocab_emb_dp",
         "table and head are whole on all ranks; several stages turn it off"),
@@ -138,8 +138,9 @@ static constexpr KnownKey parallelKeys[] = {
                                   "reduced gradients are divided by the ranks",
                                   withPlace),
     key<&Parallel::enableParallelOptimizer>(
-        "enable_parallel_optimizer", "replicas share out the optimizer's state",
-        withPlace, plans(&Settings::optimizerSharding)),
+        "enable_parallel_optimizer",
+        "the optimizer's state is sharded over replicas", withPlace,
+        plans(&Settings::optimizerSharding)),
     section("parallel_optimizer_config"),
     section("pipeline_config"),
     used("dataset_strategy", "how a batch is cut where ranks read parts of it"),
@@ -167,14 +168,15 @@ constexpr KnownSection parallelSection = {"parallel", false, parallelKeys,
 static constexpr KnownKey parallelOptimizerKeys[] = {
     key<&Parallel::gradientAccumulationShard>(
         "gradient_accumulation_shard",
-        "accumulated gradients are shared out, too"),
+        "accumulated gradients are sharded as well"),
     key<&OptimizerShardConfig::level>(
         "optimizer_level",
-        "level1 shares out state, level2 gradients, level3 weights",
+        "level1 shards state, level2 also gradients, level3 also weights",
         as("level"), upTo(3), readApart),
     key<&OptimizerShardConfig::threshold>(
         "parallel_optimizer_threshold",
-        "KB from which on a parameter is shared out", as("threshold"), from(0)),
+        "size in KB from which on a parameter is sharded", as("threshold"),
+        from(0)),
     key<&OptimizerShardConfig::weightShardSize>(
         "optimizer_weight_shard_size",
         "ranks that share one parameter; -1 is all", as("weight_shard_size"),

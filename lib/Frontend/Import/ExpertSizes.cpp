@@ -172,13 +172,14 @@ void SizeResolver::resolveParts() {
         "expected 'expert_parallel' to divide the " + llvm::Twine(ranks) +
             (isAmongDataParallel ? " ranks of data and context parallel"
                                  : " ranks of a stage") +
-            " that share experts out, but got " + llvm::Twine(parts));
+            " over which experts are distributed, but got " +
+            llvm::Twine(parts));
   else if (experts.numExperts / parts % tensorParts != 0)
     diagnostics.error(locate("expert_parallel"),
                       "expected 'expert_parallel' " + llvm::Twine(parts) +
                           " times model_parallel " + llvm::Twine(tensorParts) +
                           " to divide the " + llvm::Twine(experts.numExperts) +
-                          " experts, which ranks of both share out whole; "
+                          " experts, which are distributed whole over both; "
                           "moe_config.ep_extend_tp False cuts each expert over "
                           "model_parallel instead");
   else

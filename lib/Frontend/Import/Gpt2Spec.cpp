@@ -20,7 +20,7 @@ static void rejectGpt2Variants(SpecReader &reader) {
   if (reader.readBool({"post_layernorm_residual"}, false))
     reader.error({"post_layernorm_residual"},
                  "expected False for 'post_layernorm_residual': "
-                 "norms behind the residual addition are not "
+                 "norms after the residual addition are not "
                  "supported");
 }
 

@@ -40,12 +40,11 @@ void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
                     SpecReader::Keys keys) {
   if (heads % parts != 0)
     reader.error(
-        keys,
-        "expected a multiple of " + llvm::Twine(parts) + " for " +
-            quote(*keys.begin()) +
-            ", the ranks of model_parallel and of context_parallel that share "
-            "out heads, but got " +
-            llvm::Twine(heads));
+        keys, "expected a multiple of " + llvm::Twine(parts) + " for " +
+                  quote(*keys.begin()) +
+                  ", the ranks of model_parallel and of context_parallel over "
+                  "which heads are cut, but got " +
+                  llvm::Twine(heads));
 }
 
 int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
@@ -64,9 +63,10 @@ int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
 void rejectContextParallel(SpecReader &reader, const ModelSpec &spec,
                            llvm::StringRef whose) {
   if (spec.ranks.contextParallel > 1)
-    reader.diagnostics.error(reader.getNode().getLocation(),
-                             "expected context_parallel 1: " + whose +
-                                 "'s attention does not share out a sequence");
+    reader.diagnostics.error(
+        reader.getNode().getLocation(),
+        "expected context_parallel 1: " + whose +
+            "'s attention cannot work on parts of a sequence");
 }
 
 /// Factors of ffn_dim_multiplier are about 1. From here on it is a width: so

@@ -114,7 +114,7 @@ void LoraReader::readTypes(LoraSpec &spec) {
 void LoraReader::checkRegex(const std::string &text, const Location &place) {
   NameRegex regex(text);
   if (!regex.isValid())
-    diagnostics.error(place, quote(text) + " is no regular expression: " +
+    diagnostics.error(place, quote(text) + " is not a regular expression: " +
                                  regex.getMessage());
 }
 

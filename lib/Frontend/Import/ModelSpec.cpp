@@ -341,7 +341,7 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   if (spec.family == ModelFamily::Telechat && spec.experts &&
       spec.dropout.hidden != 0)
     diagnostics.warning(reader.locate({"hidden_dropout_prob"}),
-                        "dropout of what routed experts give "
+                        "dropout of the results of routed experts "
                         "('hidden_dropout_prob') is not modelled; the other "
                         "layers have it");
   if (!spec.latent)

@@ -66,8 +66,8 @@ void NextTokenLayers::addEmbedding(int64_t index) {
 //===----------------------------------------------------------------------===//
 
 /// Concatenates both normalised values and projects the result. In the mcore
-/// graph the embedding comes first, and ranks share out the outputs as in other
-/// linear layers, but not in the dynamic graph.
+/// graph the embedding comes first, and the outputs are cut over ranks as in
+/// other linear layers, but not in the dynamic graph.
 Value NextTokenLayers::join(CellBuilder &cells, Value previous,
                             Value embedding) {
   const NextTokenNames &next = names.nextTokens;

@@ -85,7 +85,8 @@ Expected<ExpertGroup> findExpertGroup(const Program &program) {
   const std::optional<ExpertExchange> exchange = findExpertExchange(program);
   if (!exchange || exchange->roomBytes == 0)
     return llvm::createStringError(
-        "no ranks share out experts, so each has the same work however tokens "
+        "experts are not distributed over ranks, so all ranks have the same "
+        "work however tokens "
         "are routed: expected 'expert_parallel' above 1");
   ExpertGroup group;
   group.ranks = exchange->members;

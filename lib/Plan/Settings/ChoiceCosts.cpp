@@ -214,7 +214,7 @@ void ChoiceFinder::addModel(mlir::ModuleOp model) {
       has<ir::ParamOp>(model, isLeftWhole))
     choices.push_back({"states of tables, norms and biases",
                        "on each rank",
-                       "shared out",
+                       "sharded",
                        {},
                        shareWhole});
 }

@@ -12,7 +12,7 @@ mf.model @misspelt attributes {lora = #mf.lora<rank = 2, alpha = 8.0, dropout = 
 
 // -----
 
-// expected-error @below {{'w(' is no regular expression}}
+// expected-error @below {{'w(' is not a regular expression}}
 mf.model @no_regex attributes {lora = #mf.lora<rank = 2, alpha = 8.0, dropout = 0.0, target = "w(", prefix = "p">, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
 }
 

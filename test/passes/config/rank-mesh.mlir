@@ -131,7 +131,7 @@ parallel_config: {data_parallel: 4, model_parallel: 2, expert_parallel: 2, use_s
 parallel_config: {data_parallel: 4, context_parallel: 2, model_parallel: 2, expert_parallel: 4, use_seq_parallel: True}
 
 //--- factors.yaml
-# FACTORS: factors.yaml:[[#@LINE+1]]:73: error: expert_parallel 8 is no product of whole factors of dp = 8, mp = 3, over which 'experts' is shared out, the last ones first; choose a divisor or a multiple of the last
+# FACTORS: factors.yaml:[[#@LINE+1]]:73: error: expert_parallel 8 is no product of whole factors of dp = 8, mp = 3, over which 'experts' is distributed, the last ones first; choose a divisor or a multiple of the last
 parallel_config: {data_parallel: 8, model_parallel: 3, expert_parallel: 8, use_seq_parallel: True}
 moe_config: {use_gmm: True}
 

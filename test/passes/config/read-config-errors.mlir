@@ -105,7 +105,7 @@ runner_config:
 //--- unsharded.yaml
 # What ranks share out is lowered; what there is nothing of to share out is said.
 # UNSHARDED-NOT: warning
-# UNSHARDED: unsharded.yaml:[[#@LINE+6]]:20: warning: expert_parallel 2 is not lowered; a dense model has no experts to share out
+# UNSHARDED: unsharded.yaml:[[#@LINE+6]]:20: warning: expert_parallel 2 is not lowered; a dense model has no experts to distribute
 # UNSHARDED-NOT: warning
 parallel_config:
   data_parallel: 2

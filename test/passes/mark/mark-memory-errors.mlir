@@ -31,8 +31,8 @@ mf.model @m attributes {
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-// A pattern that is no regular expression.
-// expected-error @below {{invalid select_recompute 'feed_forward\.(mul': '(mul' is no regular expression: mismatched '(' and ')' in regular expression}}
+// A pattern that is not a regular expression.
+// expected-error @below {{invalid select_recompute 'feed_forward\.(mul': '(mul' is not a regular expression: mismatched '(' and ')' in regular expression}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<

@@ -9,8 +9,8 @@
 
 // Level 1: gathered once, in the type that the reader converts it to.
 // CHECK-LABEL: mf.model @once_in_a_step
-// PLAN: layers.0.w: shared out over [dp], 2 ranks have the same part
-// REMARK: {{.*}}'layers.0.w' is shared out over [dp]: 2 ranks have the same part
+// PLAN: layers.0.w: sharded over [dp], 2 ranks have the same part
+// REMARK: {{.*}}'layers.0.w' is sharded over [dp]: 2 ranks have the same part
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @once_in_a_step attributes {
     micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,

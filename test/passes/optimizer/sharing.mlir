@@ -127,7 +127,7 @@ mf.model @stays_whole attributes {
     micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  // expected-warning@+1 {{'layers.0.w' is not shared out: its first dimension, 62, does not divide by 4}}
+  // expected-warning@+1 {{'layers.0.w' is not sharded: its first dimension, 62, does not divide by 4}}
   mf.param @layers.0.w : tensor<62x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = false, divides_gradients = false}}
   // CHECK: mf.param @layers.0.w
   // CHECK-NOT: mf.all_gather
@@ -155,7 +155,7 @@ mf.model @must_divide attributes {
     micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  // expected-error@+1 {{cannot be shared out over [dp_1]: its first dimension, 62, does not divide by 4; choose fewer ranks to share parameters out}}
+  // expected-error@+1 {{cannot be sharded over [dp_1]: its first dimension, 62, does not divide by 4; choose fewer ranks to shard parameters over}}
   mf.param @layers.0.w : tensor<62x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = true, divides_gradients = false}}
   mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x31xbf16> {
     %w = mf.get_param @layers.0.w : tensor<31x32xf32>

@@ -129,7 +129,7 @@ TEST_F(DynamicLayersTest, WritesLayersWithAllElseKept) {
   edited = applySettings(yaml, "t.yaml", settings);
   ASSERT_FALSE(!!edited);
   EXPECT_TRUE(llvm::StringRef(llvm::toString(edited.takeError()))
-                  .contains("has no words for collectives to recompute"));
+                  .contains("cannot express collectives to recompute"));
 }
 
 TEST_F(DynamicLayersTest, WritesModulesAndSwap) {

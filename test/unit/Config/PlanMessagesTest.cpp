@@ -43,7 +43,7 @@ TEST(PlanMessagesTest, SettingsThatCannotWorkAreErrors) {
               "one value per pipeline stage (1) in row 0");
   expectError("recompute_config: {recompute: [-1]}", "a number of layers");
   expectError("recompute_config: {select_recompute: ['a\\.(b']}",
-              "'(b' is no regular expression");
+              "'(b' is not a regular expression");
   expectError("recompute_config: {select_recompute: ['attention\\..*']}",
               "wildcard");
   expectError("recompute_config: {select_recompute: ['(a{1000}){1000}']}",

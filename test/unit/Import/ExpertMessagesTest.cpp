@@ -34,7 +34,8 @@ TEST(ExpertMessagesTest, ErrorsNameKeyAndLine) {
        "parallel_config: {model_parallel: 4, use_seq_parallel: True}\n"},
       {"routing_policy: TopkRouterV2",
        "expected 'expert_parallel' 4 times model_parallel 4 to divide the 8 "
-       "experts, which ranks of both share out whole; moe_config.ep_extend_tp "
+       "experts, which are distributed whole over both; "
+       "moe_config.ep_extend_tp "
        "False cuts each expert over model_parallel instead",
        "parallel_config: {data_parallel: 4, expert_parallel: 4, "
        "model_parallel: 4, use_seq_parallel: True}\n"},
@@ -61,7 +62,7 @@ TEST(ExpertMessagesTest, ErrorsNameKeyAndLine) {
        "expert_parallel: 4}\n"},
       {"routing_policy: TopkRouterV2",
        "expected 'expert_parallel' to divide the 2 ranks of data and context "
-       "parallel that share experts out, but got 4",
+       "parallel over which experts are distributed, but got 4",
        "parallel_config: {data_parallel: 2, model_parallel: 4, "
        "use_seq_parallel: True, expert_parallel: 4}\n"},
       {"routing_policy: TopkRouterV2",

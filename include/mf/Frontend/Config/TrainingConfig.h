@@ -98,8 +98,8 @@ struct FullyShardedConfig {
   }
 };
 
-/// parallel_optimizer_config: how ranks with copies share out a parameter and
-/// the optimizer's state.
+/// parallel_optimizer_config: how a parameter and the state of the optimizer
+/// are sharded over the ranks that have copies.
 struct OptimizerShardConfig {
   /// 1 to 3, for example `level1`. Follows gradient_accumulation_shard if not
   /// given.
