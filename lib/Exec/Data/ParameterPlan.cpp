@@ -102,7 +102,7 @@ private:
       if (std::optional<Expected<Source>> found =
               lookUpPart(wanted, held, shapes, tried))
         return std::move(*found);
-    std::string names = join(tried, ", ");
+    std::string names = llvm::join(tried, ", ");
     if (wanted.expert > 0)
       if (std::string missing = findMissing(wanted, part); !missing.empty())
         names = missing + ", since there is one for expert 0";

@@ -75,7 +75,7 @@ void KernelWork::add(const KernelWork &work) {
 /// Returns the values of a map in descending order of excess, and in the map's
 /// order if that is equal.
 template <typename Key>
-static std::vector<KernelWork> sort(std::map<Key, KernelWork> works) {
+static std::vector<KernelWork> sortWorks(std::map<Key, KernelWork> works) {
   std::multimap<double, KernelWork, std::greater<>> byExcess;
   for (auto &[key, work] : works)
     byExcess.emplace(work.getExcess(), std::move(work));
@@ -106,7 +106,7 @@ std::vector<KernelWork> listKernels(const StepTimeline &timeline,
     more.bound = static_cast<double>(use.calls) * getBound(activity, rates);
     work.add(more);
   }
-  return sort(std::move(works));
+  return sortWorks(std::move(works));
 }
 
 std::vector<KernelWork> sumByKind(llvm::ArrayRef<KernelWork> kernels) {
@@ -116,7 +116,7 @@ std::vector<KernelWork> sumByKind(llvm::ArrayRef<KernelWork> kernels) {
     work.kind = kernel.kind;
     work.add(kernel);
   }
-  return sort(std::move(works));
+  return sortWorks(std::move(works));
 }
 
 } // namespace mf::timeline

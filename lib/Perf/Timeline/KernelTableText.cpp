@@ -12,7 +12,7 @@ namespace {
 
 /// The share of the time of all kernels below which a kernel has no line of its
 /// own, unless it exceeds its bound by as much.
-constexpr double smallestShare = 0.005;
+constexpr double smallestRowShare = 0.005;
 
 /// Returns, for example, "1190 GFLOP/s in bf16, 30.1 GB/s (measured on 2
 /// threads with AVX2)".
@@ -86,7 +86,7 @@ void printKernels(llvm::ArrayRef<KernelWork> kernels, const BoundRates &rates,
   WorkTable shapes("kernels by name and shapes", all.seconds);
   std::vector<KernelWork> others;
   for (const KernelWork &kernel : kernels) {
-    const double smallest = smallestShare * all.seconds;
+    const double smallest = smallestRowShare * all.seconds;
     if (kernel.seconds < smallest && kernel.getExcess() < smallest)
       others.push_back(kernel);
     else
