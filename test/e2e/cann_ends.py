@@ -94,7 +94,7 @@ def main():
     tools = training.Tools(os.path.join(build, "bin"), work)
     data = tools.path("text.txt")
     training.start_drawing(data, 3)
-    library = cann_faults.compile_faults(source, work, options.cxx)
+    library = cann_faults.compile_faults(build, source, work, options.cxx)
     problems = []
     for name in ("ranks", "dropless"):
         step, ranks = cann_programs.lower(tools, name)

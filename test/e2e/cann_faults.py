@@ -73,21 +73,21 @@ OF_NEW_EXECUTORS = {("launch", "without its second phase"), ("launch", "twice")}
 ASKING = {"tensor", "scalar", "numbers", "destroyed tensor"}
 
 
-def compile_faults(source, work, compiler):
-    """The library to preload, for the operators of our headers."""
-    include = os.path.join(source, "lib", "HostCann", "include")
+def compile_faults(build, source, work, compiler):
+    """The library to preload, for the operators of mf's headers."""
+    includes = [os.path.join(top, "lib", "HostCann", "include") for top in (source, build)]
     names = set()
-    for folder, _, files in os.walk(include):
-        for name in files:
-            with open(os.path.join(folder, name)) as file:
-                names.update(re.findall(r"aclnnStatus\s+(aclnn\w+)\(void \*", file.read()))
+    for path in glob.glob(os.path.join(build, "lib", "HostCann", "include", "aclnnop", "*.h")):
+        with open(path) as file:
+            names.update(re.findall(r"aclnnStatus\s+(aclnn\w+)\(void \*", file.read()))
+    assert names, "no header in the build folder declares an operator"
     with open(os.path.join(work, "operators.inc"), "w") as file:
         file.writelines("OPERATOR(%s)\n" % name for name in sorted(names))
     library = os.path.join(work, "faulty-cann.so")
     # All sources at once, so that headers are read once.
     code = "".join('#include "%s"\n' % path for path in sorted(glob.glob(os.path.join(source, "test", "e2e", "Inputs", "faulty-cann", "*.cpp"))))
-    subprocess.run([compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I", work, "-I", include, "-x", "c++", "-",
-                    "-o", library, "-ldl"], check=True, input=code, text=True)  # fmt: skip
+    subprocess.run([compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I", work, *("-I" + path for path in includes),
+                    "-x", "c++", "-", "-o", library, "-ldl"], check=True, input=code, text=True)  # fmt: skip
     return library
 
 
@@ -206,7 +206,7 @@ def main():
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     tools = training.Tools(os.path.join(build, "bin"), work)
     training.start_drawing(tools.path("text.txt"), 3)
-    library = compile_faults(source, work, options.cxx)
+    library = compile_faults(build, source, work, options.cxx)
     programs = [Program(tools, build, source, library, options.cxx, name) for name in PROGRAMS]
     drawn = random.Random(options.seed)
     faults = [draw(drawn, programs, options.only) for _ in range(options.count)]
