@@ -135,7 +135,7 @@ void StepBuilder::emit() {
 }
 
 /// Returns the certificate of the stage's update; null if it has none.
-static DictionaryAttr getCertificate(ProgramBuilder &program) {
+static DictionaryAttr getUpdateCertificate(ProgramBuilder &program) {
   for (auto update : program.getModel().getBody().getOps<ir::UpdateOp>())
     if (static_cast<int64_t>(update.getStage()) == program.getStage())
       return update->getAttrOfType<DictionaryAttr>(ir::certificateAttribute);
@@ -147,7 +147,7 @@ LogicalResult mf::passes::buildStep(ProgramBuilder &program,
   StepBlock step(program, schedule.getLoc());
   Block &body = program.getProgram().getBody().front();
   step.setInsertionPointToEnd(&body);
-  auto op = ascend::StepOp::create(step, getCertificate(program));
+  auto op = ascend::StepOp::create(step, getUpdateCertificate(program));
   step.createBlock(&op.getBody());
   FailureOr<StepCalls> made = collectCalls(step, schedule);
   if (failed(made))
