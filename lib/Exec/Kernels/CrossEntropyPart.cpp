@@ -97,14 +97,13 @@ KernelOrError makeRowMax(const KernelSpec &spec, SpecChecker &checker) {
   if (llvm::Error error = checker.takeError())
     return error;
   const TensorShape &logits = spec.inputs[0];
-  return makeTiledKernel(
-      tileRows(logits.dims[0], logits.dims[1]),
-      [type = logits.type, columns = logits.dims[1]](
-          const KernelOperands &operands, int64_t begin, int64_t size) {
-        runRowMax(type, at(operands.inputs[0], type, begin * columns),
-                  static_cast<float *>(operands.outputs[0]) + begin, size,
-                  columns);
-      });
+  return makeRowKernel(logits, [type =
+                                    logits.type](const KernelOperands &operands,
+                                                 int64_t columns, int64_t begin,
+                                                 int64_t size) {
+    runRowMax(type, at(operands.inputs[0], type, begin * columns),
+              static_cast<float *>(operands.outputs[0]) + begin, size, columns);
+  });
 }
 
 KernelOrError makeRowExponentialSum(const KernelSpec &spec,
@@ -115,17 +114,16 @@ KernelOrError makeRowExponentialSum(const KernelSpec &spec,
   if (llvm::Error error = checker.takeError())
     return error;
   const TensorShape &logits = spec.inputs[0];
-  return makeTiledKernel(
-      tileRows(logits.dims[0], logits.dims[1]),
-      [type = logits.type, columns = logits.dims[1]](
-          const KernelOperands &operands, int64_t begin, int64_t size) {
-        const auto *max = static_cast<const float *>(operands.inputs[1]);
-        float *sum = static_cast<float *>(operands.outputs[0]);
-        for (int64_t row = begin; row < begin + size; ++row)
-          sum[row] =
-              addExponentials(type, at(operands.inputs[0], type, row * columns),
-                              columns, max[row]);
-      });
+  return makeRowKernel(logits, [type =
+                                    logits.type](const KernelOperands &operands,
+                                                 int64_t columns, int64_t begin,
+                                                 int64_t size) {
+    const auto *max = static_cast<const float *>(operands.inputs[1]);
+    float *sum = static_cast<float *>(operands.outputs[0]);
+    for (int64_t row = begin; row < begin + size; ++row)
+      sum[row] = addExponentials(
+          type, at(operands.inputs[0], type, row * columns), columns, max[row]);
+  });
 }
 
 KernelOrError makePickLogit(const KernelSpec &spec, SpecChecker &checker) {

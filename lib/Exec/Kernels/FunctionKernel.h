@@ -51,6 +51,21 @@ std::unique_ptr<Kernel> makeTiledKernel(Tiles tiles, Function function) {
       });
 }
 
+/// Makes a kernel that computes rows of the size of the last dimension of
+/// `shape` independently: `function` gets the operands, the size of a row, and
+/// the first row and the number of rows of a tile.
+template <typename Function>
+std::unique_ptr<Kernel> makeRowKernel(const TensorShape &shape,
+                                      Function function) {
+  const int64_t columns = shape.dims.back();
+  return makeTiledKernel(
+      tileRows(shape.getNumElements() / columns, columns),
+      [columns, function = std::move(function)](const KernelOperands &operands,
+                                                int64_t begin, int64_t size) {
+        function(operands, columns, begin, size);
+      });
+}
+
 } // namespace mf
 
 #endif // MF_LIB_EXEC_KERNELS_FUNCTIONKERNEL_H

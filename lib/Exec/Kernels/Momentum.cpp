@@ -8,19 +8,19 @@
 #include <cstring>
 
 namespace mf {
+
 KernelOrError makeMomentum(const KernelSpec &spec, SpecChecker &checker) {
   MomentumCoefficients coefficients{};
   coefficients.momentum = static_cast<float>(checker.getDouble("momentum"));
   coefficients.isNesterov = checker.getBool("nesterov", false);
-  const TensorShape &direction = spec.outputs[1];
+  const TensorShape &directions = spec.outputs[1];
   checker.requireFloatInput(0);
   checker.requireFloatOutput(1);
-  checker.requireInput(0, {spec.inputs[0].type, direction.dims});
+  checker.requireInput(0, {spec.inputs[0].type, directions.dims});
   requireScalars(checker, spec, /*first=*/1);
-  checker.requireOutput(0, {DType::F32, direction.dims});
+  checker.requireOutput(0, {DType::F32, directions.dims});
   if (llvm::Error error = checker.takeError())
     return error;
-  const TensorShape &directions = spec.outputs[1];
   return makeTiledKernel(
       Tiles(directions.getNumElements(), elementsPerTile),
       [coefficients, gradientType = spec.inputs[0].type,
@@ -40,9 +40,8 @@ KernelOrError makeMomentum(const KernelSpec &spec, SpecChecker &checker) {
 }
 
 KernelOrError makeTakeStep(const KernelSpec &spec, SpecChecker &checker) {
-  double scale = 0, weightDecay = 0;
-  scale = checker.getDouble("scale");
-  weightDecay = checker.getDouble("weight_decay");
+  const double scale = checker.getDouble("scale");
+  const double weightDecay = checker.getDouble("weight_decay");
   const TensorShape &weight = spec.outputs[0];
   checker.requireFloatInput(0);
   checker.requireFloatOutput(0);

@@ -12,16 +12,14 @@ KernelOrError makeSoftmax(const KernelSpec &spec, SpecChecker &checker) {
   checker.requireOutput(0, spec.inputs[0]);
   if (llvm::Error error = checker.takeError())
     return error;
-  const TensorShape &x = spec.inputs[0];
-  const int64_t columns = x.dims.back();
-  return makeTiledKernel(
-      tileRows(x.getNumElements() / columns, columns),
-      [type = x.type, columns](const KernelOperands &operands, int64_t begin,
-                               int64_t size) {
-        const int64_t offset = begin * columns;
-        runSoftmaxRows(type, at(operands.inputs[0], type, offset),
-                       at(operands.outputs[0], type, offset), size, columns);
-      });
+  return makeRowKernel(spec.inputs[0], [type = spec.inputs[0].type](
+                                           const KernelOperands &operands,
+                                           int64_t columns, int64_t begin,
+                                           int64_t size) {
+    const int64_t offset = begin * columns;
+    runSoftmaxRows(type, at(operands.inputs[0], type, offset),
+                   at(operands.outputs[0], type, offset), size, columns);
+  });
 }
 
 KernelOrError makeSoftmaxBackward(const KernelSpec &spec,
@@ -32,18 +30,16 @@ KernelOrError makeSoftmaxBackward(const KernelSpec &spec,
   checker.requireOutput(0, spec.inputs[0]);
   if (llvm::Error error = checker.takeError())
     return error;
-  const TensorShape &y = spec.inputs[0];
-  const int64_t columns = y.dims.back();
-  return makeTiledKernel(
-      tileRows(y.getNumElements() / columns, columns),
-      [type = y.type, columns](const KernelOperands &operands, int64_t begin,
-                               int64_t size) {
-        const int64_t offset = begin * columns;
-        runSoftmaxBackwardRows(type, at(operands.inputs[0], type, offset),
-                               at(operands.inputs[1], type, offset),
-                               at(operands.outputs[0], type, offset), size,
-                               columns);
-      });
+  return makeRowKernel(spec.inputs[0], [type = spec.inputs[0].type](
+                                           const KernelOperands &operands,
+                                           int64_t columns, int64_t begin,
+                                           int64_t size) {
+    const int64_t offset = begin * columns;
+    runSoftmaxBackwardRows(type, at(operands.inputs[0], type, offset),
+                           at(operands.inputs[1], type, offset),
+                           at(operands.outputs[0], type, offset), size,
+                           columns);
+  });
 }
 
 } // namespace mf

@@ -42,16 +42,14 @@ KernelOrError makeSwiGlu(const KernelSpec &spec, SpecChecker &checker) {
                         getHalf(checker, spec, 0, spec.outputs[0].dims.size()));
   if (llvm::Error error = checker.takeError())
     return error;
-  const TensorShape &y = spec.outputs[0];
-  const int64_t columns = y.dims.back();
-  return makeTiledKernel(
-      tileRows(y.getNumElements() / columns, columns),
-      [type = y.type, columns](const KernelOperands &operands, int64_t begin,
-                               int64_t size) {
-        runSwiGluRows(type, at(operands.inputs[0], type, begin * 2 * columns),
-                      at(operands.outputs[0], type, begin * columns), size,
-                      columns);
-      });
+  return makeRowKernel(spec.outputs[0], [type = spec.outputs[0].type](
+                                            const KernelOperands &operands,
+                                            int64_t columns, int64_t begin,
+                                            int64_t size) {
+    runSwiGluRows(type, at(operands.inputs[0], type, begin * 2 * columns),
+                  at(operands.outputs[0], type, begin * columns), size,
+                  columns);
+  });
 }
 
 KernelOrError makeSwiGluGrad(const KernelSpec &spec, SpecChecker &checker) {
@@ -60,17 +58,15 @@ KernelOrError makeSwiGluGrad(const KernelSpec &spec, SpecChecker &checker) {
   checker.requireOutput(0, spec.inputs[1]);
   if (llvm::Error error = checker.takeError())
     return error;
-  const TensorShape &dy = spec.inputs[0];
-  const int64_t columns = dy.dims.back();
-  return makeTiledKernel(
-      tileRows(dy.getNumElements() / columns, columns),
-      [type = dy.type, columns](const KernelOperands &operands, int64_t begin,
-                                int64_t size) {
-        runSwiGluGradRows(type, at(operands.inputs[0], type, begin * columns),
-                          at(operands.inputs[1], type, begin * 2 * columns),
-                          at(operands.outputs[0], type, begin * 2 * columns),
-                          size, columns);
-      });
+  return makeRowKernel(spec.inputs[0], [type = spec.inputs[0].type](
+                                           const KernelOperands &operands,
+                                           int64_t columns, int64_t begin,
+                                           int64_t size) {
+    runSwiGluGradRows(type, at(operands.inputs[0], type, begin * columns),
+                      at(operands.inputs[1], type, begin * 2 * columns),
+                      at(operands.outputs[0], type, begin * 2 * columns), size,
+                      columns);
+  });
 }
 
 } // namespace mf
