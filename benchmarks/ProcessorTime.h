@@ -1,4 +1,5 @@
 //===- ProcessorTime.h - Processor time that a function takes ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_BENCHMARKS_PROCESSORTIME_H
 #define MF_BENCHMARKS_PROCESSORTIME_H

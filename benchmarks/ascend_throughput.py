@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Predicted against published throughput of Ascend clusters.
 
     benchmarks/ascend_throughput.py [ROWS.json] [--bin=build/bin]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measured steps of Megatron-LM on 8 B200 beside our lowered programs.
 
 usage: b200.py [--memory | --fit | --hold-out TIMES] [--target NAME] [--bin FOLDER] [--keep FOLDER] [--jobs N] [ROWS.json]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes DeepSeek-V3's step as a program on CANN and compiles it.
 
 usage: cann_program.py [--stage N | --all] [--cxx COMPILER] [--jobs N] BUILD_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Says which training YAMLs become programs on CANN, and what stands in the way of the others.
 
 usage: cann_table.py BUILD_FOLDER WORK_FOLDER YAML...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times mf-opt: Llama2-7B, four times the layers, 64 times the micro-batches.
 
 usage: compile_time.py [BIN_FOLDER [REPEATS]]

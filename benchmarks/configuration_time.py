@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times reading a YAML and applying it to 96 layers: read, partition and mark.
 
 usage: configuration_time.py [BIN_FOLDER [REPEATS]]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Schedules of DeepSeek-V3: bubble, peak and time of a step.
 
     benchmarks/deepseek_schedules.py [--bin=build/bin] [--micro-batches=N] [--targets=NAME,...] [--only=SCHEDULE,...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times a training step of a model with experts: mf beside PyTorch eager, and beside its ceiling.
 
 usage: expert_step.py [BIN_FOLDER] [--isa] [--no-torch] [--steps N] [--types f32,bf16] [--experts N] [--layers N]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares gradients of models with LayerNorm, in fp32, with those of PyTorch in fp64 and in fp32.
 
 usage: gradient_precision.py BIN_FOLDER

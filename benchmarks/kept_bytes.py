@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What each recompute option keeps per layer: planned, and executed.
 
 usage: kept_bytes.py [BIN_FOLDER]

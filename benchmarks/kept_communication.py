@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What each choice about communication keeps, and which collectives it repeats.
 
 usage: kept_communication.py [BIN_FOLDER [OPTIONS...]]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What layers with experts keep at each memory level, and which exchanges they repeat.
 
 usage: kept_experts.py [BIN_FOLDER]

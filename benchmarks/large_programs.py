@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times mf-opt and the start of mf-run on programs of many micro-batches, about 100 MB of text each.
 
 usage: large_programs.py [BIN_FOLDER [MICRO_BATCHES]]

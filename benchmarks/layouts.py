@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Published layouts of one model: what was measured, and what mf predicts.
 
     benchmarks/layouts.py [ROWS.json] [--bin=build/bin] [--models=A,B] [--search=SECONDS]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Published times of pairs of a forward and a backward, and what mf simulates.
 
     benchmarks/pairs.py [--bin=build/bin] [--only=NAME,...] [--set PATH=VALUE]...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Planned peaks of real training YAMLs beside the memory that they allow.
 
 usage: peaks.py [--seconds] BIN_FOLDER YAML...

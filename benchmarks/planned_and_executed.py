@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans of mf-plan on this machine: predicted and executed, beside what one would set by hand.
 
 usage: planned_and_executed.py [BIN_FOLDER] [--steps N] [--repeats N] [--share F] [--gbps F] [--keep FOLDER]

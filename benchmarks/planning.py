@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Published problems of planning, solved by mf-plan and as mixed-integer programs.
 
 usage: planning.py [BIN_FOLDER] [--seconds N] [--only PART_OF_NAME] [--no-program]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What mf-plan makes of YAMLs of MindSpore Transformers, on Atlas 800T A2.
 
 usage: plans.py [BIN_FOLDER] [--models NAME,...] [--time-limit SECONDS]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The step time of models and layouts: predicted for this machine, and executed on it.
 
 usage: predicted_and_executed.py [BIN_FOLDER] [--steps N] [--repeats N] [--rows NAME,...] [--keep FOLDER]

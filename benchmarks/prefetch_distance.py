@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prefetch distance against peak memory and stalls, on a link of a given rate.
 
 usage: prefetch_distance.py [BIN_FOLDER] [--gbps RATE] [--steps N] [--svg FILE]

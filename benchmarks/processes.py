@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times a training step of small models: all ranks in one process, and in
 several under mpirun; the fastest step of each run.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times mf-opt without and with the proofs of what it writes.
 
 usage: proof_cost.py BIN_FOLDER [YAML...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Predicted beside published throughput of other stacks on Ascend: MindSpeed-LLM and papers.
 
     benchmarks/published_rows.py [ROWS.json] [--bin=build/bin] [--set PATH=VALUE]...

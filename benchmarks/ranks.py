@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times a training step of a 134M-parameter Llama on 1, 2 and 4 ranks, with the
 same threads in all: mf beside PyTorch.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Activation swap beside PyTorch's save_on_cpu on the same model and machine.
 
 usage: save_on_cpu.py [BIN_FOLDER] [--steps N] [--distance P]

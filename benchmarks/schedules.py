@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bubble and memory of every schedule on 8 stages, from the programs.
 
 usage: schedules.py [--only=SCHEDULE,...] [BIN_FOLDER [MICRO_BATCHES...]]

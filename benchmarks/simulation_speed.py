@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times simulating lowered files: wall and processor time, and memory.
 
 usage: simulation_speed.py [--target=TARGET] [BIN_FOLDER [REPEATS]]

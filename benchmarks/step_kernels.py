@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints the kernels of real steps beside their lower bounds, those first that take the most above them.
 
 usage: step_kernels.py [BIN_FOLDER] [--models llama,gqa,experts] [--types f32,bf16] [--steps N] [--rows N] [--layers N]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rows of training_step.py and expert_step.py: a step of mf beside PyTorch's and beside its ceiling.
 
 A model is an object with `name`, `element_type`, `fields` (what its class is made of), `script` (the file that runs its step

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Solves generated problems of nodes and strategies with mf-plan --iopddl.
 
 usage: strategies.py [--bin FOLDER] [--time-limit SECONDS] [--nodes N] [--write FILE] [SEED...]

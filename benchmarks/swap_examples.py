@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The four documented swap examples, planned and executed.
 
 usage: swap_examples.py [BIN_FOLDER]

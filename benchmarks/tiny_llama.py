@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One step of examples/llama_tiny.yaml with other sections, for the tables."""
 
 import json

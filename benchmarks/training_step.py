@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times a training step of a Llama: mf beside PyTorch eager, and beside its ceiling.
 
 usage: training_step.py [BIN_FOLDER] [--all] [--isa] [--no-torch] [--steps N] [--types f32,bf16]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bytes that vector operators of lowered programs move, beside those that MindSpore's move.
 
 usage: vector_bytes.py BIN_FOLDER TARGET ROWS.json YAML_FOLDER [ID...]

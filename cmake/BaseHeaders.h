@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The headers of the standard library and of LLVM that nearly every file reads,
 // precompiled. A file still includes what it uses: it must compile without
 // them.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Our dialects with MLIR below them, precompiled: what tablegen generates for
 // their operations takes seconds to read.
 #include "MlirHeaders.h"

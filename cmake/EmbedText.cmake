@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # cmake -DOUTPUT=x.cpp -DNAMESPACE=a::b -DFUNCTION=getFoo -DFILES="p;q" -P EmbedText.cmake
 #
 # Writes a source that defines `llvm::StringRef FUNCTION(llvm::StringRef name)`: the text of one of

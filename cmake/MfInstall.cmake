@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # What `cmake --install` and `cpack` put where. Tools, with all that users need, are the
 # package `mf`; headers, libraries and the CMake package are `libmf-dev`; several processes
 # are `mf-mpi`.

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # MF_PYTHON: the interpreter that runs tests, campaigns and benchmarks.
 #
 # The first python3 on the path is often another one than that which Debian's

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # Precompiled headers, one set per layer of the project. A target names the set
 # that fits what it includes; CMake compiles each set once. They save two thirds of
 # a build's time: docs/development.md has the figures.

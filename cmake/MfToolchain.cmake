@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # What every target needs: MLIR, its tablegen macros, and the flags shared by
 # our code and Debian's libMLIR.
 

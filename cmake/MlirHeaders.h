@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // MLIR's headers that nearly every file of the dialects and passes reads,
 // precompiled.
 #include "BaseHeaders.h"

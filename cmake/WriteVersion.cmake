@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # cmake -DOUTPUT=x.cpp -DSOURCE=folder -DVERSION=1.2 -P WriteVersion.cmake
 #
 # Writes a source that defines mf::tools::getVersion(), with the commit that is checked out

@@ -1,4 +1,5 @@
 //===- ChunkPasses.td - Forward and backward of chunks ------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_CHUNKPASSES_TD
 #define MF_PASSES_CHUNKPASSES_TD

@@ -1,4 +1,5 @@
 //===- LayoutPasses.td - Stages, pieces, layouts and marks -*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_LAYOUTPASSES_TD
 #define MF_PASSES_LAYOUTPASSES_TD

@@ -1,4 +1,5 @@
 //===- ModelPasses.td - Configuration, adapters and fusions *- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_MODELPASSES_TD
 #define MF_PASSES_MODELPASSES_TD

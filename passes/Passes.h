@@ -1,4 +1,5 @@
 //===- Passes.h - All passes of mf -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_PASSES_H
 #define MF_PASSES_PASSES_H

@@ -1,5 +1,7 @@
 //===- Passes.td - All passes, in pipeline order ---------------*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The examples are excerpts of the passes' output for examples/two_layers.mlir.
 // test/docs/check_definitions.py describes their format and checks them.
 //

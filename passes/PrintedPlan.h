@@ -1,5 +1,7 @@
 //===- PrintedPlan.h - Plans in the order of operations --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Passes run on threads, one operation each. They print plans as diagnostics
 // with a mark, because MLIR puts the diagnostics of threads into the order of
 // the operations. The code that started the pass prints marked diagnostics as

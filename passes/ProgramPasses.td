@@ -1,4 +1,5 @@
 //===- ProgramPasses.td - The programs of devices ----------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_PROGRAMPASSES_TD
 #define MF_PASSES_PROGRAMPASSES_TD

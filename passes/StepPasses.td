@@ -1,4 +1,5 @@
 //===- StepPasses.td - Updates and schedules of stages ------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_STEPPASSES_TD
 #define MF_PASSES_STEPPASSES_TD

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # Builds, optimized, into build/: the targets given, or everything. Where CI is set a warning is an error.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures what a build costs: the CPU seconds of each target and of its slowest files.
 
 usage: build_time.py [--folder FOLDER] [--trace] [TARGET]...

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs clang-tidy on every C++ file that a build compiles.
 
 usage: check_tidy.py BUILD_FOLDER [PART_OF_PATH]...

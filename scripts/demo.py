@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The main job on a real example; see scripts/demo.sh.
 
 usage: demo.py BIN_FOLDER

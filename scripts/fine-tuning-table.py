@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints the memory and time of full and LoRA tuning of Llama2-7B on 8 NPUs, from the programs that they lower to.
 
 usage: fine-tuning-table.py

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares simulated tokens/s per NPU of LoRA and of full tuning with those that MindSpore Transformers' model cards publish.
 
 usage: fine-tuning-throughput.py

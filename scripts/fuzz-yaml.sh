@@ -1,4 +1,6 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
 # Fuzz the YAML readers and the writer of settings with ASan and UBSan.
 #
 #   scripts/fuzz-yaml.sh [RUNS] [SECONDS]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What the ways to save memory cost on a training YAML, from light to heavy.
 
 usage: memory_recipes.py [--bin=build/bin] [--target=atlas-800t-a2] TRAIN.yaml

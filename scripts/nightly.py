@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the long campaigns, of which the tests have a small part, and prints a table of them.
 
 usage: nightly.py [--build FOLDER] [--seed N] [--scale X] [--jobs N] [--only NAME,...] [--list]

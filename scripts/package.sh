@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # Builds the tools and writes Debian packages of them: build/mf_*.deb, mf-mpi_*.deb and
 # libmf-dev_*.deb.
 set -euo pipefail

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # Makes docs/plan-page.png: the page of mf-plan about an example, as headless Chromium shows it.
 # usage: scripts/plan-picture.sh [YAML] [PICTURE]
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Builds tests with a sanitizer, in a folder of their own, and runs them.
 
 usage: sanitize.py address|thread BUILD_FOLDER [TEST]...

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # Installs the Debian 12 packages that building, testing and benchmarking need, and only
 # those that are missing. As root, or with sudo.
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lowers a YAML and simulates its step, for scripts that print tables. Tools are those of the PATH or of build/bin."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes the documentation a site: README, docs/ and a page for each tool, with search.
 
 usage: site.py --output=FOLDER [TOOL...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints the tests that took longest when they last ran.
 
 usage: slowest-tests.py [--count N] [--unit] [BUILD_FOLDER]

@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
 # Makes docs/step-in-time.png: the page of a simulated step of DeepSeek-V3 671B, from the YAML as it
 # is, as headless Chromium shows it; and docs/memory-page.png, the page about the memory of that step.
 # usage: scripts/step-picture.sh [YAML] [PICTURE] [PICTURE OF THE MEMORY]

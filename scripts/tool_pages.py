@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes a page for each tool from its --help: roff for man, or Markdown.
 
 usage: tool_pages.py --format={man,markdown} --output=FOLDER TOOL...

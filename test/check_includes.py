@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that dependencies point one way, as docs/architecture.md says.
 
 usage: check_includes.py SOURCE_FOLDER

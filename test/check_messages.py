@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks the style of messages, or prints them all.
 
 usage: check_messages.py [--table] SOURCE_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks the names of headers, classes and unit tests.
 
 usage: check_names.py SOURCE_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """lit's format for shell tests, one of which can be many tests."""
 
 import copy

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # lit configuration: the tests of dialects, passes and tools.
 #
 # Every `mf-opt` in a RUN line also runs with --verify-roundtrip: its input,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bytes of a lowered step that are allocated at once, as torch counts those of Megatron-LM.
 
 The lowered program says what is alive when: statics, the slots of frames in

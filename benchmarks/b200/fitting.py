@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers of a target fitted to measured steps.
 
 A Gauss-Newton step takes what `mf-run --simulate --report` says of each row: its

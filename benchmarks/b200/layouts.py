@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A measured row as a training YAML, and its model as Megatron-LM computes it.
 
 Sizes are those of the public config.json of the model that a row names; what a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mf-run --simulate, with other numbers of its target."""
 
 import concurrent.futures

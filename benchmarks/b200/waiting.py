@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Megatron-LM launches, and where its ranks wait, otherwise than ours (docs/b200.md).
 
 Context parallel: each rank has a piece from the front of the sequence and one

@@ -1,4 +1,5 @@
 //===- Ceiling.cpp - oneDNN called directly on products -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Ceiling.h"
 #include "llvm/ADT/SmallVector.h"

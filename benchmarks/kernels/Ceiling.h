@@ -1,5 +1,7 @@
 //===- Ceiling.h - oneDNN called directly on products ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // With its own threads, on whole products: the rate that the products of a step
 // cannot be expected to exceed.
 //

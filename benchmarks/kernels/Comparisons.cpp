@@ -1,4 +1,5 @@
 //===- Comparisons.cpp - Pairs of computations with equal results ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Comparisons.h"
 #include "mf/Program/Signatures/KernelChain.h"

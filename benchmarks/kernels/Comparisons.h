@@ -1,4 +1,5 @@
 //===- Comparisons.h - Pairs of computations with equal results -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_BENCHMARKS_KERNELS_COMPARISONS_H
 #define MF_BENCHMARKS_KERNELS_COMPARISONS_H

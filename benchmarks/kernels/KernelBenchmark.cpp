@@ -1,4 +1,5 @@
 //===- KernelBenchmark.cpp - The time of one kernel -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelBenchmark.h"
 #include "Ceiling.h"

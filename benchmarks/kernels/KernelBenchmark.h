@@ -1,4 +1,5 @@
 //===- KernelBenchmark.h - The time of one kernel --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_BENCHMARKS_KERNELS_KERNELBENCHMARK_H
 #define MF_BENCHMARKS_KERNELS_KERNELBENCHMARK_H

@@ -1,4 +1,5 @@
 //===- Settings.cpp - Options of the command line -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Settings.h"
 #include <ctime>

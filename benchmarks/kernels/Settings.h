@@ -1,4 +1,5 @@
 //===- Settings.h - Options of the command line -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_BENCHMARKS_KERNELS_SETTINGS_H
 #define MF_BENCHMARKS_KERNELS_SETTINGS_H

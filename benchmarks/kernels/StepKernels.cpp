@@ -1,4 +1,5 @@
 //===- StepKernels.cpp - The kernels of a step of a 134M Llama ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepKernels.h"
 

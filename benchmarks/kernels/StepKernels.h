@@ -1,4 +1,5 @@
 //===- StepKernels.h - The kernels of a step of a 134M Llama ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_BENCHMARKS_KERNELS_STEPKERNELS_H
 #define MF_BENCHMARKS_KERNELS_STEPKERNELS_H

@@ -1,5 +1,7 @@
 //===- kernels.cpp - Speed of the kernels at a model's shapes -------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Every kernel of a training step of a 134M Llama (StepKernels.h), in fp32 and
 // bf16: the best of several runs, its share of the step, its GFLOP/s or GB/s,
 // its lower bound's share of its time, and for matrix products the share of

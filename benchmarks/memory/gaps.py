@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far the planned arenas are above the max-live bound.
 
 usage: gaps.py [--all] [--stages N,...] [--swap "NAME;..."] [BIN_FOLDER [YAML...]]

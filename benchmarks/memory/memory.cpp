@@ -1,5 +1,7 @@
 //===- memory.cpp - Benchmark of the memory planner -----------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Three tables: fits at capacity of MiniMalloc's instances beside its published
 // times, first-fit on many buffers, and plans of training steps.
 //

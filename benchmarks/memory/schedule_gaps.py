@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far the arenas of pipeline schedules are above the max-live bound.
 
 usage: schedule_gaps.py [--stages N,...] [--layers N] [--schedules NAME,...]

@@ -1,5 +1,7 @@
 //===- pipeline_simulator.cpp - Benchmark of the pipeline model -----------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // How many tasks per second one core simulates: from a schedule and its costs
 // to the times of all tasks, bubbles and peaks. Making the schedule is timed
 // beside it. Then what the simulator of SAPP pipeline balance takes for the

@@ -1,4 +1,6 @@
 //===- BenchmarkStep.cpp - A step of many kernels as queues ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
 //--------------------===//
 
 #include "BenchmarkStep.h"

@@ -1,4 +1,6 @@
 //===- BenchmarkStep.h - A step of many kernels as queues -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
 //-*-===//
 
 #ifndef MF_BENCHMARKS_STEP_SIMULATOR_BENCHMARKSTEP_H

@@ -1,5 +1,7 @@
 //===- step_simulator.cpp - Benchmark of the engine below simulators ------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // How many items (kernels, waits, records, rendezvous) per second one core
 // simulates, building the queues included: with all periods simulated, and with
 // those that repeat skipped. Fails if the two differ. The best of several runs;

@@ -1,5 +1,7 @@
 //===- AscendCannCalls.td - Calls that programs share ------*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Part of AscendKernels.td: statements of several records' `cannBody`, for
 // programs that are written against CANN, and the headers of what they call.
 //

@@ -1,5 +1,7 @@
 //===- AscendDevice.cpp - Checks and queries of device descriptions -------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Verifiers, which use the checks of mf::target, and DLTI queries.
 //
 //===----------------------------------------------------------------------===//

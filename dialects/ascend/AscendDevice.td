@@ -1,5 +1,7 @@
 //===- AscendDevice.td - Description of a device -----------*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The device description as typed attributes that implement MLIR's
 // TargetDeviceSpecInterface: engines, memory, kernels and links. The names and
 // ranges of the numbers are those of mf/Perf/Target/TargetFields.h.

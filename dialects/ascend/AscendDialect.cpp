@@ -1,4 +1,5 @@
 //===- AscendDialect.cpp - The ascend dialect, its types and attributes ---===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/AscendDialect.h"
 #include "mlir/Dialect/DLTI/DLTI.h"

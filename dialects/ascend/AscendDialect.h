@@ -1,5 +1,7 @@
 //===- AscendDialect.h - The ascend dialect --------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The dialect of the lowered step with its types, attributes and operations.
 //
 //===----------------------------------------------------------------------===//

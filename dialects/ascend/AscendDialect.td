@@ -1,4 +1,5 @@
 //===- AscendDialect.td - The ascend dialect -------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef ASCEND_DIALECT_TD
 #define ASCEND_DIALECT_TD

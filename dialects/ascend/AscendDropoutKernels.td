@@ -1,5 +1,7 @@
 //===- AscendDropoutKernels.td - Random masks ------------------*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Part of AscendKernels.td.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,7 @@
 //===- AscendExpertKernels.td - Kernels of experts ---------*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Part of AscendKernels.td: the kernels of a mixture of experts that follow its
 // router. The number of rows of an expert is known only when a step runs, so
 // counts are tensors. They are whole numbers in fp32. Values below 1 and NaNs

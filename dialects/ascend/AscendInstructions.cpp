@@ -1,5 +1,7 @@
 //===- AscendInstructions.cpp - Effects and checks of instructions --------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The implementations of InstructionOpInterface.
 //
 //===----------------------------------------------------------------------===//

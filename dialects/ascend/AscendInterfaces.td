@@ -1,4 +1,5 @@
 //===- AscendInterfaces.td - Interfaces of programs --------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef ASCEND_INTERFACES_TD
 #define ASCEND_INTERFACES_TD

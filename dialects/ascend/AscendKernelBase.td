@@ -1,5 +1,7 @@
 //===- AscendKernelBase.td - Classes of kernel records -----*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // mf-tblgen reads records of the class Kernel. It does not use MLIR's ODS.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,7 @@
 //===- AscendKernels.td - The kernels that programs launch -----*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Each record defines a kernel's operands, its use of their memory, and its
 // costs. The verification of `ascend.launch`, the accesses with which programs
 // are proven, the registry of the host's kernels and docs/generated/kernels.md

@@ -1,4 +1,5 @@
 //===- AscendLaunch.cpp - Launches against their kernels' signatures ------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/ascend/KernelSpecs.h"

@@ -1,5 +1,7 @@
 //===- AscendNormKernels.td - Norms, gates and sums --------*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Part of AscendKernels.td: kernels that work on rows.
 //
 //===----------------------------------------------------------------------===//

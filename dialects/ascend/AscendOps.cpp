@@ -1,4 +1,5 @@
 //===- AscendOps.cpp - Operations of the ascend dialect -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/AscendDialect.h"
 #include "mlir/Interfaces/FunctionImplementation.h"

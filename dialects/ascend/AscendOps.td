@@ -1,4 +1,5 @@
 //===- AscendOps.td - Operations of the ascend dialect ---------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef ASCEND_OPS_TD
 #define ASCEND_OPS_TD

@@ -1,5 +1,7 @@
 //===- AscendOptimizerKernels.td - Gradients and steps ---------*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Part of AscendKernels.td.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,7 @@
 //===- AscendProductKernels.td - Matrix products and attention -*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Part of AscendKernels.td.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- AscendRanks.cpp - Attributes that name ranks by coordinate ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/AscendDialect.h"
 #include "mlir/IR/DialectImplementation.h"

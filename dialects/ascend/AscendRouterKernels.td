@@ -1,5 +1,7 @@
 //===- AscendRouterKernels.td - Kernels of expert routers --*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Part of AscendKernels.td: scores of experts, the choice among them, and the
 // destinations of the chosen tokens. Masks and counts are floating-point
 // tensors, indices are i32.

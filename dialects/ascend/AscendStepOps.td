@@ -1,5 +1,7 @@
 //===- AscendStepOps.td - Operations of a step -------------*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Part of AscendOps.td: calls, events, copies and messages.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- AscendSteps.cpp - Steps of a chain ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/ascend/KernelSpecs.h"

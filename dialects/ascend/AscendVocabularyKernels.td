@@ -1,5 +1,7 @@
 //===- AscendVocabularyKernels.td - Embedding and loss -----*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Part of AscendKernels.td.
 //
 //===----------------------------------------------------------------------===//

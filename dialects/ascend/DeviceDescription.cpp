@@ -1,4 +1,5 @@
 //===- DeviceDescription.cpp - #ascend.device and its numbers -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/DeviceDescription.h"
 #include "mlir/IR/Builders.h"

@@ -1,5 +1,7 @@
 //===- DeviceDescription.h - #ascend.device and its numbers ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Converts between the attributes of a device description and the structs of
 // mf::target.
 //

@@ -1,5 +1,7 @@
 //===- DeviceParser.cpp - Parses descriptions of devices ------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Parses keys and numbers, and records their places for errors.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- DeviceParser.h - Parses descriptions of devices ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_DIALECTS_ASCEND_DEVICEPARSER_H
 #define MF_DIALECTS_ASCEND_DEVICEPARSER_H

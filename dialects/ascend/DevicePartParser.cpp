@@ -1,4 +1,5 @@
 //===- DevicePartParser.cpp - Parts of device descriptions ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/DeviceDescription.h"
 #include "dialects/ascend/DeviceParser.h"

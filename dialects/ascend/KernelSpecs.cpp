@@ -1,4 +1,5 @@
 //===- KernelSpecs.cpp - Specifications of kernels from IR ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/KernelSpecs.h"
 #include "llvm/ADT/STLExtras.h"

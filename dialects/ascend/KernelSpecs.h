@@ -1,5 +1,7 @@
 //===- KernelSpecs.h - Specifications of kernels from IR --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Converts MLIR's types and attributes to those of a kernel's signature. Both
 // dialects use it, and it depends on neither.
 //

@@ -1,4 +1,5 @@
 //===- LaunchNumbers.cpp - Events of calls, renumbered --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/LaunchNumbers.h"
 

@@ -1,4 +1,5 @@
 //===- LaunchNumbers.h - Events of calls, renumbered -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_DIALECTS_ASCEND_LAUNCHNUMBERS_H
 #define MF_DIALECTS_ASCEND_LAUNCHNUMBERS_H

@@ -1,4 +1,5 @@
 //===- CellName.h - Names in the Cell tree ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_DIALECTS_MF_CELLNAME_H
 #define MF_DIALECTS_MF_CELLNAME_H

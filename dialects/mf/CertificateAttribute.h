@@ -1,4 +1,5 @@
 //===- CertificateAttribute.h - The certificate of a chunk ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_DIALECTS_MF_CERTIFICATEATTRIBUTE_H
 #define MF_DIALECTS_MF_CERTIFICATEATTRIBUTE_H

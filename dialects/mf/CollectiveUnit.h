@@ -1,4 +1,5 @@
 //===- CollectiveUnit.h - Collectives that are issued together --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_DIALECTS_MF_COLLECTIVEUNIT_H
 #define MF_DIALECTS_MF_COLLECTIVEUNIT_H

@@ -1,4 +1,5 @@
 //===- KeptType.h - The type in which a weight is kept ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_DIALECTS_MF_KEPTTYPE_H
 #define MF_DIALECTS_MF_KEPTTYPE_H

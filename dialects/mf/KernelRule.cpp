@@ -1,4 +1,5 @@
 //===- KernelRule.cpp - Sharding rules from records of kernels ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/KernelSpecs.h"
 #include "dialects/mf/MfDialect.h"

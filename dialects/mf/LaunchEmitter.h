@@ -1,5 +1,7 @@
 //===- LaunchEmitter.h - Interface for emitting launches --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The interface through which operators are lowered: buffers of tensors and of
 // a stage's state, kernel launches and collectives.
 //

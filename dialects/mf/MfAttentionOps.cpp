@@ -1,4 +1,5 @@
 //===- MfAttentionOps.cpp - Attention, its documents and prefixes ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/ShapeFactors.h"

@@ -1,4 +1,5 @@
 //===- MfAttentionOps.td - Attention, documents, prefixes ------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_ATTENTION_OPS_TD
 #define MF_ATTENTION_OPS_TD

@@ -1,5 +1,7 @@
 //===- MfAttributeVerifiers.cpp - Verifiers of marks and configurations ---===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The settings of a YAML keep the form in which they are written, so that their
 // parameters are untyped attributes. These verifiers define the valid forms.
 //

@@ -1,4 +1,5 @@
 //===- MfAttributes.td - Attributes of the mf dialect ----------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_ATTRIBUTES_TD
 #define MF_ATTRIBUTES_TD

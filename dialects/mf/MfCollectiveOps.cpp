@@ -1,4 +1,5 @@
 //===- MfCollectiveOps.cpp - Collective operators -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/CollectiveUnit.h"
 #include "dialects/mf/MfOps.h"

@@ -1,4 +1,5 @@
 //===- MfCollectiveOps.td - Collective operators -----------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_COLLECTIVE_OPS_TD
 #define MF_COLLECTIVE_OPS_TD

@@ -1,4 +1,5 @@
 //===- MfCollectiveUnit.cpp - Collectives that are issued together --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/CollectiveUnit.h"
 #include "dialects/mf/MfOps.h"

@@ -1,4 +1,5 @@
 //===- MfDialect.cpp - The mf dialect, its attributes and types -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfDialect.h"
 #include "dialects/mf/MfOps.h"

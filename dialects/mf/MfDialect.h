@@ -1,5 +1,7 @@
 //===- MfDialect.h - The mf dialect, its attributes and types --*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The dialect itself, its enums, attributes, types and interfaces. Operations
 // are in MfOps.h.
 //

@@ -1,4 +1,5 @@
 //===- MfDialect.td - The mf dialect ---------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_DIALECT_TD
 #define MF_DIALECT_TD

@@ -1,4 +1,5 @@
 //===- MfDropoutOps.cpp - Dropout -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/ShapeFactors.h"

@@ -1,4 +1,5 @@
 //===- MfDropoutOps.td - Dropout ---------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_DROPOUT_OPS_TD
 #define MF_DROPOUT_OPS_TD

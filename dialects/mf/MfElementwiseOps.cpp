@@ -1,4 +1,5 @@
 //===- MfElementwiseOps.cpp - Elementwise operators -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 

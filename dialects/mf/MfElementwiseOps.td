@@ -1,4 +1,5 @@
 //===- MfElementwiseOps.td - Elementwise operators -------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_ELEMENTWISE_OPS_TD
 #define MF_ELEMENTWISE_OPS_TD

@@ -1,4 +1,5 @@
 //===- MfExpertOps.cpp - Moving tokens to experts and back ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 #include "mf/Program/Signatures/KernelSignature.h"

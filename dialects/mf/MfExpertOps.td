@@ -1,5 +1,7 @@
 //===- MfExpertOps.td - Moving tokens to experts and back --*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Operators on rows of tokens that are ordered by expert. Tensors are [groups,
 // ranks, rows, width]. The experts are distributed evenly over the ranks of a
 // group. The rows of the experts of rank p follow one another, and `counts`

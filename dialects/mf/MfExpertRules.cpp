@@ -1,4 +1,5 @@
 //===- MfExpertRules.cpp - Sharding rules of routers and experts ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/ShapeFactors.h"

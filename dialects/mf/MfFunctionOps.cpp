@@ -1,4 +1,5 @@
 //===- MfFunctionOps.cpp - Layers, chunks and their functions -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 

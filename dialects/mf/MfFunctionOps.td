@@ -1,5 +1,7 @@
 //===- MfFunctionOps.td - Layers and chunks ----------------*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Part of MfModelOps.td: functions of a model.
 //
 //===----------------------------------------------------------------------===//

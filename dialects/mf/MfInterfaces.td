@@ -1,4 +1,5 @@
 //===- MfInterfaces.td - Interfaces for passes -------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_INTERFACES_TD
 #define MF_INTERFACES_TD

@@ -1,4 +1,5 @@
 //===- MfKeepPartOp.cpp - A value that ranks keep in shards ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 

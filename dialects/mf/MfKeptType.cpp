@@ -1,4 +1,5 @@
 //===- MfKeptType.cpp - The type in which a weight is kept ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/KeptType.h"
 #include "dialects/mf/MfOps.h"

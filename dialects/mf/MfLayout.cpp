@@ -1,4 +1,5 @@
 //===- MfLayout.cpp - Layouts of tensors on ranks -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfDialect.h"
 #include "mlir/IR/BuiltinTypes.h"

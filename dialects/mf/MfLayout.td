@@ -1,4 +1,5 @@
 //===- MfLayout.td - Layouts of tensors --------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LAYOUT_TD
 #define MF_LAYOUT_TD

@@ -1,4 +1,5 @@
 //===- MfLogitClipOps.cpp - Scaling down weights with large logits --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 

@@ -1,4 +1,5 @@
 //===- MfMesh.cpp - The ranks of a training step --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/CertificateAttribute.h"
 #include "dialects/mf/CollectiveUnit.h"

@@ -1,4 +1,5 @@
 //===- MfMesh.td - The ranks of a training step ----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_MESH_TD
 #define MF_MESH_TD

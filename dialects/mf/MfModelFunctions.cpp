@@ -1,5 +1,7 @@
 //===- MfModelFunctions.cpp - Functions of a model ------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The syntax and verification of layers, chunks, forward, backward and update
 // functions.
 //

@@ -1,4 +1,5 @@
 //===- MfModelOps.cpp - The model and its chunks --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 #include "mlir/Interfaces/FunctionImplementation.h"

@@ -1,4 +1,5 @@
 //===- MfModelOps.td - The model and its chunks ----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_MODEL_OPS_TD
 #define MF_MODEL_OPS_TD

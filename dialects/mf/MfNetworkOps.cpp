@@ -1,4 +1,5 @@
 //===- MfNetworkOps.cpp - Matrix products, norms, activations -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 

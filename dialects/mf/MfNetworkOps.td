@@ -1,4 +1,5 @@
 //===- MfNetworkOps.td - Matrix products, norms, activations ---*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_NETWORK_OPS_TD
 #define MF_NETWORK_OPS_TD

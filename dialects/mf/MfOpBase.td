@@ -1,4 +1,5 @@
 //===- MfOpBase.td - Base classes of operators -----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_OP_BASE_TD
 #define MF_OP_BASE_TD

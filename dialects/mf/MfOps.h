@@ -1,4 +1,5 @@
 //===- MfOps.h - Operations of the mf dialect ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_DIALECTS_MF_MFOPS_H
 #define MF_DIALECTS_MF_MFOPS_H

@@ -1,4 +1,5 @@
 //===- MfOps.td - All operations of the mf dialect -------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 include "dialects/mf/MfAttentionOps.td"
 include "dialects/mf/MfCollectiveOps.td"

@@ -1,4 +1,5 @@
 //===- MfOptimizerAttributes.cpp - AdamW, Muon and their matrices ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfDialect.h"
 #include "dialects/mf/SettingForms.h"

@@ -1,4 +1,5 @@
 //===- MfParameterState.cpp - Layouts of parameters and gradients ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 #include "llvm/ADT/MapVector.h"

@@ -1,4 +1,5 @@
 //===- MfRouterOps.cpp - Operators that choose experts --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 

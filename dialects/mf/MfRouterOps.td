@@ -1,5 +1,7 @@
 //===- MfRouterOps.td - Operators that choose experts ------*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The operators of a router of experts: the largest elements of a row,
 // comparisons with them, and places. Integers and comparisons have no gradient.
 //

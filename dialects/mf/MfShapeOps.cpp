@@ -1,4 +1,5 @@
 //===- MfShapeOps.cpp - Operators that move elements ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 

@@ -1,4 +1,5 @@
 //===- MfShapeOps.td - Operators that move elements ------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_SHAPE_OPS_TD
 #define MF_SHAPE_OPS_TD

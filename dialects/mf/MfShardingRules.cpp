@@ -1,4 +1,5 @@
 //===- MfShardingRules.cpp - Sharding rules of operators ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/ShapeFactors.h"

@@ -1,4 +1,5 @@
 //===- MfStepOps.cpp - Tasks of a schedule --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 

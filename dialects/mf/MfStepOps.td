@@ -1,4 +1,5 @@
 //===- MfStepOps.td - Schedules and the optimizer --------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_STEP_OPS_TD
 #define MF_STEP_OPS_TD

@@ -1,4 +1,5 @@
 //===- MfSwapOps.cpp - Copies of activations to the host ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 

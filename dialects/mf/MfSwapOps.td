@@ -1,4 +1,5 @@
 //===- MfSwapOps.td - Copies of activations to the host ----*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_SWAP_OPS_TD
 #define MF_SWAP_OPS_TD

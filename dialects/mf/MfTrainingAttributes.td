@@ -1,5 +1,7 @@
 //===- MfTrainingAttributes.td - Settings of a YAML --------*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Part of MfAttributes.td.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- MfTypes.td - Types of the mf dialect --------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TYPES_TD
 #define MF_TYPES_TD

@@ -1,4 +1,5 @@
 //===- MfUpdateOps.cpp - Updates and their operators on state -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/OptimizerState.h"

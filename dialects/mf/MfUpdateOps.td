@@ -1,5 +1,7 @@
 //===- MfUpdateOps.td - Updates and state ------------------*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Part of MfStepOps.td.
 //
 //===----------------------------------------------------------------------===//

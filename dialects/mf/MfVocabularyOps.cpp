@@ -1,4 +1,5 @@
 //===- MfVocabularyOps.cpp - Embedding and loss ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 #include "mf/Program/Signatures/KernelSignature.h"

@@ -1,4 +1,5 @@
 //===- MfVocabularyOps.td - Embedding and loss -----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_VOCABULARY_OPS_TD
 #define MF_VOCABULARY_OPS_TD

@@ -1,4 +1,5 @@
 //===- OptimizerState.cpp - Per-parameter state of the optimizer ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/OptimizerState.h"
 #include "llvm/ADT/Sequence.h"

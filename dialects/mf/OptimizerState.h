@@ -1,4 +1,5 @@
 //===- OptimizerState.h - Per-parameter state of the optimizer --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_DIALECTS_MF_OPTIMIZERSTATE_H
 #define MF_DIALECTS_MF_OPTIMIZERSTATE_H

@@ -1,4 +1,5 @@
 //===- ParameterSharing.h - Sharding of single parameters -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_DIALECTS_MF_PARAMETERSHARING_H
 #define MF_DIALECTS_MF_PARAMETERSHARING_H

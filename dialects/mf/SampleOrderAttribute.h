@@ -1,4 +1,5 @@
 //===- SampleOrderAttribute.h - The attribute of sample order ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_DIALECTS_MF_SAMPLEORDERATTRIBUTE_H
 #define MF_DIALECTS_MF_SAMPLEORDERATTRIBUTE_H

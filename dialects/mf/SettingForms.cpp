@@ -1,4 +1,5 @@
 //===- SettingForms.cpp - Values of a YAML as attributes ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/SettingForms.h"
 #include "dialects/mf/MfDialect.h"

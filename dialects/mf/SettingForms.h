@@ -1,4 +1,5 @@
 //===- SettingForms.h - Values of a YAML as attributes ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_DIALECTS_MF_SETTINGFORMS_H
 #define MF_DIALECTS_MF_SETTINGFORMS_H

@@ -1,4 +1,5 @@
 //===- SettingsKeys.cpp - Parameters by the records of keys ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/SettingsKeys.h"
 #include "dialects/mf/SettingForms.h"

@@ -1,5 +1,7 @@
 //===- SettingsKeys.h - Parameters by the records of keys -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The parameters of Mf_SettingsAttr are a dictionary of all members of a struct
 // of TrainingConfig, under the names that their records give.
 //

@@ -1,4 +1,5 @@
 //===- ShapeFactors.h - Sharding factors of shapes --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_DIALECTS_MF_SHAPEFACTORS_H
 #define MF_DIALECTS_MF_SHAPEFACTORS_H

@@ -1,4 +1,5 @@
 //===- ShardingRule.cpp - Sharding rules of operators ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/ShardingRule.h"
 #include "dialects/mf/MfDialect.h"

@@ -1,5 +1,7 @@
 //===- ShardingRule.h - Sharding rules of operators -------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A layout defines the axes of the mesh that cut a tensor. A rule defines which
 // dimensions of an operator's operands and results must be cut alike, and what
 // its results then hold.

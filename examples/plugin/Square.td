@@ -1,4 +1,5 @@
 //===- Square.td - An operator beside mf's ---------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"

@@ -1,5 +1,7 @@
 //===- square-opt.cpp - mf's driver with one more operator and pass -------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 //   square-opt --square-expand model.mlir | mf-opt
 //   --recompute-config=train.yaml
 //

@@ -1,4 +1,5 @@
 //===- CannCalls.cpp - Kernels that CANN has ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CannCalls.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- CannCalls.h - Kernels that CANN has ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_CANN_CANNCALLS_H
 #define MF_LIB_CANN_CANNCALLS_H

@@ -1,4 +1,5 @@
 //===- EmitExchange.cpp - Exchanges as calls of HCCL ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProgramText.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,4 +1,5 @@
 //===- EmitFacts.cpp - What a program tells libmf-step --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProgramText.h"
 #include "StageText.h"

@@ -1,4 +1,5 @@
 //===- EmitLaunch.cpp - Launches of kernels -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CannCalls.h"
 #include "ProgramText.h"

@@ -1,4 +1,5 @@
 //===- EmitProgram.cpp - A step as a C++ program on CANN ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Cann/EmitProgram.h"
 #include "CannCalls.h"

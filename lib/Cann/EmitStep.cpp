@@ -1,4 +1,5 @@
 //===- EmitStep.cpp - Routines and the step as functions ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProgramText.h"
 #include "StepEmitter.h"

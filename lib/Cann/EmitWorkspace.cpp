@@ -1,4 +1,5 @@
 //===- EmitWorkspace.cpp - Planned memory of a kernel's temporaries -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProgramText.h"
 #include "mf/Cann/Needs/CannNeeds.h"

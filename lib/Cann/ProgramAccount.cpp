@@ -1,4 +1,5 @@
 //===- ProgramAccount.cpp - Resources that a program needs ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Cann/ProgramAccount.h"
 #include "mf/Cann/Needs/CannNeeds.h"

@@ -1,4 +1,5 @@
 //===- ProgramText.h - The parts of an emitted program ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_CANN_PROGRAMTEXT_H
 #define MF_LIB_CANN_PROGRAMTEXT_H

@@ -1,4 +1,5 @@
 //===- StageText.cpp - The source files of a stage ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StageText.h"
 #include "llvm/ADT/StringExtras.h"

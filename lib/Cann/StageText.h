@@ -1,4 +1,5 @@
 //===- StageText.h - The source files of a stage ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_CANN_STAGETEXT_H
 #define MF_LIB_CANN_STAGETEXT_H

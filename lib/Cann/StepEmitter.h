@@ -1,4 +1,5 @@
 //===- StepEmitter.h - Writes the functions of a stage ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_CANN_STEPEMITTER_H
 #define MF_LIB_CANN_STEPEMITTER_H

@@ -1,5 +1,7 @@
 //===- AclnnBase.td - Classes of aclnn's operators ---------*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // From the records of operators mf-tblgen makes the headers of the folder aclnnop
 // that programs include, and both phases of each operator.
 //

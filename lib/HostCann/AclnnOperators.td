@@ -1,5 +1,7 @@
 //===- AclnnOperators.td - Operators of aclnn on the host --*- tablegen -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The operators of aclnn that programs may call, by their headers in aclnnop.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- BuildSchedule.cpp - One topological sort over all stages -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Pipeline/Policy.h"
 #include "mf/Pipeline/TaskGraph.h"

@@ -1,4 +1,5 @@
 //===- ErrorBuilder.cpp - Errors that name tasks --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ErrorBuilder.h"
 #include "llvm/ADT/STLExtras.h"

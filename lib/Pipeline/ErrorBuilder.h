@@ -1,4 +1,5 @@
 //===- ErrorBuilder.h - Errors that name tasks ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PIPELINE_ERRORBUILDER_H
 #define MF_LIB_PIPELINE_ERRORBUILDER_H

@@ -1,4 +1,5 @@
 //===- Policy.cpp - Policies that make schedules --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Pipeline/Policy.h"
 #include "policies/Policies.h"

@@ -1,4 +1,5 @@
 //===- Schedule.cpp - Order of the tasks of a pipeline --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Pipeline/StepOrder.h"
 #include "mf/Pipeline/TaskGraph.h"

@@ -1,4 +1,5 @@
 //===- StepOrder.cpp - The tasks of a step in one order -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Pipeline/StepOrder.h"
 #include "mf/Pipeline/TaskGraph.h"

@@ -1,4 +1,5 @@
 //===- TaskGraph.cpp - Tasks of a step and their dependences --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Pipeline/TaskGraph.h"
 #include "llvm/ADT/STLExtras.h"

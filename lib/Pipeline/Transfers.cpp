@@ -1,4 +1,5 @@
 //===- Transfers.cpp - Issue times of a schedule's messages ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Pipeline/Transfers.h"
 #include "mf/Pipeline/TaskGraph.h"

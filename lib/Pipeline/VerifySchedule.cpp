@@ -1,4 +1,5 @@
 //===- VerifySchedule.cpp - Verifies that stages can run a schedule -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ErrorBuilder.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- VerifyTransfers.cpp - Verifies that all messages arrive ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ErrorBuilder.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- CallSummaries.cpp - Calls by the summaries of their routines -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CallSummary.h"
 #include "llvm/ADT/STLExtras.h"

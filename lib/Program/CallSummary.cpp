@@ -1,4 +1,5 @@
 //===- CallSummary.cpp - One proof for all calls of a routine -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CallSummary.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- CallSummary.h - Properties common to a routine's calls ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A step calls few routines many times, each time with other memory. The
 // instructions of a routine affect each other in the same way in all calls
 // whose buffers overlap alike, so that this is proven once. A call itself has

@@ -1,4 +1,5 @@
 //===- ChunkRun.cpp - The routines of a chunk on terms --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ChunkRun.h"
 #include "llvm/ADT/STLExtras.h"

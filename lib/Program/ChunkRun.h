@@ -1,4 +1,5 @@
 //===- ChunkRun.h - The routines of a chunk on terms ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_CHUNKRUN_H
 #define MF_LIB_PROGRAM_CHUNKRUN_H

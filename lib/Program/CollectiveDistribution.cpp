@@ -1,4 +1,5 @@
 //===- CollectiveDistribution.cpp - Distributions of collectives ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Distribution.h"
 #include "llvm/ADT/STLExtras.h"

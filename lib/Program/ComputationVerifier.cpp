@@ -1,5 +1,7 @@
 //===- ComputationVerifier.cpp - Checks that routines compute the model ---===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Compares what the routines of each chunk give to others with the chunk's
 // certificate, frame by frame.
 //

@@ -1,4 +1,5 @@
 //===- Description.cpp - Descriptions of instructions in messages ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Description.h"
 

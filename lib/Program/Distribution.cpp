@@ -1,4 +1,5 @@
 //===- Distribution.cpp - Distributions of kernel results -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Distribution.h"
 #include "llvm/ADT/STLExtras.h"

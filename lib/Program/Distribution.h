@@ -1,5 +1,7 @@
 //===- Distribution.h - Distributions of values over ranks ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // All ranks of a stage run one program on separate memories. For each axis of
 // the mesh, a distribution describes how the contents on the ranks along that
 // axis are related. The place of a cut is measured in elements: the index of a

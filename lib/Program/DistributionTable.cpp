@@ -1,4 +1,5 @@
 //===- DistributionTable.cpp - Numbered distributions ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DistributionTable.h"
 #include "mf/Program/Signatures/KernelChain.h"

@@ -1,5 +1,7 @@
 //===- DistributionTable.h - Numbered distributions -------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A step has few distributions and very many operations. Therefore each
 // distribution has a number, and the result of a kernel for given numbers is
 // computed once.

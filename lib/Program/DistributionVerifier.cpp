@@ -1,5 +1,7 @@
 //===- DistributionVerifier.cpp - Checks the distributions of a step ------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Runs the step on distributions instead of numbers, in the order in which each
 // stage issues it, which satisfies all dependences. All ranks of a stage are
 // run at once, and each stage runs as far as messages allow.

@@ -1,4 +1,5 @@
 //===- DropRates.cpp - Fractions of tokens that experts dropped -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/DropRates.h"
 #include "llvm/ADT/StringRef.h"

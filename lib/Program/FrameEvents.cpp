@@ -1,4 +1,5 @@
 //===- FrameEvents.cpp - Uses of frames in a step -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FrameEvents.h"
 #include <map>

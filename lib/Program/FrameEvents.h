@@ -1,4 +1,5 @@
 //===- FrameEvents.h - Uses of frames in a step -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_FRAMEEVENTS_H
 #define MF_LIB_PROGRAM_FRAMEEVENTS_H

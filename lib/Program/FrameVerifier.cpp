@@ -1,5 +1,7 @@
 //===- FrameVerifier.cpp - Do a frame's routines compute it? --------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Runs the routines of one chunk for one micro-batch on terms, forward,
 // recompute and backward in the step's order, and compares what they give to
 // others with the chunk's certificate.

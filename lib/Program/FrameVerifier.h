@@ -1,4 +1,5 @@
 //===- FrameVerifier.h - Do a frame's routines compute it? ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_FRAMEVERIFIER_H
 #define MF_LIB_PROGRAM_FRAMEVERIFIER_H

@@ -1,4 +1,5 @@
 //===- Lifetimes.cpp - The buffer instances of a planned step -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Liveness.h"
 #include "mf/Program/StepWalker.h"

@@ -1,4 +1,5 @@
 //===- LocatedError.cpp - Errors that point into a program ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/LocatedError.h"
 #include "llvm/Support/raw_ostream.h"

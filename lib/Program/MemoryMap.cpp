@@ -1,4 +1,5 @@
 //===- MemoryMap.cpp - Owners of ranges of memory -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "MemoryMap.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- MemoryMap.h - Owners of ranges of memory -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_MEMORYMAP_H
 #define MF_LIB_PROGRAM_MEMORYMAP_H

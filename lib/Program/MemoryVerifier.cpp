@@ -1,4 +1,5 @@
 //===- MemoryVerifier.cpp - Verifies all accesses to memory ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CallSummary.h"
 #include "mf/Program/Description.h"

@@ -1,4 +1,5 @@
 //===- Mesh.cpp - The ranks of a training step ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Mesh.h"
 #include "llvm/ADT/STLExtras.h"

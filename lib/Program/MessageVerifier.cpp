@@ -1,5 +1,7 @@
 //===- MessageVerifier.cpp - Verifies messages between calls --------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Follows the messages of the step from their origins (loads, outputs of
 // forward, gradients of inputs), through sends and receives, to the calls that
 // read them.

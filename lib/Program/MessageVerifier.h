@@ -1,4 +1,5 @@
 //===- MessageVerifier.h - Verifies messages between calls ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_MESSAGEVERIFIER_H
 #define MF_LIB_PROGRAM_MESSAGEVERIFIER_H

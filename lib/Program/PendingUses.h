@@ -1,4 +1,5 @@
 //===- PendingUses.h - Memory that other streams still use ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_PENDINGUSES_H
 #define MF_LIB_PROGRAM_PENDINGUSES_H

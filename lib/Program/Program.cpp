@@ -1,4 +1,5 @@
 //===- Program.cpp - The decoded form of a lowered step -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Program.h"
 

@@ -1,5 +1,7 @@
 //===- ProgressVerifier.cpp - Verifies that all exchanges complete --------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Runs the stages' streams on events and exchanges, the only instructions that
 // can block. The order in which they run does not affect whether all streams
 // complete, because each event and each exchange has only one source.

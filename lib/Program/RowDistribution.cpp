@@ -1,4 +1,5 @@
 //===- RowDistribution.cpp - Distributions of row exchanges ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Distribution.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- SharedParameters.cpp - Parameters of several stages ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SharedParameters.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- SharedParameters.h - Parameters of several stages --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A parameter that is tied to one of another stage is a copy of it. Both copies
 // must stay equal, so both stages update them with the sum of their gradients,
 // and a norm over all stages counts this sum once. The proof over ranks uses

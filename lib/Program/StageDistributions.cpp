@@ -1,4 +1,5 @@
 //===- StageDistributions.cpp - Distributions in a stage's buffers --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StageDistributions.h"
 #include "mf/Program/Description.h"

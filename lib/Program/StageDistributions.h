@@ -1,5 +1,7 @@
 //===- StageDistributions.h - Contents of a stage's buffers -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Runs the instructions of a stage on distributions instead of numbers.
 //
 //===----------------------------------------------------------------------===//

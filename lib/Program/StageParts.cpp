@@ -1,4 +1,5 @@
 //===- StageParts.cpp - What kernels make of stages' own values -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Distribution.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- StepTasks.cpp - The tasks among a step's calls ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/StepTasks.h"
 #include "mf/Program/LocatedError.h"

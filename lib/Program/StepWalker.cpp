@@ -1,4 +1,5 @@
 //===- StepWalker.cpp - The step with its calls expanded ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/StepWalker.h"
 #include <algorithm>

@@ -1,5 +1,7 @@
 //===- StreamClocks.h - Order among streams as vector clocks ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Lamport's happened-before for a stage's streams. The instructions of one
 // stream are ordered, and whatever follows a wait comes after the work that its
 // event captured. Position n on stream s happened before the next instruction

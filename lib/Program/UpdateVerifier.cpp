@@ -1,5 +1,7 @@
 //===- UpdateVerifier.cpp - Does a step leave what it should? -------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Runs on terms what a step does outside of its chunks. A call on a frame adds
 // to the statics that it writes, whose term then stands for a sum of so many
 // calls. After the last call this is the gradient of the step, which the

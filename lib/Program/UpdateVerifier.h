@@ -1,4 +1,5 @@
 //===- UpdateVerifier.h - A step on terms ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_UPDATEVERIFIER_H
 #define MF_LIB_PROGRAM_UPDATEVERIFIER_H

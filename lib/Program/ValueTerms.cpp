@@ -1,4 +1,5 @@
 //===- ValueTerms.cpp - Terms of values in buffers ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/ValueTerms.h"
 #include "mf/Program/Signatures/KernelChain.h"

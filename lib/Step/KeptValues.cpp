@@ -1,4 +1,5 @@
 //===- KeptValues.cpp - What operators make, between ranks ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KeptValues.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- KeptValues.h - What operators make, between ranks --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_STEP_KEPTVALUES_H
 #define MF_LIB_STEP_KEPTVALUES_H

@@ -1,4 +1,5 @@
 //===- StepEngine.cpp - A standalone program as an engine -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepEngine.h"
 #include "KeptValues.h"

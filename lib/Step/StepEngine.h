@@ -1,4 +1,5 @@
 //===- StepEngine.h - A program outside of mf as an engine ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_STEP_STEPENGINE_H
 #define MF_LIB_STEP_STEPENGINE_H

@@ -1,4 +1,5 @@
 //===- StepMasks.cpp - Masks of dropout that the host draws ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Step/StepRun.h"
 #include "mf/Support/DropoutBits.h"

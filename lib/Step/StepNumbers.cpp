@@ -1,4 +1,5 @@
 //===- StepNumbers.cpp - What each step changes in host memory ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepNumbers.h"
 #include <cstring>

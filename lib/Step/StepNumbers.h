@@ -1,4 +1,5 @@
 //===- StepNumbers.h - What each step changes in host memory ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_STEP_STEPNUMBERS_H
 #define MF_LIB_STEP_STEPNUMBERS_H

@@ -1,4 +1,5 @@
 //===- StepRanks.cpp - The ranks of a standalone program ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepRanks.h"
 #include "mf/Exec/Ranks/InitialValues.h"

@@ -1,4 +1,5 @@
 //===- StepRanks.h - The ranks of a standalone program ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_STEP_STEPRANKS_H
 #define MF_LIB_STEP_STEPRANKS_H

@@ -1,4 +1,5 @@
 //===- StepRun.cpp - Training runs of standalone programs -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Step/StepRun.h"
 #include "StepEngine.h"

@@ -1,4 +1,5 @@
 //===- AtomicFile.cpp - Files that are written whole or not at all --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Support/AtomicFile.h"
 #include "mf/Support/FileError.h"

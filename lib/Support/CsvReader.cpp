@@ -1,4 +1,5 @@
 //===- CsvReader.cpp - Lines of comma-separated cells ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Support/CsvReader.h"
 #include "llvm/ADT/StringExtras.h"

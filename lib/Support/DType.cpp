@@ -1,4 +1,5 @@
 //===- DType.cpp - Element types and shapes -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Support/DType.h"
 #include "llvm/ADT/StringSwitch.h"

@@ -1,4 +1,5 @@
 //===- DropoutBits.cpp - The random bits of dropout -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Support/DropoutBits.h"
 #include "mf/Support/Philox.h"

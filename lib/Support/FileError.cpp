@@ -1,4 +1,5 @@
 //===- FileError.cpp - Errors about a file --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Support/FileError.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- FileFaults.cpp - Faults of files that are written ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Support/FileFaults.h"
 #include <cerrno>

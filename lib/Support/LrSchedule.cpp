@@ -1,4 +1,5 @@
 //===- LrSchedule.cpp - Learning rate by step -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Support/LrSchedule.h"
 #include "mf/Support/NearestName.h"

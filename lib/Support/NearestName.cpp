@@ -1,4 +1,5 @@
 //===- NearestName.cpp - The closest known name, for messages -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- NumberText.cpp - Numbers as text -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Support/NumberText.h"
 #include "llvm/Support/Format.h"

@@ -1,4 +1,5 @@
 //===- StrictJson.cpp - Reads untrusted JSON ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Support/StrictJson.h"
 #include "llvm/ADT/StringSet.h"

@@ -1,4 +1,5 @@
 //===- TextTable.cpp - Aligned columns of text ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Support/TextTable.h"
 #include "llvm/Support/Format.h"

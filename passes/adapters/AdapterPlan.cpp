@@ -1,4 +1,5 @@
 //===- AdapterPlan.cpp - Choice of adapted layers and trained parameters --===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/adapters/AdapterPlan.h"
 #include "mf/Frontend/Config/Diagnostic.h"

@@ -1,5 +1,7 @@
 //===- AdapterPlan.h - Adapted layers and trained parameters ----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // MindSpore Transformers' rules about which linear layers get low-rank adapters
 // and which parameters are trained. This file does not depend on IR.
 //

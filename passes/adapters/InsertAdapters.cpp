@@ -1,4 +1,5 @@
 //===- InsertAdapters.cpp - Adds low-rank adapters to linear layers -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"

@@ -1,4 +1,5 @@
 //===- TrainedWeights.cpp - Trained weights of a model with a prefix ------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/adapters/TrainedWeights.h"
 

@@ -1,4 +1,5 @@
 //===- TrainedWeights.h - Trained weights of prefix models ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_ADAPTERS_TRAINEDWEIGHTS_H
 #define MF_PASSES_ADAPTERS_TRAINEDWEIGHTS_H

@@ -1,4 +1,5 @@
 //===- BuildBackward.cpp - Layers to joint chunks -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ChunkBuilder.h"
 #include "passes/Passes.h"

@@ -1,4 +1,5 @@
 //===- ChunkBuilder.cpp - The joint graph of a chunk ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ChunkBuilder.h"
 #include "dialects/mf/ParameterSharing.h"

@@ -1,4 +1,5 @@
 //===- ChunkBuilder.h - The joint graph of a chunk --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_AUTODIFF_CHUNKBUILDER_H
 #define MF_PASSES_AUTODIFF_CHUNKBUILDER_H

@@ -1,4 +1,5 @@
 //===- GradientBuilder.cpp - Gradients of a sequence of operators ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "GradientBuilder.h"
 

@@ -1,4 +1,5 @@
 //===- GradientBuilder.h - Gradients of a sequence of operators -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_AUTODIFF_GRADIENTBUILDER_H
 #define MF_PASSES_AUTODIFF_GRADIENTBUILDER_H

@@ -1,4 +1,5 @@
 //===- CannPlan.cpp - What CANN needs of a program ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/cann/CannPlan.h"
 #include "mf/Cann/Needs/CannNeeds.h"

@@ -1,5 +1,7 @@
 //===- CannPlan.h - What CANN needs of a program ----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // This file decides which launches get a larger workspace. It takes and returns
 // plain values and does not depend on MLIR.
 //

@@ -1,4 +1,5 @@
 //===- ExpandSteps.cpp - Kernels that run as one, one by one --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/cann/ExpandSteps.h"
 #include "dialects/ascend/LaunchNumbers.h"

@@ -1,4 +1,5 @@
 //===- ExpandSteps.h - Kernels that run as one, one by one ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_CANN_EXPANDSTEPS_H
 #define MF_PASSES_CANN_EXPANDSTEPS_H

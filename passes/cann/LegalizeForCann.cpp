@@ -1,4 +1,5 @@
 //===- LegalizeForCann.cpp - What CANN needs, before memory is planned ----===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/AscendDialect.h"
 #include "mlir/IR/Remarks.h"

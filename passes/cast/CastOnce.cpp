@@ -1,4 +1,5 @@
 //===- CastOnce.cpp - Parameters converted once per step ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"

@@ -1,4 +1,5 @@
 //===- CastPlan.cpp - Chooses parameters to convert once ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/cast/CastPlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- CastPlan.h - Chooses parameters to convert once ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A converted copy of a parameter uses memory until its last reader in the
 // step, and saves all conversions but one. This file decides which copies are
 // worth it. It does not depend on IR.

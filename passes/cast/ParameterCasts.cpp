@@ -1,4 +1,5 @@
 //===- ParameterCasts.cpp - Conversions of a program ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/cast/ParameterCasts.h"
 #include "dialects/ascend/LaunchNumbers.h"

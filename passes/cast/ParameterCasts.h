@@ -1,4 +1,5 @@
 //===- ParameterCasts.h - Conversions of a program -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_CAST_PARAMETERCASTS_H
 #define MF_PASSES_CAST_PARAMETERCASTS_H

@@ -1,4 +1,5 @@
 //===- Certify.cpp - Certificates of chunks -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/CertificateAttribute.h"
 #include "mlir/IR/Remarks.h"

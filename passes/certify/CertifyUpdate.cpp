@@ -1,4 +1,5 @@
 //===- CertifyUpdate.cpp - What each update has to compute ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/CertificateAttribute.h"
 #include "mlir/IR/Remarks.h"

@@ -1,4 +1,5 @@
 //===- ChunkTerms.cpp - Terms of a chunk's values -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/certify/ChunkTerms.h"
 

@@ -1,4 +1,5 @@
 //===- ChunkTerms.h - Terms of a chunk's values ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_CERTIFY_CHUNKTERMS_H
 #define MF_PASSES_CERTIFY_CHUNKTERMS_H

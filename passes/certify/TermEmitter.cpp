@@ -1,4 +1,5 @@
 //===- TermEmitter.cpp - Launches that run on terms -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/certify/TermEmitter.h"
 #include "dialects/ascend/KernelSpecs.h"

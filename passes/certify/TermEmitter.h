@@ -1,4 +1,5 @@
 //===- TermEmitter.h - Launches that run on terms ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_CERTIFY_TERMEMITTER_H
 #define MF_PASSES_CERTIFY_TERMEMITTER_H

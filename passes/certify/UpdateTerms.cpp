@@ -1,4 +1,5 @@
 //===- UpdateTerms.cpp - Terms of what an update leaves -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/certify/UpdateTerms.h"
 #include "dialects/mf/OptimizerState.h"

@@ -1,4 +1,5 @@
 //===- UpdateTerms.h - Terms of the results of an update --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_CERTIFY_UPDATETERMS_H
 #define MF_PASSES_CERTIFY_UPDATETERMS_H

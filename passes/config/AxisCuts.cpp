@@ -1,4 +1,5 @@
 //===- AxisCuts.cpp - Axes of ranks that are split into factors -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/AxisCuts.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- AxisCuts.h - Axes of ranks that are split into factors ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Experts and optimizer shards belong to ranks that are neighbours, whatever
 // axes these are on. If such a group ends within an axis, the mesh has that
 // axis as several factors. This file does not depend on IR.

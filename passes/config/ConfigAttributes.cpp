@@ -1,4 +1,5 @@
 //===- ConfigAttributes.cpp - Attributes of the configuration -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/ConfigAttributes.h"
 #include "dialects/mf/SettingForms.h"

@@ -1,5 +1,7 @@
 //===- ConfigAttributes.h - Attributes of the configuration -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Converts between the values that the Config library reads from a YAML and the
 // typed attributes that passes use.
 //

@@ -1,4 +1,5 @@
 //===- ExpertAxes.cpp - Axes over which experts are distributed -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/ExpertAxes.h"
 #include "dialects/mf/ShardingRule.h"

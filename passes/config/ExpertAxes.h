@@ -1,5 +1,7 @@
 //===- ExpertAxes.h - Axes over which experts are distributed ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // `ep` is not an axis but a name for factors of dp, cp and mp. It stands for
 // the expert_parallel inner ranks of those that do not cut an expert's weight
 // otherwise. Hence, if mp also cuts the weight, these ranks have the same

@@ -1,4 +1,5 @@
 //===- FullSharding.cpp - Parameters sharded over all data ranks ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/FullSharding.h"
 #include "dialects/mf/ParameterSharing.h"

@@ -1,5 +1,7 @@
 //===- FullSharding.h - Parameters sharded over all data ranks --*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Each parameter, including the weights of norms, is sharded separately along
 // its first dimension over the ranks that have different tokens (FSDP). With
 // several groups that hold the same shards it is HSDP.

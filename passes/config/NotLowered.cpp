@@ -1,4 +1,5 @@
 //===- NotLowered.cpp - Settings of a YAML that are not lowered -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/NotLowered.h"
 #include "mf/Frontend/Config/KnownKeys.h"

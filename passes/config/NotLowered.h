@@ -1,4 +1,5 @@
 //===- NotLowered.h - Settings that are not lowered -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_CONFIG_NOTLOWERED_H
 #define MF_PASSES_CONFIG_NOTLOWERED_H

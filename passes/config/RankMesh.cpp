@@ -1,4 +1,5 @@
 //===- RankMesh.cpp - The mesh of a training YAML -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/RankMesh.h"
 #include "dialects/mf/SampleOrderAttribute.h"

@@ -1,4 +1,5 @@
 //===- RankMesh.h - The mesh of a training YAML -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_CONFIG_RANKMESH_H
 #define MF_PASSES_CONFIG_RANKMESH_H

@@ -1,4 +1,5 @@
 //===- ReadConfig.cpp - Reads a training YAML into a typed attribute ------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/ReadConfig.h"
 #include "mf/Frontend/Config/PipelineRules.h"

@@ -1,4 +1,5 @@
 //===- ReadConfig.h - A training YAML that is in memory --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_CONFIG_READCONFIG_H
 #define MF_PASSES_CONFIG_READCONFIG_H

@@ -1,4 +1,5 @@
 //===- ReadStageMap.cpp - The stages of a model's layers ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Pipeline/Policy.h"
 #include "passes/config/ConfigAttributes.h"

@@ -1,4 +1,5 @@
 //===- TrainingCheck.h - Models that have a configuration -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_CONFIG_TRAININGCHECK_H
 #define MF_PASSES_CONFIG_TRAININGCHECK_H

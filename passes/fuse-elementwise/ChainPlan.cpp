@@ -1,4 +1,5 @@
 //===- ChainPlan.cpp - Chooses kernels to fuse ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/fuse-elementwise/ChainPlan.h"
 #include "mf/Program/Signatures/KernelChain.h"

@@ -1,5 +1,7 @@
 //===- ChainPlan.h - Chooses kernels to fuse --------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The decision as a plain value. This file does not depend on MLIR.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- FuseElementwise.cpp - Chains of elementwise kernels as one ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"

@@ -1,4 +1,5 @@
 //===- LiveBytes.cpp - Effect of a chain on live bytes --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/fuse-elementwise/LiveBytes.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- LiveBytes.h - Effect of a chain on live bytes ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_FUSE_ELEMENTWISE_LIVEBYTES_H
 #define MF_PASSES_FUSE_ELEMENTWISE_LIVEBYTES_H

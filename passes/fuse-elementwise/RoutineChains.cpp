@@ -1,4 +1,5 @@
 //===- RoutineChains.cpp - The chains of one routine ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/fuse-elementwise/RoutineChains.h"
 #include "dialects/ascend/LaunchNumbers.h"

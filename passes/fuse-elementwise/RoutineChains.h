@@ -1,4 +1,5 @@
 //===- RoutineChains.h - The chains of one routine ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_FUSE_ELEMENTWISE_ROUTINECHAINS_H
 #define MF_PASSES_FUSE_ELEMENTWISE_ROUTINECHAINS_H

@@ -1,4 +1,5 @@
 //===- FuseRotary.cpp - Rotary embedding as one operator ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"

@@ -1,4 +1,5 @@
 //===- FuseSwiGlu.cpp - SiLU and its product as one operator --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"

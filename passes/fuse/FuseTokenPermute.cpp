@@ -1,4 +1,5 @@
 //===- FuseTokenPermute.cpp - Sorting tokens by expert as one operator ----===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"

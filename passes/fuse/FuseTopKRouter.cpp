@@ -1,4 +1,5 @@
 //===- FuseTopKRouter.cpp - Places of tokens as one operator --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"

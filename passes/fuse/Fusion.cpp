@@ -1,4 +1,5 @@
 //===- Fusion.cpp - Base of the fusion passes -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/fuse/Fusion.h"
 #include "mlir/IR/Remarks.h"

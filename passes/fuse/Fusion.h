@@ -1,4 +1,5 @@
 //===- Fusion.h - Base of the fusion passes ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_FUSE_FUSION_H
 #define MF_PASSES_FUSE_FUSION_H

@@ -1,4 +1,5 @@
 //===- FusionPlan.cpp - Chooses operators to fuse -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/fuse/FusionPlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- FusionPlan.h - Chooses operators to fuse -----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The decisions of the fusions as a plain value. This file does not depend on
 // MLIR.
 //

@@ -1,4 +1,5 @@
 //===- GroupMatmuls.cpp - The products of all experts as one kernel -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"

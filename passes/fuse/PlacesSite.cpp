@@ -1,4 +1,5 @@
 //===- PlacesSite.cpp - Patterns that place choices in experts ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/fuse/PlacesSite.h"
 #include "passes/fuse/Fusion.h"

@@ -1,4 +1,5 @@
 //===- PlacesSite.h - Patterns that place choices in experts ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_FUSE_PLACESSITE_H
 #define MF_PASSES_FUSE_PLACESSITE_H

@@ -1,4 +1,5 @@
 //===- SwiGluSite.cpp - Patterns of SiLU times a product ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/fuse/SwiGluSite.h"
 #include "passes/fuse/Fusion.h"

@@ -1,4 +1,5 @@
 //===- SwiGluSite.h - Patterns of SiLU times a product ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_FUSE_SWIGLUSITE_H
 #define MF_PASSES_FUSE_SWIGLUSITE_H

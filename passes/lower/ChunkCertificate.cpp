@@ -1,4 +1,5 @@
 //===- ChunkCertificate.cpp - The certificate of a frame layout -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/ChunkCertificate.h"
 #include "dialects/mf/CertificateAttribute.h"

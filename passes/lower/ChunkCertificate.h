@@ -1,4 +1,5 @@
 //===- ChunkCertificate.h - The certificate of a frame layout --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_LOWER_CHUNKCERTIFICATE_H
 #define MF_PASSES_LOWER_CHUNKCERTIFICATE_H

@@ -1,4 +1,5 @@
 //===- CopyPlacement.cpp - Times of copies of swapped values --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/CopyPlacement.h"
 #include <algorithm>

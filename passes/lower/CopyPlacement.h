@@ -1,5 +1,7 @@
 //===- CopyPlacement.h - Times of copies of swapped values ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The timing of activation swap as plain numbers, as in MindSpore. Each value
 // has one number, its prefetch distance p. It determines when the memory on the
 // device is released in forward (3 * p kernels after the copy out) and

@@ -1,4 +1,5 @@
 //===- IssuePlan.cpp - Issue times of collectives on parameters -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/IssuePlan.h"
 #include "llvm/ADT/STLExtras.h"

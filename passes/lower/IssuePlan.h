@@ -1,5 +1,7 @@
 //===- IssuePlan.h - Issue times of collectives on parameters ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A layer that gathers a parameter does so right before it reads it, and the
 // sum of a gradient is read as soon as it is requested. Neither would overlap
 // with other work. This file decides how much earlier gathers are issued, and

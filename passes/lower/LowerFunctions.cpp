@@ -1,4 +1,5 @@
 //===- LowerFunctions.cpp - Functions of a model to routines --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/LowerFunctions.h"
 #include "passes/lower/ChunkCertificate.h"

@@ -1,4 +1,5 @@
 //===- LowerFunctions.h - Functions of a model to routines -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_LOWER_LOWERFUNCTIONS_H
 #define MF_PASSES_LOWER_LOWERFUNCTIONS_H

@@ -1,4 +1,5 @@
 //===- LowerToAscend.cpp - Schedules to ascend programs -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"

@@ -1,4 +1,5 @@
 //===- PlainReduction.cpp - Gradient sums without launches ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/PlainReduction.h"
 

@@ -1,5 +1,7 @@
 //===- PlainReduction.h - Gradient sums without launches --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Summing a gradient over ranks often needs only collectives. Then no routine
 // is needed: the step issues them as soon as the gradient is complete,
 // concurrently with the rest of backward.

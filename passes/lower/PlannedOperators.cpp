@@ -1,4 +1,5 @@
 //===- PlannedOperators.cpp - Input of the issue plan ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/PlannedOperators.h"
 #include "dialects/mf/CollectiveUnit.h"

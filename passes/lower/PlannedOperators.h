@@ -1,4 +1,5 @@
 //===- PlannedOperators.h - Input of the issue plan -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_LOWER_PLANNEDOPERATORS_H
 #define MF_PASSES_LOWER_PLANNEDOPERATORS_H

@@ -1,4 +1,5 @@
 //===- ProgramBuilder.cpp - One stage's ascend program --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/ProgramBuilder.h"
 #include "dialects/mf/KeptType.h"

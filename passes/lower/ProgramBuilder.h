@@ -1,5 +1,7 @@
 //===- ProgramBuilder.h - One stage's ascend program -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The program under construction, with its streams, static buffers and
 // routines.
 //

@@ -1,4 +1,5 @@
 //===- RoutineBuilder.cpp - Tensor operators to launches ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/RoutineBuilder.h"
 #include "dialects/mf/KeptType.h"

@@ -1,4 +1,5 @@
 //===- RoutineBuilder.h - Tensor operators to launches ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_LOWER_ROUTINEBUILDER_H
 #define MF_PASSES_LOWER_ROUTINEBUILDER_H

@@ -1,4 +1,5 @@
 //===- RoutineExchanges.cpp - Collectives in a routine --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/RoutineExchanges.h"
 

@@ -1,4 +1,5 @@
 //===- RoutineExchanges.h - Collectives in a routine -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_LOWER_ROUTINEEXCHANGES_H
 #define MF_PASSES_LOWER_ROUTINEEXCHANGES_H

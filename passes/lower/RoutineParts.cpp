@@ -1,4 +1,5 @@
 //===- RoutineParts.cpp - Routines cut where they wait --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/RoutineParts.h"
 #include "mlir/IR/IRMapping.h"

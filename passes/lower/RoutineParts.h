@@ -1,4 +1,5 @@
 //===- RoutineParts.h - Routines cut where they wait -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_LOWER_ROUTINEPARTS_H
 #define MF_PASSES_LOWER_ROUTINEPARTS_H

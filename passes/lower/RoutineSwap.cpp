@@ -1,4 +1,5 @@
 //===- RoutineSwap.cpp - Copies of swapped values in a routine ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/RoutineSwap.h"
 #include "passes/lower/CopyPlacement.h"

@@ -1,4 +1,5 @@
 //===- RoutineSwap.h - Copies of swapped values in a routine ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_LOWER_ROUTINESWAP_H
 #define MF_PASSES_LOWER_ROUTINESWAP_H

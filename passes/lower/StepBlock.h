@@ -1,4 +1,5 @@
 //===- StepBlock.h - The step under construction ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_LOWER_STEPBLOCK_H
 #define MF_PASSES_LOWER_STEPBLOCK_H

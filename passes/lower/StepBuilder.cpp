@@ -1,4 +1,5 @@
 //===- StepBuilder.cpp - Schedules to steps -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/StepBuilder.h"
 #include "dialects/mf/CertificateAttribute.h"

@@ -1,4 +1,5 @@
 //===- StepBuilder.h - Schedules to steps ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_LOWER_STEPBUILDER_H
 #define MF_PASSES_LOWER_STEPBUILDER_H

@@ -1,4 +1,5 @@
 //===- StepCalls.cpp - Tasks of a schedule to calls -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/StepCalls.h"
 #include "passes/lower/LowerFunctions.h"

@@ -1,4 +1,5 @@
 //===- StepCalls.h - The calls of a step ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_LOWER_STEPCALLS_H
 #define MF_PASSES_LOWER_STEPCALLS_H

@@ -1,4 +1,5 @@
 //===- StepPrefetch.cpp - Swapped values that are copied back early -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/StepPrefetch.h"
 #include "passes/lower/CopyPlacement.h"

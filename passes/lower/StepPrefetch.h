@@ -1,5 +1,7 @@
 //===- StepPrefetch.h - Swapped values that are copied back early -*- C++ -*-=//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A copy that starts before the call that reads it belongs to the step. It
 // waits for an event that an earlier call records, or that is recorded right
 // before one.

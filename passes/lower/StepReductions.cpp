@@ -1,4 +1,5 @@
 //===- StepReductions.cpp - Gradient sums during the last backward --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/StepReductions.h"
 #include "passes/lower/PlainReduction.h"

@@ -1,5 +1,7 @@
 //===- StepReductions.h - Gradient sums during the last backward -*- C++ -*-==//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A sum over ranks that needs only collectives is issued by the step, after the
 // launch of the last backward that completes the gradient. The update waits for
 // it.

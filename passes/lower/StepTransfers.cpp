@@ -1,4 +1,5 @@
 //===- StepTransfers.cpp - Loads and messages of a step's calls -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/StepTransfers.h"
 

@@ -1,5 +1,7 @@
 //===- StepTransfers.h - Loads and messages of a step's calls ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A transfer of a value into a call (load, receive) is issued on a separate
 // stream `ahead` calls earlier, after an event of the call before that one, so
 // its buffer is not needed earlier. A value that a call sends must have left

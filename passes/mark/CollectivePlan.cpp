@@ -1,4 +1,5 @@
 //===- CollectivePlan.cpp - Collectives that backward runs again ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/mark/CollectivePlan.h"
 #include "llvm/ADT/STLExtras.h"

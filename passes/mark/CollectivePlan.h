@@ -1,5 +1,7 @@
 //===- CollectivePlan.h - Collectives that backward runs again --*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The decision about a collective that sharding has inserted next to an
 // operator, as a plain value. This file does not depend on MLIR.
 //

@@ -1,4 +1,5 @@
 //===- ExpertLevels.cpp - Memory levels of experts ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/mark/ExpertLevels.h"
 #include "mf/Program/Signatures/KernelSignature.h"

@@ -1,5 +1,7 @@
 //===- ExpertLevels.h - Memory levels of experts ----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Chooses operators of dropless experts to run again in backward, by the levels
 // of MindSpeed's --moe-zero-memory. MindSpore Transformers has a single name
 // for all of these operators, so the levels get their own names for patterns of

@@ -1,4 +1,5 @@
 //===- KeptOperators.cpp - The dynamic graph's settings of layers ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/mark/KeptOperators.h"
 #include "llvm/ADT/StringSwitch.h"

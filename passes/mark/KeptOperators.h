@@ -1,4 +1,5 @@
 //===- KeptOperators.h - The dynamic graph's settings of layers -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_MARK_KEPTOPERATORS_H
 #define MF_PASSES_MARK_KEPTOPERATORS_H

@@ -1,4 +1,5 @@
 //===- LayerCommunication.cpp - Collectives of a layer --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/mark/LayerCommunication.h"
 #include "mf/Program/Signatures/KernelSignature.h"

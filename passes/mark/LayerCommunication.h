@@ -1,4 +1,5 @@
 //===- LayerCommunication.h - Collectives of a layer ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_MARK_LAYERCOMMUNICATION_H
 #define MF_PASSES_MARK_LAYERCOMMUNICATION_H

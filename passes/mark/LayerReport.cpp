@@ -1,4 +1,5 @@
 //===- LayerReport.cpp - Report of the layers' settings -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/mark/LayerReport.h"
 #include "mlir/IR/Remarks.h"

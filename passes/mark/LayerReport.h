@@ -1,5 +1,7 @@
 //===- LayerReport.h - Report of the layers' settings -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The part of the report on a layer plan that needs the model: the operators to
 // which settings applied. Scripts get it as JSON, tools as remarks.
 //

@@ -1,4 +1,5 @@
 //===- MarkMemory.cpp - Marks recomputed and swapped operators ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "passes/Passes.h"

@@ -1,4 +1,5 @@
 //===- SliceActivation.cpp - Parts of kept inputs -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/mark/SliceActivation.h"
 #include "mlir/IR/Remarks.h"

@@ -1,4 +1,5 @@
 //===- SliceActivation.h - Parts of kept inputs ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_MARK_SLICEACTIVATION_H
 #define MF_PASSES_MARK_SLICEACTIVATION_H

@@ -1,5 +1,7 @@
 //===- SlicePlan.h - Parts of kept inputs on ranks --------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The decision of recompute_slice_activation as a plain value.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- CameUpdate.cpp - The update of one parameter by Came ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/optimizer/CameUpdate.h"
 #include "passes/optimizer/CuttingAxes.h"

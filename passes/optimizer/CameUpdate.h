@@ -1,4 +1,5 @@
 //===- CameUpdate.h - The update of one parameter by Came -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_OPTIMIZER_CAMEUPDATE_H
 #define MF_PASSES_OPTIMIZER_CAMEUPDATE_H

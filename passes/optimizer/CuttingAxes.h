@@ -1,4 +1,5 @@
 //===- CuttingAxes.h - Axes that cut a parameter ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_OPTIMIZER_CUTTINGAXES_H
 #define MF_PASSES_OPTIMIZER_CUTTINGAXES_H

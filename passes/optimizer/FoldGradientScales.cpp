@@ -1,4 +1,5 @@
 //===- FoldGradientScales.cpp - Gradients scaled where they are read ------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"

@@ -1,4 +1,5 @@
 //===- InsertOptimizer.cpp - Clipping and the optimizer, per stage --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Program/DropRates.h"

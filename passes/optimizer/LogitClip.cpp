@@ -1,4 +1,5 @@
 //===- LogitClip.cpp - Weights that shrink with large logits --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/optimizer/LogitClip.h"
 #include "mf/Frontend/Config/TrainingConfig.h"

@@ -1,4 +1,5 @@
 //===- LogitClip.h - Scales weights down if logits are large ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_OPTIMIZER_LOGITCLIP_H
 #define MF_PASSES_OPTIMIZER_LOGITCLIP_H

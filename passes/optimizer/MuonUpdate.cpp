@@ -1,4 +1,5 @@
 //===- MuonUpdate.cpp - The update of one matrix by Muon ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/optimizer/MuonUpdate.h"
 #include "llvm/ADT/MapVector.h"

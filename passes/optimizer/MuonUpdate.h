@@ -1,4 +1,5 @@
 //===- MuonUpdate.h - The update of one matrix by Muon ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_OPTIMIZER_MUONUPDATE_H
 #define MF_PASSES_OPTIMIZER_MUONUPDATE_H

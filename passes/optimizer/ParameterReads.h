@@ -1,4 +1,5 @@
 //===- ParameterReads.h - Reads of a parameter in layers --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_OPTIMIZER_PARAMETERREADS_H
 #define MF_PASSES_OPTIMIZER_PARAMETERREADS_H

@@ -1,4 +1,5 @@
 //===- ReduceInBackward.cpp - Gradients summed in backward ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/CollectiveUnit.h"
 #include "dialects/mf/ParameterSharing.h"

@@ -1,4 +1,5 @@
 //===- ReductionPlan.cpp - Reductions of gradients over ranks -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/optimizer/ReductionPlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- ReductionPlan.h - Reductions of gradients over ranks -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // If several ranks hold a parameter, or shards of it, each computes a summand
 // of its gradient. This file decides where in a step these are summed. It does
 // not depend on IR.

@@ -1,4 +1,5 @@
 //===- ScalePlan.cpp - Chooses scaled gradients to store ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/optimizer/ScalePlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- ScalePlan.h - Chooses scaled gradients to store ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // An update multiplies gradients by the inverse of the loss scale and by the
 // clipping factor. This file decides which of these products are computed by
 // the operators that read them, so that they are not written back. It does not

@@ -1,4 +1,5 @@
 //===- ShardOptimizer.cpp - Shards parameters over ranks ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/CollectiveUnit.h"
 #include "dialects/mf/KeptType.h"

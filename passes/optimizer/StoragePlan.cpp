@@ -1,4 +1,5 @@
 //===- StoragePlan.cpp - Parameters that are sharded over ranks -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/optimizer/StoragePlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- StoragePlan.h - Parameters that are sharded over ranks ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The rules of enable_parallel_optimizer: ranks that hold the same part of a
 // parameter may each store a shard of it. This file does not depend on IR.
 //

@@ -1,4 +1,5 @@
 //===- TrainedParameters.cpp - Trained parameters by stage ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/optimizer/TrainedParameters.h"
 

@@ -1,4 +1,5 @@
 //===- TrainedParameters.h - Trained parameters by stage -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_OPTIMIZER_TRAINEDPARAMETERS_H
 #define MF_PASSES_OPTIMIZER_TRAINEDPARAMETERS_H

@@ -1,4 +1,5 @@
 //===- OverlapCopies.cpp - Overlaps copies' work and collectives ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"

@@ -1,5 +1,7 @@
 //===- OverlapPlan.h - Order of operators around collectives ----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // An order in which operators of one copy of a model run while another copy
 // communicates. This file does not depend on IR: the graph is given by the
 // producers of each operator.

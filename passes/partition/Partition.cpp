@@ -1,4 +1,5 @@
 //===- Partition.cpp - Layers to pipeline stages and chunks ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"

@@ -1,4 +1,5 @@
 //===- Pipeline.cpp - The named pipeline of a training step ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/pipeline/Pipeline.h"
 #include "mlir/Pass/PassRegistry.h"

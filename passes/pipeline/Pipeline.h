@@ -1,4 +1,5 @@
 //===- Pipeline.h - The named pipeline of a training step ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_PIPELINE_PIPELINE_H
 #define MF_PASSES_PIPELINE_PIPELINE_H

@@ -1,4 +1,5 @@
 //===- ApplyPlan.cpp - Offsets of a plan in the IR ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/plan-memory/ApplyPlan.h"
 #include "llvm/ADT/STLExtras.h"

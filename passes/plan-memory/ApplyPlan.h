@@ -1,4 +1,5 @@
 //===- ApplyPlan.h - Offsets of a plan in the IR ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_PLAN_MEMORY_APPLYPLAN_H
 #define MF_PASSES_PLAN_MEMORY_APPLYPLAN_H

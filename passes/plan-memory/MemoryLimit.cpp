@@ -1,4 +1,5 @@
 //===- MemoryLimit.cpp - Limit of a stage's device memory -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/plan-memory/MemoryLimit.h"
 #include "mf/Frontend/Config/MemorySize.h"

@@ -1,4 +1,5 @@
 //===- MemoryLimit.h - Limit of a stage's device memory ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_PLAN_MEMORY_MEMORYLIMIT_H
 #define MF_PASSES_PLAN_MEMORY_MEMORYLIMIT_H

@@ -1,4 +1,5 @@
 //===- PlanMemory.cpp - Offsets in one arena ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/plan-memory/PlanMemory.h"
 #include "mf/Frontend/Config/MemorySize.h"

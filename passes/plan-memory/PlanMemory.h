@@ -1,4 +1,5 @@
 //===- PlanMemory.h - Pass that plans memory, with its effort ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_PLAN_MEMORY_PLANMEMORY_H
 #define MF_PASSES_PLAN_MEMORY_PLANMEMORY_H

@@ -1,4 +1,5 @@
 //===- PrintMemory.cpp - Prints the memory of a planned program -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/Passes.h"
 #include "passes/plan-memory/StageReport.h"

@@ -1,4 +1,5 @@
 //===- StageProblem.cpp - Problem of a stage's memory ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/plan-memory/StageProblem.h"
 #include "dialects/mf/CellName.h"

@@ -1,5 +1,7 @@
 //===- StageProblem.h - Problem of a stage's memory -------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Makes the planner's problems from the decoded program of a stage: one for
 // device memory and one for pinned host memory. Each part of a problem has the
 // id of the operation that declares it, to which its place is written

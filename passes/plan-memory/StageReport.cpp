@@ -1,4 +1,5 @@
 //===- StageReport.cpp - Costs of a planned program -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/plan-memory/StageReport.h"
 #include "dialects/mf/CellName.h"

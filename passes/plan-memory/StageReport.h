@@ -1,4 +1,5 @@
 //===- StageReport.h - Costs of a planned program ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_PLAN_MEMORY_STAGEREPORT_H
 #define MF_PASSES_PLAN_MEMORY_STAGEREPORT_H

@@ -1,4 +1,5 @@
 //===- InsertRecompute.cpp - Clone marked operators into backward ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/CellName.h"
 #include "mlir/IR/IRMapping.h"

@@ -1,4 +1,5 @@
 //===- RecomputePlan.cpp - Operators that backward runs again -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/recompute/RecomputePlan.h"
 #include "llvm/ADT/STLExtras.h"

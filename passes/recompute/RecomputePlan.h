@@ -1,5 +1,7 @@
 //===- RecomputePlan.h - Operators that backward runs again -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The decision of mf-insert-recompute as a plain value: the operators marked
 // for recompute whose results backward needs, and the values from which they
 // are computed. This file does not depend on MLIR.

@@ -1,4 +1,5 @@
 //===- BuildSchedule.cpp - One schedule per stage -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Pipeline/Policy.h"

@@ -1,4 +1,5 @@
 //===- ModelChunks.cpp - The chunks of a model as a pipeline --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/schedule/ModelChunks.h"
 

@@ -1,5 +1,7 @@
 //===- ModelChunks.h - The chunks of a model as a pipeline -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The functions of each chunk, in the order in which a micro-batch passes
 // through the chunks, and their stages, as given by the placements in the IR.
 //

@@ -1,4 +1,5 @@
 //===- ScheduleBuilder.cpp - Schedules as IR ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/schedule/ScheduleBuilder.h"
 #include "mf/Pipeline/TaskGraph.h"

@@ -1,4 +1,5 @@
 //===- ScheduleBuilder.h - Schedules as IR ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_SCHEDULE_SCHEDULEBUILDER_H
 #define MF_PASSES_SCHEDULE_SCHEDULEBUILDER_H

@@ -1,4 +1,5 @@
 //===- ScheduleReader.cpp - Reads schedules from the IR -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/schedule/ScheduleReader.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,4 +1,5 @@
 //===- ScheduleReader.h - Reads schedules from the IR -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_SCHEDULE_SCHEDULEREADER_H
 #define MF_PASSES_SCHEDULE_SCHEDULEREADER_H

@@ -1,4 +1,5 @@
 //===- VerifySchedules.cpp - Proof that all stages can run ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/schedule/VerifySchedules.h"
 #include "mf/Pipeline/ScheduleError.h"

@@ -1,4 +1,5 @@
 //===- VerifySchedules.h - Proof that all stages can run --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_SCHEDULE_VERIFYSCHEDULES_H
 #define MF_PASSES_SCHEDULE_VERIFYSCHEDULES_H

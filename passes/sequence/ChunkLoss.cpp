@@ -1,4 +1,5 @@
 //===- ChunkLoss.cpp - Computes the loss by pieces of the sequence --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"

@@ -1,4 +1,5 @@
 //===- PiecePlan.cpp - Cuts a layer into pieces of the sequence -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PiecePlan.h"
 #include "llvm/ADT/STLExtras.h"

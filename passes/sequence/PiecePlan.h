@@ -1,5 +1,7 @@
 //===- PiecePlan.h - Cuts a layer into pieces of the sequence ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A single forward pass over a layer. The hidden states are cut along the
 // sequence, and the sharding rules of operators determine the rest, as for
 // ranks that share a dimension. If each row reads a whole dimension only up to

@@ -1,4 +1,5 @@
 //===- SplitSequence.cpp - Splits layers into pieces of the sequence ------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PiecePlan.h"
 #include "dialects/mf/MfOps.h"

@@ -1,4 +1,5 @@
 //===- AlikeLayers.cpp - Layers that can share a plan ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "AlikeLayers.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- AlikeLayers.h - Layers that can share a plan -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_SHARD_ALIKELAYERS_H
 #define MF_PASSES_SHARD_ALIKELAYERS_H

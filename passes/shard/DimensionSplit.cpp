@@ -1,4 +1,5 @@
 //===- DimensionSplit.cpp - Resharding a dimension in two parts -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DimensionSplit.h"
 #include "llvm/ADT/STLExtras.h"

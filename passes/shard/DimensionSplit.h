@@ -1,5 +1,7 @@
 //===- DimensionSplit.h - Resharding a dimension in two parts --*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Suppose that axes [dp, mp] cut a dimension, and that after a reshard dp cuts
 // another dimension and mp none. The ranks of dp cannot exchange parts before
 // those of mp have gathered theirs, because the received parts would not be

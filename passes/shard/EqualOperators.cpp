@@ -1,4 +1,5 @@
 //===- EqualOperators.cpp - Operators that are equal but for values -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "EqualOperators.h"
 #include "mlir/IR/OperationSupport.h"

@@ -1,4 +1,5 @@
 //===- EqualOperators.h - Operators that differ only in values -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_SHARD_EQUALOPERATORS_H
 #define MF_PASSES_SHARD_EQUALOPERATORS_H

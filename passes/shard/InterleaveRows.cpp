@@ -1,4 +1,5 @@
 //===- InterleaveRows.cpp - Runs layers block by block --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ModelLayers.h"
 #include "RowBlockPlan.h"

@@ -1,4 +1,5 @@
 //===- LayerPlanner.cpp - Layouts of one layer ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayerPlanner.h"
 #include "RuleAxes.h"

@@ -1,4 +1,5 @@
 //===- LayerPlanner.h - Layouts of one layer -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_SHARD_LAYERPLANNER_H
 #define MF_PASSES_SHARD_LAYERPLANNER_H

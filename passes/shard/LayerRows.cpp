@@ -1,4 +1,5 @@
 //===- LayerRows.cpp - Rows that ranks exchange or gather -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayerPlanner.h"
 #include "RuleAxes.h"

@@ -1,4 +1,5 @@
 //===- LayerValues.cpp - Layouts of a layer's values ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DimensionSplit.h"
 #include "LayerPlanner.h"

@@ -1,4 +1,5 @@
 //===- LayoutPlan.cpp - Layouts of a model's tensors on ranks -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayoutPlan.h"
 #include "AlikeLayers.h"

@@ -1,5 +1,7 @@
 //===- LayoutPlan.h - Layouts of a model's tensors on ranks -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A single forward pass over the layers. Parameters have given layouts, the
 // rules of operators define what operands must have in common, and a value with
 // another layout is resharded. This file does not depend on IR: a model is

@@ -1,4 +1,5 @@
 //===- LayoutVerifier.cpp - Checks layouts against operators --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayoutVerifier.h"
 #include "ReshardStep.h"

@@ -1,4 +1,5 @@
 //===- LayoutVerifier.h - Checks layouts against operators ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_SHARD_LAYOUTVERIFIER_H
 #define MF_PASSES_SHARD_LAYOUTVERIFIER_H

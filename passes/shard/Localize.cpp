@@ -1,4 +1,5 @@
 //===- Localize.cpp - Local types of shards -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayoutVerifier.h"
 #include "mlir/IR/Remarks.h"

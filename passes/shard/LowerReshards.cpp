@@ -1,4 +1,5 @@
 //===- LowerReshards.cpp - Changes of layout as collectives ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayoutVerifier.h"
 #include "ReshardStep.h"

@@ -1,4 +1,5 @@
 //===- ModelLayers.cpp - Input of the layout plan -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ModelLayers.h"
 #include "LayoutVerifier.h"

@@ -1,4 +1,5 @@
 //===- ModelLayers.h - Input of the layout plan -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_SHARD_MODELLAYERS_H
 #define MF_PASSES_SHARD_MODELLAYERS_H

@@ -1,4 +1,5 @@
 //===- PropagateLayouts.cpp - Layouts of a model's tensors ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayoutVerifier.h"
 #include "ModelLayers.h"

@@ -1,4 +1,5 @@
 //===- ReshardStep.cpp - The collective for one mf.reshard ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ReshardStep.h"
 #include "LayoutPlan.h"

@@ -1,4 +1,5 @@
 //===- ReshardStep.h - The collective for one mf.reshard --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_SHARD_RESHARDSTEP_H
 #define MF_PASSES_SHARD_RESHARDSTEP_H

@@ -1,4 +1,5 @@
 //===- RowBlockPlan.cpp - Operators that run block by block ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "RowBlockPlan.h"
 #include "llvm/ADT/STLExtras.h"

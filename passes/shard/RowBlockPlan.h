@@ -1,5 +1,7 @@
 //===- RowBlockPlan.h - Operators that run block by block -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Follows the rows of the residual stream through a layer by the rules of its
 // operators. Operators that work on each row separately may run once per block
 // of rows, so that collectives of one block overlap with products of another.

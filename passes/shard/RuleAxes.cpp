@@ -1,4 +1,5 @@
 //===- RuleAxes.cpp - Axes of an operator's factors -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "RuleAxes.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- RuleAxes.h - Axes of an operator's factors --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_SHARD_RULEAXES_H
 #define MF_PASSES_SHARD_RULEAXES_H

@@ -1,4 +1,5 @@
 //===- PrintSchedule.cpp - Prints the tasks of a program's stages ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/EventEngine/PipelinePrint.h"
 #include "mf/Perf/Simulator/TaskSimulation.h"

@@ -1,4 +1,5 @@
 //===- BackwardHalves.cpp - Assigns operators to halves of backward -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/split/BackwardHalves.h"
 #include "passes/split/SplitPlan.h"

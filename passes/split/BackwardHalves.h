@@ -1,4 +1,5 @@
 //===- BackwardHalves.h - Operators of the halves of backward ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_SPLIT_BACKWARDHALVES_H
 #define MF_PASSES_SPLIT_BACKWARDHALVES_H

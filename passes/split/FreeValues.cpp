@@ -1,4 +1,5 @@
 //===- FreeValues.cpp - Values recomputed at no cost ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/split/FreeValues.h"
 #include "mf/Program/Signatures/KernelSignature.h"

@@ -1,4 +1,5 @@
 //===- FreeValues.h - Values recomputed at no cost --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_SPLIT_FREEVALUES_H
 #define MF_PASSES_SPLIT_FREEVALUES_H

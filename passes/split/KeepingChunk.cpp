@@ -1,4 +1,5 @@
 //===- KeepingChunk.cpp - A chunk without its recomputation ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/split/KeepingChunk.h"
 #include "passes/split/ScheduledChunk.h"

@@ -1,5 +1,7 @@
 //===- KeepingChunk.h - A chunk without its recomputation ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A schedule may recompute for some micro-batches only. The others run another
 // version of the chunk, which keeps all residuals.
 //

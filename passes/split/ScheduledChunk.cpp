@@ -1,4 +1,5 @@
 //===- ScheduledChunk.cpp - A chunk in its pipeline -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/split/ScheduledChunk.h"
 

@@ -1,4 +1,5 @@
 //===- ScheduledChunk.h - A chunk in its pipeline --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_SPLIT_SCHEDULEDCHUNK_H
 #define MF_PASSES_SPLIT_SCHEDULEDCHUNK_H

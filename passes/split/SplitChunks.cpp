@@ -1,4 +1,5 @@
 //===- SplitChunks.cpp - Splits chunks into forward and backward ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/CertificateAttribute.h"
 #include "mf/Pipeline/Policy.h"

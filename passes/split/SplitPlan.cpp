@@ -1,4 +1,5 @@
 //===- SplitPlan.cpp - Chooses the half of backward -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/split/SplitPlan.h"
 

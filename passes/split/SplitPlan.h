@@ -1,5 +1,7 @@
 //===- SplitPlan.h - Chooses the half of backward ---------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The decision of mf-split-chunks as a plain value. This file does not depend
 // on MLIR.
 //

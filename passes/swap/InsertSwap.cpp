@@ -1,4 +1,5 @@
 //===- InsertSwap.cpp - Offload in forward, prefetch in backward ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"

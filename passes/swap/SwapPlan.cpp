@@ -1,4 +1,5 @@
 //===- SwapPlan.cpp - Chooses activations to swap -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/swap/SwapPlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- SwapPlan.h - Chooses activations to swap -----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The decision of mf-insert-swap as a plain value. This file does not depend on
 // MLIR.
 //

@@ -1,4 +1,5 @@
 //===- VerifyProgram.cpp - Proofs about planned programs ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Decoder.h"
 #include "mf/Program/Verifier.h"

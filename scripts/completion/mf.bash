@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # Completion of mf's tools for bash: options from the tool's own help, values that the
 # help lists behind an option, and files. Options are read once for each tool and shell.
 declare -gA _mf_help

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks the examples in the descriptions of passes, operators and attributes.
 
 usage: check_definitions.py BUILD_FOLDER LLVM_TOOLS LLVM_INCLUDE_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the commands shown in Markdown pages and compares what they print.
 
 usage: check_examples.py [--update] [--nightly] BIN_FOLDER PAGE...

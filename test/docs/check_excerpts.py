@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks what Markdown pages show of the source and of sessions.
 
 usage: check_excerpts.py BIN_FOLDER PAGE...

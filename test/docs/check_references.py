@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds what pages, tests, benchmarks and sources refer to and the repository has not.
 
 usage: check_references.py ROOT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the commands of README's tour as they stand there, in a folder of their own.
 
 usage: tour.py BIN_FOLDER PLUGIN LLVM_TOOLS WORK_FOLDER

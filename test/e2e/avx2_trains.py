@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trains small models with no more than AVX2, on any processor.
 
 usage: avx2_trains.py BIN_FOLDER WORK_FOLDER

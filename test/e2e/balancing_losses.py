@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks losses of routers in the dynamic graph: ranks with parts of the same sequences count choices together.
 
 usage: balancing_losses.py BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares Came with one written in PyTorch, and its layouts with each other.
 
 usage: came.py BIN_FOLDER WORK_FOLDER CASE[,CASE...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks how emitted programs of several ranks end after a fault of one of them.
 
 usage: cann_ends.py [--cxx COMPILER] BUILD_FOLDER WORK_FOLDER

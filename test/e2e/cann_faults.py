@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that the host's CANN finds faults in programs that are emitted for CANN.
 
 usage: cann_faults.py [--seed N] [--count N] [--jobs N] [--only SITE] [--cxx COMPILER] BUILD_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that emitted programs on CANN compute on the host's CANN what mf-run computes.
 
 usage: cann_programs.py [--cxx=COMPILER] BUILD_FOLDER WORK_FOLDER CASE...

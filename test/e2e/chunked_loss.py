@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares steps with the loss by pieces of the sequence with whole ones and with PyTorch.
 
 usage: chunked_loss.py BIN_FOLDER WORK_FOLDER CASE

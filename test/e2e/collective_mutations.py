@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Breaks each collective of lowered steps, which must then be refused.
 
 usage: collective_mutations.py [--part=K/N] BIN_FOLDER LLAMA_YAML WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counts the collectives of lowered steps.
 
 usage: collectives_match_closed_forms.py BIN_FOLDER LLAMA_YAML WORK_FOLDER

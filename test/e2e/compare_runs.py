@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares what two runs of mf-run left behind.
 
 usage: compare_runs.py RUN RUN

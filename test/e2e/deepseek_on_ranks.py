@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trains DeepSeek-V3 at a part of its width on many ranks, and on one.
 
 usage: deepseek_on_ranks.py BIN_FOLDER DEEPSEEK_YAML WORK_FOLDER [LAYOUT...]

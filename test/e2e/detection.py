@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The line by which a campaign says what became of what it broke; scripts/nightly.py makes a table of them."""
 
 

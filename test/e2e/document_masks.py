@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks attention within documents: against PyTorch, on layouts of ranks, and that nothing changes a bit.
 
 usage: document_masks.py BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks cases that are drawn at random, each from a generator of its own, so that --first can name it."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks dropout: against PyTorch with masks made once more, and that nothing changes a bit of them.
 
 usage: dropout_masks.py [--part=K/N] BIN_FOLDER WORK_FOLDER

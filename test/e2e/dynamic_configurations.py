@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that randomly drawn YAMLs of the dynamic graph give steps that are right.
 
 usage: dynamic_configurations.py [--part=K/N] [--seed N] [--count N] [--first N] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks steps of the dynamic graph on 16 ranks, in one process and in several.
 
 usage: dynamic_ranks.py BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that randomly drawn layouts of models with experts change a step by rounding alone.
 
 usage: expert_layouts.py [--seed N] [--count N] [--first N] [--family NAME] [--pieces] [--verbose] BIN_FOLDER WORK_FOLDER

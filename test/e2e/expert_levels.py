@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks what the memory levels of experts keep, and that they change no bit.
 
 usage: expert_levels.py BIN_FOLDER WORK_FOLDER

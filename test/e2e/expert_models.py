@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models with experts as mf IR, for the end-to-end tests: an embedding, layers of experts and a head.
 
 The importer makes the same of a YAML, with more around it; here each size is free.

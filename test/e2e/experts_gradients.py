@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares gradients of tiny models with experts with the slope of their loss.
 
 usage: experts_gradients.py WORK_FOLDER YAML...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares loss and gradients of models with experts with PyTorch's, over
 several steps.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that ranks which share experts out compute what one rank does.
 
 usage: experts_on_ranks.py [--part=K/N] BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trains small models with experts and says how their losses go.
 
 usage: experts_train.py WORK_FOLDER YAML...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that stages below the first adapter run no backward, and that this changes no bit.
 
 usage: frozen_stages.py BIN_FOLDER WORK_FOLDER

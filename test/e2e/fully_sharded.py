@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares steps whose parameters ranks share out one by one (FSDP, HSDP) with those of one rank.
 
 usage: fully_sharded.py BIN_FOLDER WORK_FOLDER MODEL

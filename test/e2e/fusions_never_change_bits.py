@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that fused operators have the bits of those that they stand for.
 
 usage: fusions_never_change_bits.py [--part=K/N] BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares loss and gradients of mf with PyTorch's, over several steps.
 
 usage: gradients_match_torch.py [--part=K/N] BIN_FOLDER WORK_FOLDER

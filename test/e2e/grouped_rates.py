@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares grouped_lr_schedule with PyTorch's AdamW of a parameter group for each rate.
 
 usage: grouped_rates.py BIN_FOLDER WORK_FOLDER LAYOUT

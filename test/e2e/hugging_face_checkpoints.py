@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Converts checkpoints from Hugging Face's names and back, family by family.
 
 usage: hugging_face_checkpoints.py BIN_FOLDER WORK_FOLDER [CASE...]

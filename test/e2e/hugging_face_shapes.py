@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names and shapes of the tensors of checkpoints under Hugging Face's names."""
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks the rates of the fused AdamW of the dynamic graph's trainer, which are one step late.
 
 usage: late_rates.py BIN_FOLDER WORK_FOLDER

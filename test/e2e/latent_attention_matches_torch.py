@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares losses and gradients of DeepSeek without experts with PyTorch's.
 
 usage: latent_attention_matches_torch.py [--part=K/N] BIN_FOLDER WORK_FOLDER [CASE...]

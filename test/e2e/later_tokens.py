@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks layers that predict later tokens on ranks that have parts of the sequence.
 
 usage: later_tokens.py BIN_FOLDER WORK_FOLDER

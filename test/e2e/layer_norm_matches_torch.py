@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks GPT-2, the first GLM and iFlytekSpark, with dropout: against PyTorch, on layouts of ranks, and with options of memory.
 
 usage: layer_norm_matches_torch.py [--part=K/N] BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random models, layouts of ranks and schedules, for random_layouts.py."""
 
 import copy

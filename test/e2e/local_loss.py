@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares the loss of ranks whose numbers of counting tokens differ with that of a PyTorch model.
 
 usage: local_loss.py BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares fine-tuning with low-rank adapters with PyTorch's, written apart, over several steps.
 
 usage: lora_matches_torch.py [--part=K/N] BIN_FOLDER WORK_FOLDER

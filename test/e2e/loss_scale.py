@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks the loss scale over whole training runs, in fp32.
 
 usage: loss_scale.py BIN_FOLDER WORK_FOLDER

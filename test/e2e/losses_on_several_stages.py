@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that losses add up over stages and chunks.
 
 usage: losses_on_several_stages.py BIN_FOLDER WORK_FOLDER MODEL

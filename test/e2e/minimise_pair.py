@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes two configurations whose bits are not the same as small as they are not, and writes them as a test.
 
 usage: minimise_pair.py BIN_FOLDER WORK_FOLDER EXPECTED.yaml ACTUAL.yaml TEST

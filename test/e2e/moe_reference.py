@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks the reference of layers with experts against itself.
 
 usage: moe_reference.py

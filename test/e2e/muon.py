@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares Muon with one written in PyTorch, and its layouts with each other.
 
 usage: muon.py BIN_FOLDER WORK_FOLDER CASE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares Muon of weights that hold several matrices with one written apart, given the same gradients.
 
 usage: muon_matrices.py BIN_FOLDER WORK_FOLDER

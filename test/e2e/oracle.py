@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds defects of a PyTorch model by what mf computes for each operator.
 
 usage: oracle.py BIN_FOLDER WORK_FOLDER [PAGE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that a forward and a backward that take turns in parts change no bit.
 
 usage: pairs_on_layouts.py [--part=K/N] BIN_FOLDER WORK_FOLDER

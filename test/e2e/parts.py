@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parts of a campaign: with `--part=K/N` among a script's arguments, its cases K, K + N, ... only."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares adapters in Hugging Face's PEFT format with what PEFT computes from them, written apart in PyTorch.
 
 usage: peft_matches_torch.py BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trains with planned settings: they change memory and time, and no bit.
 
 usage: planned_bits.py BIN_FOLDER WORK_FOLDER [STEPS]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that the memory of a simulated step is that of the executed one, to the byte.
 
 usage: planned_memory.py [--seed N] [--count N] BIN_FOLDER WORK_FOLDER TEST_FOLDER EXAMPLES_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks from outside what mf-plan says of the YAMLs that it writes.
 
 usage: planned_yamls.py [--part=K/N] BIN_FOLDER WORK_FOLDER YAML_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs mf-plan on training YAMLs from Python, and compiles what it planned."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that plans take as long as a mixed-integer program says.
 
 usage: plans_match_mip.py [--part=K/N] BIN_FOLDER WORK_FOLDER [SEED [COUNT]]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares prefix tuning and P-tuning v2 with PyTorch's, written apart, over several steps.
 
 usage: prefix_matches_torch.py [--part=K/N] BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares QK-clip of Muon with one written in PyTorch, and its layouts with each other.
 
 usage: qk_clip.py BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares what QK-clip makes of queries and keys on ranks with one rank.
 
 usage: qk_clip_ranks.py BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that randomly drawn layouts of ranks change a step by rounding alone.
 
 usage: random_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--mpirun COMMAND] [--named] [--adapters]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that any order of tasks that data allows gives the same bits, or an error.
 
 usage: random_orders.py [--part=K/N] BIN_FOLDER WORK_FOLDER [SEED [COUNT]]

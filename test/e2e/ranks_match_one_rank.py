@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that layouts change a step's loss and gradients by rounding alone.
 
 usage: ranks_match_one_rank.py [--part=K/N] BIN_FOLDER LLAMA_YAML WORK_FOLDER [SEED [COUNT]]

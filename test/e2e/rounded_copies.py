@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that ranks that keep rounded copies of their parts of weights train the same as those that round them anew.
 
 usage: rounded_copies.py BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Breaks a step that sends rows to experts of other ranks and back.
 
 usage: row_exchange_mutations.py [--seed=N] [--count=N] BIN_FOLDER WORK_FOLDER

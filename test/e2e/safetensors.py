@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads and writes safetensors files with numpy (fp32, int32 and raw bytes)."""
 
 import json

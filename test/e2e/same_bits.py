@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares the bits of a training step as two YAMLs configure it.
 
 usage: same_bits.py BIN_FOLDER WORK_FOLDER EXPECTED.yaml ACTUAL.yaml

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that schedules never change a bit of loss or gradients.
 
 usage: schedules_never_change_bits.py [--part=K/N] [--tests=FOLDER] BIN_FOLDER WORK_FOLDER [SEED [COUNT]]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that schedules change no bit of models with experts, and of others, on layouts of ranks.
 
 usage: schedules_on_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that micro-batches in pieces of their sequence train as whole ones do.
 
 usage: sequence_pieces.py [--part=K/N] BIN_FOLDER DATA WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a training step gave, and how far it is from another's."""
 
 import numpy

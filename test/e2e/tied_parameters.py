@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that parameters tied to one owner train as one, wherever they are.
 
 usage: tied_parameters.py BIN_FOLDER WORK_FOLDER MODEL

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the cases of a comparison with PyTorch."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DeepSeek without its experts in plain PyTorch, under MindSpore Transformers' parameter names.
 
 Written from the definitions: multi-head latent attention (DeepSeek-AI, 2024), YaRN

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decoders of Hugging Face checkpoints in plain PyTorch, under their own names.
 
 Written as the published model code computes: rotary embeddings by rotate_half,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DeepSeek-V2 and V3 in plain PyTorch, under Hugging Face's names.
 
 Written as the published model code computes: latent attention whose neighbours

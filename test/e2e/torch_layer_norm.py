@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """GPT-2, the first GLM and iFlytekSpark in plain PyTorch, in fp64 unless told otherwise, under MindSpore Transformers' parameter names.
 
 GPT-2 is written from Radford et al., 2019: LayerNorm before each half of a layer, learned positions, a feed forward with

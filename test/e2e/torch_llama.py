@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Llama in plain PyTorch, under MindSpore Transformers' parameter names.
 
 Written from the model's definition (Touvron et al., 2023): RMSNorm before each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Layers with experts in plain PyTorch, under MindSpore Transformers' parameter
 names.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Llama in PyTorch that keeps what its modules make, with defects to be found.
 
 usage: traced_llama.py DEFECT WEIGHTS DATA OUTPUT

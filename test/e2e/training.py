@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds and runs mf training steps from Python, for the end-to-end tests."""
 
 import json

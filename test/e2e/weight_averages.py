@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares PmaAdamW with PyTorch's AdamW and averages after its definition.
 
 usage: weight_averages.py BIN_FOLDER WORK_FOLDER CASE

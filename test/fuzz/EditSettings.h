@@ -1,4 +1,5 @@
 //===- EditSettings.h - Other settings in any text --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_FUZZ_EDITSETTINGS_H
 #define MF_TEST_FUZZ_EDITSETTINGS_H

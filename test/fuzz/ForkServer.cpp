@@ -1,5 +1,7 @@
 //===- ForkServer.cpp - Many runs of a tool in copies of one process ------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A library to preload. A program that starts with it does not run: it loads
 // what it links and then reads requests from standard input, each a run of the
 // program, which happens in a copy of the process. A damaged input may crash a

@@ -1,4 +1,5 @@
 //===- ReadEverything.h - Any text through the YAML readers -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_FUZZ_READEVERYTHING_H
 #define MF_TEST_FUZZ_READEVERYTHING_H

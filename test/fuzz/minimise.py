@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes the input of a command that fails as small as it fails, and writes it as a test.
 
     test/fuzz/minimise.py damaged.yaml --test found.test -- mf-translate --import-mindformers {} -o {out}

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Damages files that the tools read and looks for tools that crash or hang.
 
     test/fuzz/mutate_inputs.py --seed 1 --count 100000

@@ -1,5 +1,7 @@
 //===- yaml_fuzz.cpp - libFuzzer target over YAML texts -------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Built with -DMF_FUZZ=ON, run by scripts/fuzz-yaml.sh.
 //
 //===----------------------------------------------------------------------===//

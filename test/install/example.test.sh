@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # Prints what bash offers for some unfinished commands with the tools installed in $1.
 PATH=$1/bin:$PATH
 source "$1/share/bash-completion/completions/mf-opt"

@@ -1,5 +1,7 @@
 //===- OwnDeclarations.cpp - What clang-tidy looks at ---------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A plugin for clang-tidy that keeps checks to declarations of the file and of
 // headers of ours that it includes. Checks that ask for parents of a node, and
 // those of names, would otherwise load all of the precompiled headers: 3.8 s of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks layers, shards, recomputed layers and memory of variations of a DeepSeek-V3 of the dynamic graph.
 
 usage: dynamic_variations.py YAML BIN_FOLDER WORK_FOLDER

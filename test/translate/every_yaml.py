@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Imports, partitions, marks and shards every YAML of a folder with the tools.
 
 usage: every_yaml.py WORK_FOLDER YAML_FOLDER...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Imports every fine-tuning YAML of a folder by its release and lowers it to the programs of its ranks.
 
 usage: lora_yamls.py WORK_FOLDER YAML_FOLDER K/N

@@ -1,5 +1,7 @@
 //===- Campaign.h - Seeds and numbers of cases of long tests ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A test that draws cases has a seed and a number of cases of its own, few
 // enough for every run. The nightly run (scripts/nightly.py) gives others.
 //

@@ -1,4 +1,5 @@
 //===- GuardedParse.cpp - Reads IR that may be damaged --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "tools/bytecode/GuardedParse.h"
 #include "mlir/Bytecode/BytecodeReader.h"

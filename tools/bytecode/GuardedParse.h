@@ -1,4 +1,5 @@
 //===- GuardedParse.h - Reads IR that may be damaged -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_BYTECODE_GUARDEDPARSE_H
 #define MF_TOOLS_BYTECODE_GUARDEDPARSE_H

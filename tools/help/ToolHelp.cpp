@@ -1,4 +1,5 @@
 //===- ToolHelp.cpp - --help and --version of tools -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "tools/help/ToolHelp.h"
 #include "llvm/ADT/SmallVector.h"

@@ -1,4 +1,5 @@
 //===- ToolHelp.h - --help and --version of tools ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_HELP_TOOLHELP_H
 #define MF_TOOLS_HELP_TOOLHELP_H

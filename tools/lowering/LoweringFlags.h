@@ -1,4 +1,5 @@
 //===- LoweringFlags.h - Options for lowering a step ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_LOWERING_LOWERINGFLAGS_H
 #define MF_TOOLS_LOWERING_LOWERINGFLAGS_H

@@ -1,4 +1,5 @@
 //===- PassCheck.cpp - Checks the IR between passes by running it ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PassCheck.h"
 #include "dialects/ascend/AscendDialect.h"

@@ -1,4 +1,5 @@
 //===- PassCheck.h - Checks the IR between passes by running it -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_CHECK_REWRITE_PASSCHECK_H
 #define MF_TOOLS_MF_CHECK_REWRITE_PASSCHECK_H

@@ -1,5 +1,7 @@
 //===- mf-check-rewrite.cpp - Runs the IR before and after passes ---------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // `mf-check-rewrite model.mlir --recompute-config=train.yaml` lowers a training
 // step and runs the IR before and after each pass. `mf-check-rewrite
 // before.mlir after.mlir` runs two files. Both must compute the same results.

@@ -1,4 +1,5 @@
 //===- mf-compare.cpp - Finds the first operator that is wrong ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/TensorComparison.h"
 #include "mf/Support/NumberText.h"

@@ -1,4 +1,5 @@
 //===- IrHover.cpp - Costs of operators in an editor ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "tools/mf-lsp-server/IrHover.h"
 #include "dialects/ascend/AscendDialect.h"

@@ -1,4 +1,5 @@
 //===- IrHover.h - Costs of operators in an editor --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_LSP_SERVER_IRHOVER_H
 #define MF_TOOLS_MF_LSP_SERVER_IRHOVER_H

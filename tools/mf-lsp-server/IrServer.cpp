@@ -1,4 +1,5 @@
 //===- IrServer.cpp - Adds to the hovers of MLIR's server -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "tools/mf-lsp-server/IrServer.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"

@@ -1,4 +1,5 @@
 //===- IrServer.h - Adds to the hovers of MLIR's server ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_LSP_SERVER_IRSERVER_H
 #define MF_TOOLS_MF_LSP_SERVER_IRSERVER_H

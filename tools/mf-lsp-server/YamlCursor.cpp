@@ -1,4 +1,5 @@
 //===- YamlCursor.cpp - The place of the cursor in a YAML -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "tools/mf-lsp-server/YamlCursor.h"
 #include "llvm/ADT/STLExtras.h"

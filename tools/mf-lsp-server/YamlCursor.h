@@ -1,5 +1,7 @@
 //===- YamlCursor.h - The place of the cursor in a YAML ---------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Finds the place of a cursor from the lines around it, so that it is known
 // also while the text is being typed and is not valid YAML.
 //

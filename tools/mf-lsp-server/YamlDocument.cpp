@@ -1,4 +1,5 @@
 //===- YamlDocument.cpp - A YAML that is open in an editor ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "tools/mf-lsp-server/YamlDocument.h"
 #include "mf/Support/NearestName.h"

@@ -1,4 +1,5 @@
 //===- YamlDocument.h - A YAML that is open in an editor --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_LSP_SERVER_YAMLDOCUMENT_H
 #define MF_TOOLS_MF_LSP_SERVER_YAMLDOCUMENT_H

@@ -1,4 +1,5 @@
 //===- YamlReading.cpp - Messages about a YAML in an editor ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "tools/mf-lsp-server/YamlReading.h"
 #include "mf/Frontend/Config/CellTree.h"

@@ -1,4 +1,5 @@
 //===- YamlReading.h - Messages about a YAML in an editor -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_LSP_SERVER_YAMLREADING_H
 #define MF_TOOLS_MF_LSP_SERVER_YAMLREADING_H

@@ -1,4 +1,5 @@
 //===- YamlServer.cpp - Language server for training YAMLs ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "tools/mf-lsp-server/YamlServer.h"
 #include "tools/mf-lsp-server/YamlDocument.h"

@@ -1,4 +1,5 @@
 //===- YamlServer.h - Language server for training YAMLs --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_LSP_SERVER_YAMLSERVER_H
 #define MF_TOOLS_MF_LSP_SERVER_YAMLSERVER_H

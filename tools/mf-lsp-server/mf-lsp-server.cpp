@@ -1,5 +1,7 @@
 //===- mf-lsp-server.cpp - Language server for .mlir and YAML files -------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Diagnostics, definitions, completion and costs of mf and ascend IR in an
 // editor; with --yaml, of training YAMLs.
 //

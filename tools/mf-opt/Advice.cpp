@@ -1,4 +1,5 @@
 //===- Advice.cpp - Advice for a step that does not fit -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Advice.h"
 #include "AdviceSearch.h"

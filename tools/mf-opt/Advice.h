@@ -1,4 +1,5 @@
 //===- Advice.h - Advice for a step that does not fit -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_OPT_ADVICE_H
 #define MF_TOOLS_MF_OPT_ADVICE_H

@@ -1,4 +1,5 @@
 //===- AdviceSearch.cpp - Settings with which a step fits -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "AdviceSearch.h"
 #include "mf/Frontend/Config/SettingEdit.h"

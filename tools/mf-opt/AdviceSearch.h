@@ -1,4 +1,5 @@
 //===- AdviceSearch.h - Settings with which a step fits --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_OPT_ADVICESEARCH_H
 #define MF_TOOLS_MF_OPT_ADVICESEARCH_H

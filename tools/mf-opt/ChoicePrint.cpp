@@ -1,4 +1,5 @@
 //===- ChoicePrint.cpp - Prints the costs of choices ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ChoicePrint.h"
 #include "mf/Frontend/Config/MemorySize.h"

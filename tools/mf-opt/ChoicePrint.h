@@ -1,4 +1,5 @@
 //===- ChoicePrint.h - Prints the costs of choices -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_OPT_CHOICEPRINT_H
 #define MF_TOOLS_MF_OPT_CHOICEPRINT_H

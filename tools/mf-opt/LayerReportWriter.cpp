@@ -1,4 +1,5 @@
 //===- LayerReportWriter.cpp - mf-opt --json ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayerReportWriter.h"
 #include "mlir/IR/Diagnostics.h"

@@ -1,4 +1,5 @@
 //===- LayerReportWriter.h - mf-opt --json ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_OPT_LAYERREPORTWRITER_H
 #define MF_TOOLS_MF_OPT_LAYERREPORTWRITER_H

@@ -1,5 +1,7 @@
 //===- mf-opt.cpp - The compiler's driver ---------------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // mlir-opt with mf's dialects and passes, and with the options of a training
 // step: `mf-opt --recompute-config=train.yaml model.mlir`.
 //

@@ -1,4 +1,5 @@
 //===- mf-plan-memory.cpp - Plans or checks a memory allocation -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Program/Memory/AllocationCsv.h"

@@ -1,4 +1,5 @@
 //===- Findings.cpp - Output of a search ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Findings.h"
 #include "LimitRange.h"

@@ -1,4 +1,5 @@
 //===- Findings.h - Output of a search --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_PLAN_FINDINGS_H
 #define MF_TOOLS_MF_PLAN_FINDINGS_H

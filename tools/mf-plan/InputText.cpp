@@ -1,4 +1,5 @@
 //===- InputText.cpp - Files that are read whole --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "InputText.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -1,4 +1,5 @@
 //===- InputText.h - Files that are read whole -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_PLAN_INPUTTEXT_H
 #define MF_TOOLS_MF_PLAN_INPUTTEXT_H

@@ -1,4 +1,5 @@
 //===- LayoutReport.cpp - Report of mf-plan on layouts --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayoutReport.h"
 #include "SettingText.h"

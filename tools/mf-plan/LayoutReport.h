@@ -1,4 +1,5 @@
 //===- LayoutReport.h - Report of mf-plan on layouts ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_PLAN_LAYOUTREPORT_H
 #define MF_TOOLS_MF_PLAN_LAYOUTREPORT_H

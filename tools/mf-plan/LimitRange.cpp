@@ -1,4 +1,5 @@
 //===- LimitRange.cpp - The limits of --frontier --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LimitRange.h"
 #include "mf/Frontend/Config/MemorySize.h"

@@ -1,4 +1,5 @@
 //===- LimitRange.h - The limits of --frontier -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_PLAN_LIMITRANGE_H
 #define MF_TOOLS_MF_PLAN_LIMITRANGE_H

@@ -1,4 +1,5 @@
 //===- Outputs.cpp - Files that are written at the end --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Outputs.h"
 #include "mf/Support/AtomicFile.h"

@@ -1,4 +1,5 @@
 //===- Outputs.h - Files that are written at the end ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_PLAN_OUTPUTS_H
 #define MF_TOOLS_MF_PLAN_OUTPUTS_H

@@ -1,4 +1,5 @@
 //===- PlanLayouts.cpp - mf-plan train.yaml --devices=64 ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanLayouts.h"
 #include "Findings.h"

@@ -1,4 +1,5 @@
 //===- PlanLayouts.h - mf-plan train.yaml --devices=64 ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_PLAN_PLANLAYOUTS_H
 #define MF_TOOLS_MF_PLAN_PLANLAYOUTS_H

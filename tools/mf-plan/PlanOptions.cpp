@@ -1,4 +1,5 @@
 //===- PlanOptions.cpp - The command line of mf-plan ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanOptions.h"
 #include "LimitRange.h"

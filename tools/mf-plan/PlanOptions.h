@@ -1,4 +1,5 @@
 //===- PlanOptions.h - The command line of mf-plan -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_PLAN_PLANOPTIONS_H
 #define MF_TOOLS_MF_PLAN_PLANOPTIONS_H

@@ -1,4 +1,5 @@
 //===- PlanPage.cpp - A plan as a page ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanPage.h"
 #include "SettingText.h"

@@ -1,4 +1,5 @@
 //===- PlanPage.h - A plan as a page ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_PLAN_PLANPAGE_H
 #define MF_TOOLS_MF_PLAN_PLANPAGE_H

@@ -1,4 +1,5 @@
 //===- PlanProblem.cpp - mf-plan --problem --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanProblem.h"
 #include "Findings.h"

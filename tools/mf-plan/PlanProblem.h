@@ -1,4 +1,5 @@
 //===- PlanProblem.h - mf-plan --problem -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_PLAN_PLANPROBLEM_H
 #define MF_TOOLS_MF_PLAN_PLANPROBLEM_H

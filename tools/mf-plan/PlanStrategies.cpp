@@ -1,4 +1,5 @@
 //===- PlanStrategies.cpp - mf-plan --iopddl ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanStrategies.h"
 #include "InputText.h"

@@ -1,4 +1,5 @@
 //===- PlanStrategies.h - mf-plan --iopddl ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_PLAN_PLANSTRATEGIES_H
 #define MF_TOOLS_MF_PLAN_PLANSTRATEGIES_H

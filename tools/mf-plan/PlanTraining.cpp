@@ -1,4 +1,5 @@
 //===- PlanTraining.cpp - mf-plan train.yaml ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanTraining.h"
 #include "Findings.h"

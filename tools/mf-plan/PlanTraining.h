@@ -1,4 +1,5 @@
 //===- PlanTraining.h - mf-plan train.yaml ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_PLAN_PLANTRAINING_H
 #define MF_TOOLS_MF_PLAN_PLANTRAINING_H

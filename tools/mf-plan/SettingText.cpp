@@ -1,4 +1,5 @@
 //===- SettingText.cpp - Memory settings as text --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SettingText.h"
 #include "mf/Frontend/Config/KeyHelp.h"

@@ -1,4 +1,5 @@
 //===- SettingText.h - Memory settings as text ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_PLAN_SETTINGTEXT_H
 #define MF_TOOLS_MF_PLAN_SETTINGTEXT_H

@@ -1,4 +1,5 @@
 //===- TrainingReport.cpp - Report of mf-plan on a training YAML ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TrainingReport.h"
 #include "SettingText.h"

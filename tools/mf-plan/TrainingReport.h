@@ -1,4 +1,5 @@
 //===- TrainingReport.h - Report of mf-plan on a training YAML --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_PLAN_TRAININGREPORT_H
 #define MF_TOOLS_MF_PLAN_TRAININGREPORT_H

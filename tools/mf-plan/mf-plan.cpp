@@ -1,5 +1,7 @@
 //===- mf-plan.cpp - Plans offset, recompute and swap ---------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // `mf-plan train.yaml --target=atlas-800t-a2 -o planned.yaml` finds the memory
 // settings that minimise the time of a training step and with which it fits.
 // `mf-plan --problem=FILE` solves such a problem without a model.

@@ -1,5 +1,7 @@
 //===- mf-plugin.cpp - mf's dialects and passes for mlir-opt --------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 //   mlir-opt model.mlir --load-dialect-plugin=mf-plugin.so
 //     --load-pass-plugin=mf-plugin.so
 //     --pass-pipeline='builtin.module(mf-training-step{config=train.yaml})'

@@ -1,5 +1,7 @@
 //===- mf-reduce.cpp - Reduces IR that shows a problem --------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // mlir-reduce with mf's dialects and passes: it reduces a file as long as a
 // script reports the result as interesting.
 //

@@ -1,4 +1,5 @@
 //===- Calibrate.cpp - Targets fitted to profiles -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Calibrate.h"
 #include "Targets.h"

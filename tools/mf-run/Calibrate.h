@@ -1,4 +1,5 @@
 //===- Calibrate.h - Targets fitted to profiles -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_RUN_CALIBRATE_H
 #define MF_TOOLS_MF_RUN_CALIBRATE_H

@@ -1,4 +1,5 @@
 //===- Options.cpp - The command line of mf-run ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Options.h"
 #include "mf/Frontend/Config/MemorySize.h"

@@ -1,4 +1,5 @@
 //===- Options.h - The command line of mf-run ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_RUN_OPTIONS_H
 #define MF_TOOLS_MF_RUN_OPTIONS_H

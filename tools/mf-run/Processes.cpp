@@ -1,4 +1,5 @@
 //===- Processes.cpp - mf-run as one of several processes -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Processes.h"
 #include "llvm/Support/FileSystem.h"

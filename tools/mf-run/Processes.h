@@ -1,4 +1,5 @@
 //===- Processes.h - mf-run as one of several processes --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_RUN_PROCESSES_H
 #define MF_TOOLS_MF_RUN_PROCESSES_H

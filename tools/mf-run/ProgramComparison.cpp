@@ -1,4 +1,5 @@
 //===- ProgramComparison.cpp - Compares a run with a program on CANN ------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProgramComparison.h"
 #include "mf/Exec/Data/TensorComparison.h"

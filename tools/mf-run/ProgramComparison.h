@@ -1,4 +1,5 @@
 //===- ProgramComparison.h - Compares with a program on CANN ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_RUN_PROGRAMCOMPARISON_H
 #define MF_TOOLS_MF_RUN_PROGRAMCOMPARISON_H

@@ -1,4 +1,5 @@
 //===- Routing.cpp - mf-run --routing -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Routing.h"
 #include "mf/Perf/Simulator/StepSimulator.h"

@@ -1,4 +1,5 @@
 //===- Routing.h - mf-run --routing -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_RUN_ROUTING_H
 #define MF_TOOLS_MF_RUN_ROUTING_H

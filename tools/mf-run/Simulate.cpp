@@ -1,4 +1,5 @@
 //===- Simulate.cpp - mf-run --simulate -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Simulate.h"
 #include "Routing.h"

@@ -1,4 +1,5 @@
 //===- Simulate.h - mf-run --simulate --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_RUN_SIMULATE_H
 #define MF_TOOLS_MF_RUN_SIMULATE_H

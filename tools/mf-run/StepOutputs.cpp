@@ -1,4 +1,5 @@
 //===- StepOutputs.cpp - Timelines that mf-run writes ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepOutputs.h"
 #include "mf/Perf/Timeline/Writers.h"

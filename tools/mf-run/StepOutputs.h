@@ -1,4 +1,5 @@
 //===- StepOutputs.h - Timelines that mf-run writes -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_RUN_STEPOUTPUTS_H
 #define MF_TOOLS_MF_RUN_STEPOUTPUTS_H

@@ -1,4 +1,5 @@
 //===- Targets.cpp - The targets of mf-run --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Targets.h"
 #include "mf/Perf/Target/TargetFields.h"

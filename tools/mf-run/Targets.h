@@ -1,4 +1,5 @@
 //===- Targets.h - The targets of mf-run -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_RUN_TARGETS_H
 #define MF_TOOLS_MF_RUN_TARGETS_H

@@ -1,5 +1,7 @@
 //===- mf-run.cpp - Executes training steps -------------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // `mf-run step.mlir --steps 20 --data FILE` trains: it decodes the output of
 // mf-opt, proves that it has no races, and runs every rank as a thread with its
 // own emulated device. Under mpirun the ranks are distributed over the

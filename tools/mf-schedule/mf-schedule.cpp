@@ -1,4 +1,5 @@
 //===- mf-schedule.cpp - Shows pipeline schedules as timelines ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/EventEngine/PipelinePrint.h"
 #include "mf/Pipeline/Policy.h"

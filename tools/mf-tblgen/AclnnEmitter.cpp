@@ -1,5 +1,7 @@
 //===- AclnnEmitter.cpp - Headers and phases of aclnn's operators ---------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Writes the headers that programs include (lib/HostCann/AclnnOperators.td).
 // The main file includes them all, declares the functions that make executors,
 // and defines the operators where GET_ACLNN_OPERATORS is.

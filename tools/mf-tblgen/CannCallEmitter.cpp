@@ -1,5 +1,7 @@
 //===- CannCallEmitter.cpp - How programs call kernels of CANN ------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Writes a table of the kernels that CANN has a counterpart of: for each one
 // the C++ function by which an emitted program launches it.
 //

@@ -1,4 +1,5 @@
 //===- KernelDocEmitter.cpp - The page of kernels -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelRecords.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- KernelRecords.cpp - The records of class Kernel --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelRecords.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- KernelRecords.h - The records of class Kernel ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_TBLGEN_KERNELRECORDS_H
 #define MF_TOOLS_MF_TBLGEN_KERNELRECORDS_H

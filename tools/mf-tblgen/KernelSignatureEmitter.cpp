@@ -1,4 +1,5 @@
 //===- KernelSignatureEmitter.cpp - Tables of kernels and signatures ------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelRecords.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- mf-tblgen.cpp - Tables of kernels from their records ---------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A TableGen backend for dialects/ascend/AscendKernels.td. `mf-tblgen -h` lists
 // its generators; all else is llvm-tblgen's command line.
 //

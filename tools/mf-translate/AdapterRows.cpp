@@ -1,4 +1,5 @@
 //===- AdapterRows.cpp - Tensors of adapters with reordered rows ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "AdapterRows.h"
 #include "mf/Exec/Data/ElementConversion.h"

@@ -1,4 +1,5 @@
 //===- AdapterRows.h - Tensors of adapters with reordered rows -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_TRANSLATE_ADAPTERROWS_H
 #define MF_TOOLS_MF_TRANSLATE_ADAPTERROWS_H

@@ -1,4 +1,5 @@
 //===- AdapterWeights.cpp - Adapters as checkpoints -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "AdapterWeights.h"
 #include "AdapterRows.h"

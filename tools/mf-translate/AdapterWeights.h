@@ -1,5 +1,7 @@
 //===- AdapterWeights.h - Adapters as checkpoints ---------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The weights of low-rank adapters, merged into those of the model or with the
 // names of Hugging Face's PEFT.
 //

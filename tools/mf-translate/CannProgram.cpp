@@ -1,4 +1,5 @@
 //===- CannProgram.cpp - Steps as programs on CANN ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CannProgram.h"
 #include "dialects/ascend/AscendDialect.h"

@@ -1,4 +1,5 @@
 //===- CannProgram.h - Steps as programs on CANN ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_TRANSLATE_CANNPROGRAM_H
 #define MF_TOOLS_MF_TRANSLATE_CANNPROGRAM_H

@@ -1,4 +1,5 @@
 //===- WeightLayout.cpp - Layout of a model's weights ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "WeightLayout.h"
 #include "llvm/ADT/STLExtras.h"

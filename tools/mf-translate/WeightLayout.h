@@ -1,4 +1,5 @@
 //===- WeightLayout.h - Layout of a model's weights -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_TRANSLATE_WEIGHTLAYOUT_H
 #define MF_TOOLS_MF_TRANSLATE_WEIGHTLAYOUT_H

@@ -1,4 +1,5 @@
 //===- Weights.cpp - Checkpoints under other names ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Weights.h"
 #include "AdapterWeights.h"

@@ -1,4 +1,5 @@
 //===- Weights.h - Checkpoints under other names ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_MF_TRANSLATE_WEIGHTS_H
 #define MF_TOOLS_MF_TRANSLATE_WEIGHTS_H

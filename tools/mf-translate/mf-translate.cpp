@@ -1,4 +1,5 @@
 //===- mf-translate.cpp - Model descriptions to IR, and their weights -----===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CannProgram.h"
 #include "Weights.h"

@@ -1,4 +1,5 @@
 //===- TargetOptions.cpp - Options --target and --set ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "tools/targets/TargetOptions.h"
 #include "mf/Perf/Target/TargetFile.h"

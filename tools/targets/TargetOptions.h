@@ -1,4 +1,5 @@
 //===- TargetOptions.h - Options --target and --set -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_TARGETS_TARGETOPTIONS_H
 #define MF_TOOLS_TARGETS_TARGETOPTIONS_H

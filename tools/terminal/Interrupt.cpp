@@ -1,4 +1,5 @@
 //===- Interrupt.cpp - ^C ends a search, not the program ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "tools/terminal/Interrupt.h"
 #include "llvm/Support/Signals.h"

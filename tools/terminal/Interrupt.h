@@ -1,4 +1,5 @@
 //===- Interrupt.h - ^C ends a search, not the program ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_TERMINAL_INTERRUPT_H
 #define MF_TOOLS_TERMINAL_INTERRUPT_H

@@ -1,4 +1,5 @@
 //===- ProgressLine.cpp - Progress of a search ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "tools/terminal/ProgressLine.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,4 +1,5 @@
 //===- ProgressLine.h - Progress of a search --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TOOLS_TERMINAL_PROGRESSLINE_H
 #define MF_TOOLS_TERMINAL_PROGRESSLINE_H

@@ -1,4 +1,5 @@
 //===- EmitProgram.h - A step as a C++ program on CANN ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_CANN_EMITPROGRAM_H
 #define MF_CANN_EMITPROGRAM_H

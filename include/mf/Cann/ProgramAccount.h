@@ -1,4 +1,5 @@
 //===- ProgramAccount.h - Resources that a program needs --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_CANN_PROGRAMACCOUNT_H
 #define MF_CANN_PROGRAMACCOUNT_H

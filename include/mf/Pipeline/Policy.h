@@ -1,5 +1,7 @@
 //===- Policy.h - Policies that make schedules ------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A policy defines what is specific to a kind of schedule: which tasks of a
 // stage must run before which others, and which task is preferred when several
 // are ready. Data dependences are the same for all policies. buildSchedule()

@@ -1,5 +1,7 @@
 //===- Schedule.h - Order of the tasks of a pipeline ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A training step on a pipeline of stages, as tasks. Each task computes one
 // phase of one chunk of the model for one micro-batch. A schedule is the order
 // in which every stage runs its tasks. Policies (Policy.h) make schedules. This

@@ -1,4 +1,5 @@
 //===- ScheduleError.h - Errors about a schedule ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PIPELINE_SCHEDULEERROR_H
 #define MF_PIPELINE_SCHEDULEERROR_H

@@ -1,5 +1,7 @@
 //===- StepOrder.h - The tasks of a step in one order -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The tasks of a schedule in an order in which each task follows the tasks that
 // it waits for. It is meant for evaluating one schedule with many sets of
 // durations: a single pass over this order finds when all tasks end.

@@ -1,5 +1,7 @@
 //===- TaskGraph.h - Tasks of a step and their dependences ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Defines what each task waits for. Policies sort the tasks on this graph,
 // proofs of order search it for cycles, and times are computed by a pass over
 // its order.

@@ -1,5 +1,7 @@
 //===- Transfers.h - Issue times of a schedule's messages -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A task that reads a result of a chunk on another stage receives it in a
 // message. Sender and receiver issue the message on separate streams. It starts
 // when both have issued it and the sender's task has ended.

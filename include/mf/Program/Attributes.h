@@ -1,4 +1,5 @@
 //===- Attributes.h - Attributes of IR as plain values ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PROGRAM_ATTRIBUTES_H
 #define MF_PROGRAM_ATTRIBUTES_H

@@ -1,5 +1,7 @@
 //===- Certificate.h - The values that a chunk must compute ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A term stands for a value. It is a hash of the kernel that computes the
 // value, the kernel's attributes and shapes, and the terms of its operands,
 // down to the chunk's inputs. Two computations have the same term if they run

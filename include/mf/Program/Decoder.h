@@ -1,5 +1,7 @@
 //===- Decoder.h - From the ascend dialect to a Program -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // This is the only part of the library that reads IR.
 //
 //===----------------------------------------------------------------------===//

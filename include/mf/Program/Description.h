@@ -1,4 +1,5 @@
 //===- Description.h - Descriptions of instructions in messages -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PROGRAM_DESCRIPTION_H
 #define MF_PROGRAM_DESCRIPTION_H

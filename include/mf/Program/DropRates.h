@@ -1,5 +1,7 @@
 //===- DropRates.h - Fractions of tokens that experts dropped ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The drop rates as MoEDropRateCallback of MindSpore Transformers logs them,
 // and the fractions of tokens that were really dropped.
 //

@@ -1,5 +1,7 @@
 //===- Instruction.h - Instructions that the host issues --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Instructions and the buffers that they use: the tables of one instruction
 // list, which belongs to a routine or to the step. References between tables
 // are indices.

@@ -1,5 +1,7 @@
 //===- Liveness.h - Lifetimes of the buffers of a step ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Computes how long memory is needed. Planning places buffers by these
 // lifetimes, and reports and memory debugging use the same ones.
 //

@@ -1,4 +1,5 @@
 //===- LocatedError.h - Errors that point into a program ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PROGRAM_LOCATEDERROR_H
 #define MF_PROGRAM_LOCATEDERROR_H

@@ -1,5 +1,7 @@
 //===- Mesh.h - The ranks of a training step ------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Ranks are coordinates of a mesh of named axes. They are numbered such that
 // the last axis varies fastest. The first axis, `pp`, is the pipeline stage.
 // Groups and peers are named by axes, so that one description serves all ranks.

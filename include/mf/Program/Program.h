@@ -1,5 +1,7 @@
 //===- Program.h - The decoded form of a lowered step ---------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // One training step as flat tables. Every engine (planning, execution, static
 // verification, simulation) reads these instead of IR. There is one program for
 // each stage, whatever the number of its ranks. Routines are stored once and

@@ -1,4 +1,5 @@
 //===- StepTasks.h - The tasks among a step's calls -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PROGRAM_STEPTASKS_H
 #define MF_PROGRAM_STEPTASKS_H

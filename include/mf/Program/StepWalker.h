@@ -1,5 +1,7 @@
 //===- StepWalker.h - The step with its calls expanded ---------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Visits the instructions of a stage in order, one call at a time. All calls of
 // a routine share its tables. A scope holds what differs between them: the
 // addresses of the call's frame, scratch memory and arguments, their buffer

@@ -1,5 +1,7 @@
 //===- ValueTerms.h - Terms of values in buffers ---------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Runs kernels and collectives on terms (Certificate.h) instead of numbers. A
 // term does not depend on what a rewrite may change: where a value is stored,
 // copies of it, whether kernels run as a chain, and the shape of operands where

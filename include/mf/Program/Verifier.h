@@ -1,5 +1,7 @@
 //===- Verifier.h - Proofs about a program before it runs -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Proves that a lowered and planned step has no data races. On the step with
 // all calls expanded, vector clocks over streams, records and waits give the
 // order of instructions, and a map of memory gives the owner of each byte.

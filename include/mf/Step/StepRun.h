@@ -1,5 +1,7 @@
 //===- StepRun.h - Training runs of programs outside of mf ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Emitted programs use this interface to train with the same data, initial
 // values, learning rates, loss lines and files as mf-run. It depends on the
 // standard library alone, so that a program needs neither LLVM's headers nor

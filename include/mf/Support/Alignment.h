@@ -1,5 +1,7 @@
 //===- Alignment.h - Alignment of buffers -----------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The alignments of buffers, in bytes, for the whole project.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,7 @@
 //===- AtomicFile.h - Files that appear whole or not at all ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A file is written under a temporary name in the directory it will live in,
 // flushed to the disk and renamed, so that a reader of the final name sees
 // either the old contents or the whole new ones, also when the writer is killed

@@ -1,5 +1,7 @@
 //===- CsvReader.h - Lines of comma-separated cells -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A strict reader of comma-separated text with a line for each row. A cell in
 // double quotes may contain commas, and a double quote written as two. Space
 // around other cells is not part of them. Lines without text are skipped.

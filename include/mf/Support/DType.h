@@ -1,5 +1,7 @@
 //===- DType.h - Element types and shapes ---------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The element types that a training step holds in memory, shared by the
 // kernels, the file formats and the decoded program.
 //

@@ -1,5 +1,7 @@
 //===- DropoutBits.h - The random bits of dropout ---------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A bit depends on the number of its element in the whole tensor, not on the
 // part that a rank has of it, nor on earlier draws.
 //

@@ -1,5 +1,7 @@
 //===- FileError.h - Errors about a file ----------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Every message of this library about a file starts with its path.
 //
 //===----------------------------------------------------------------------===//

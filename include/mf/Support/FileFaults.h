@@ -1,5 +1,7 @@
 //===- FileFaults.h - Injects faults of written files -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Tests may inject faults into operations on files that are written: a full
 // disk, a short write, or the end of the process. All code that writes files
 // asks for the next fault before each operation.

@@ -1,5 +1,7 @@
 //===- LrSchedule.h - Learning rate by step -------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The schedules of MindSpore Transformers (mindformers.core.lr, lr_schedule of
 // the YAML), as its public API documentation defines them. Let t be the number
 // of optimizer steps done before this one (0 in the first step, as MindSpore's

@@ -1,4 +1,5 @@
 //===- NearestName.h - The closest known name, for messages -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_SUPPORT_NEARESTNAME_H
 #define MF_SUPPORT_NEARESTNAME_H

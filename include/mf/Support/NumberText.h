@@ -1,5 +1,7 @@
 //===- NumberText.h - Numbers as text --------------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The formats in which tools print numbers. All code that prints numbers uses
 // one of these.
 //

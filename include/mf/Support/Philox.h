@@ -1,5 +1,7 @@
 //===- Philox.h - Counter-based random bits -------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy
 // as 1, 2, 3; SC 2011). Random bits are a function of a counter and a key.
 // There is no state to advance, so a value depends neither on earlier draws nor

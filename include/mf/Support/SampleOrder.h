@@ -1,4 +1,5 @@
 //===- SampleOrder.h - Order of samples on each replica ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_SUPPORT_SAMPLEORDER_H
 #define MF_SUPPORT_SAMPLEORDER_H

@@ -1,4 +1,5 @@
 //===- ShapeText.h - Shapes in messages -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_SUPPORT_SHAPETEXT_H
 #define MF_SUPPORT_SHAPETEXT_H

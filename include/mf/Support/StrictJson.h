@@ -1,4 +1,5 @@
 //===- StrictJson.h - Reads untrusted JSON ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_SUPPORT_STRICTJSON_H
 #define MF_SUPPORT_STRICTJSON_H

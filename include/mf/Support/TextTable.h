@@ -1,4 +1,5 @@
 //===- TextTable.h - Aligned columns of text ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_SUPPORT_TEXTTABLE_H
 #define MF_SUPPORT_TEXTTABLE_H

@@ -1,4 +1,5 @@
 //===- CannNeeds.cpp - What CANN needs beside operands --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Cann/Needs/CannNeeds.h"
 #include "mf_cann.h"

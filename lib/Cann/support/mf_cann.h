@@ -1,5 +1,7 @@
 //===- mf_cann.h - What programs of training steps share --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Errors, memory, streams and calls of operators. Uses the public API of
 // AscendCL and aclnn only.
 //

@@ -1,5 +1,7 @@
 //===- mf_capture.h - A part of a step that runs as a whole -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // With --capture, the first step records the work of a part of the step. All
 // steps then enqueue this part on the device with one call. Everything that
 // changes from step to step is in memory.

@@ -1,4 +1,5 @@
 //===- mf_channels.cpp - Exchanges with other ranks -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf_channels.h"
 #include "aclnnop/aclnn_fill_scalar.h"

@@ -1,5 +1,7 @@
 //===- mf_channels.h - Exchanges with other ranks ---------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Each channel of the program has one communicator of HCCL for each of its
 // groups that contain this rank.
 //

@@ -1,4 +1,5 @@
 //===- mf_dims.h - The sizes of tensors -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_CANN_SUPPORT_MF_DIMS_H
 #define MF_LIB_CANN_SUPPORT_MF_DIMS_H

@@ -1,5 +1,7 @@
 //===- mf_executors.h - Operators that are prepared once --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // CANN prepares an operator for its arguments, which makes an executor, and
 // then runs the executor. Each step calls the same operators in the same order,
 // most of them with the same arguments, so that their executors are kept and

@@ -1,5 +1,7 @@
 //===- mf_facts.h - What a program tells libmf-step -------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A program describes hundreds of statics. These functions take literals, so
 // that each statement of a program is one call, which compilers translate fast.
 //

@@ -1,5 +1,7 @@
 //===- mf_kept.h - What operators make, for comparisons ---------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // With --dump-tensors, the last step waits after each operator of a micro-batch
 // and keeps its outputs.
 //

@@ -1,4 +1,5 @@
 //===- mf_main.cpp - Runs a step for a training run -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf_main.h"
 #include "mf_capture.h"

@@ -1,4 +1,5 @@
 //===- mf_main.h - Runs a step for a training run ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_CANN_SUPPORT_MF_MAIN_H
 #define MF_LIB_CANN_SUPPORT_MF_MAIN_H

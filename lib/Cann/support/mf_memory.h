@@ -1,4 +1,5 @@
 //===- mf_memory.h - Blocks of memory ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_CANN_SUPPORT_MF_MEMORY_H
 #define MF_LIB_CANN_SUPPORT_MF_MEMORY_H

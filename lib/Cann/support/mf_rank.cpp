@@ -1,4 +1,5 @@
 //===- mf_rank.cpp - A device and its streams -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf_rank.h"
 

@@ -1,4 +1,5 @@
 //===- mf_rank.h - A device and its streams ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_CANN_SUPPORT_MF_RANK_H
 #define MF_LIB_CANN_SUPPORT_MF_RANK_H

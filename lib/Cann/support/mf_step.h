@@ -1,4 +1,5 @@
 //===- mf_step.h - What the functions of a stage use ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_CANN_SUPPORT_MF_STEP_H
 #define MF_LIB_CANN_SUPPORT_MF_STEP_H

@@ -1,4 +1,5 @@
 //===- BatchReader.cpp - Training batches from a token source -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/BatchReader.h"
 #include "mf/Support/Philox.h"

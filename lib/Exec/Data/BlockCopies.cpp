@@ -1,4 +1,5 @@
 //===- BlockCopies.cpp - Moving blocks between tensors --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "BlockCopies.h"
 #include "mf/Exec/Data/ElementConversion.h"

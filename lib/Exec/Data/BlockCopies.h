@@ -1,4 +1,5 @@
 //===- BlockCopies.h - Moving blocks between tensors ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_DATA_BLOCKCOPIES_H
 #define MF_LIB_EXEC_DATA_BLOCKCOPIES_H

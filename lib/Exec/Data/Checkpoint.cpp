@@ -1,4 +1,5 @@
 //===- Checkpoint.cpp - Saving and resuming a training run ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/Checkpoint.h"
 #include "CheckpointState.h"

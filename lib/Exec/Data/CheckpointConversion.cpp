@@ -1,4 +1,5 @@
 //===- CheckpointConversion.cpp - Renames checkpoint parameters -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/CheckpointConversion.h"
 #include "BlockCopies.h"

@@ -1,4 +1,5 @@
 //===- CheckpointState.cpp - state.json of a checkpoint -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CheckpointState.h"
 #include "mf/Support/StrictJson.h"

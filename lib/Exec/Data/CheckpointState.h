@@ -1,4 +1,5 @@
 //===- CheckpointState.h - state.json of a checkpoint ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_DATA_CHECKPOINTSTATE_H
 #define MF_LIB_EXEC_DATA_CHECKPOINTSTATE_H

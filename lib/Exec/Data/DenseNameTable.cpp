@@ -1,5 +1,7 @@
 //===- DenseNameTable.cpp - Names that dense models have, too -------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // MindSpore Transformers: the parameters of its model classes (models/llama,
 // research/qwen, research/telechat2, models/glm2,
 // parallel_core/training_graph); Hugging Face: the state dicts of the model

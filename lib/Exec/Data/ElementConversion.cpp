@@ -1,4 +1,5 @@
 //===- ElementConversion.cpp - Between f32, bf16 and f16 ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/ElementConversion.h"
 #include "llvm/ADT/Twine.h"

@@ -1,5 +1,7 @@
 //===- ExpertNameTable.cpp - Names of routers and experts -----------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // MindSpore Transformers: MoEV2, whose experts have a fixed capacity, MoEV3,
 // whose experts are grouped (modules/transformer/moe.py, moev3.py), and
 // parallel_core/training_graph/transformer/moe; Hugging Face: Mixtral,

@@ -1,4 +1,5 @@
 //===- Initializer.cpp - Initial values of parameters ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/Initializer.h"
 #include "mf/Exec/Data/ElementConversion.h"

@@ -1,5 +1,7 @@
 //===- LatentNameTable.cpp - Names of latent attention --------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The names of latent attention, and of the layers that predict additional
 // tokens, which the same models have. MindSpore Transformers:
 // research/deepseek3/deepseek2_model.py and deepseek3_model_train.py,

@@ -1,4 +1,5 @@
 //===- LossMonitor.cpp - The lines a training run prints ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/LossMonitor.h"
 #include "llvm/ADT/StringRef.h"

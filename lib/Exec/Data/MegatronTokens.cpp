@@ -1,5 +1,7 @@
 //===- MegatronTokens.cpp - Token ids in Megatron's indexed dataset -------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // NAME.idx: "MMIDIDX\0\0"; version (u64, 1); code of the element type (u8);
 // number of sequences S (u64); number of document bounds D (u64); lengths
 // (i32[S]); byte offsets into NAME.bin (i64[S]); document bounds (i64[D],

@@ -1,4 +1,5 @@
 //===- NamePairs.cpp - Names of tensors in two files ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/NamePairs.h"
 #include "llvm/ADT/SmallVector.h"

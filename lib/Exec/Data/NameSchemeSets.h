@@ -1,4 +1,5 @@
 //===- NameSchemeSets.h - Schemes that share names ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_DATA_NAMESCHEMESETS_H
 #define MF_LIB_EXEC_DATA_NAMESCHEMESETS_H

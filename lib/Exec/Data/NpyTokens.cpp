@@ -1,5 +1,7 @@
 //===- NpyTokens.cpp - Token ids in NumPy's array format ------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Format: numpy.lib.format. "\x93NUMPY", major and minor version, the header's
 // length (two bytes in version 1, four in 2 and 3), the header: a Python dict
 // literal {'descr': '<i4', 'fortran_order': False, 'shape': (3, 4), }, padded

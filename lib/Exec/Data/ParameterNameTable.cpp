@@ -1,4 +1,5 @@
 //===- ParameterNameTable.cpp - All names of all schemes ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ParameterNameTable.h"
 #include "llvm/ADT/StringExtras.h"

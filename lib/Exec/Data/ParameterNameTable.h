@@ -1,4 +1,5 @@
 //===- ParameterNameTable.h - All names of all schemes --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_DATA_PARAMETERNAMETABLE_H
 #define MF_LIB_EXEC_DATA_PARAMETERNAMETABLE_H

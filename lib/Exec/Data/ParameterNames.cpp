@@ -1,4 +1,5 @@
 //===- ParameterNames.cpp - Naming schemes of parameters ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/ParameterNames.h"
 #include "ParameterNameTable.h"

@@ -1,4 +1,5 @@
 //===- ParameterParts.cpp - Places of the parts within a tensor -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ParameterParts.h"
 #include "mf/Support/ShapeText.h"

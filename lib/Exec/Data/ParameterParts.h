@@ -1,4 +1,5 @@
 //===- ParameterParts.h - Places of the parts within a tensor ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_DATA_PARAMETERPARTS_H
 #define MF_LIB_EXEC_DATA_PARAMETERPARTS_H

@@ -1,4 +1,5 @@
 //===- ParameterPlan.cpp - Assembles parameters ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ParameterNameTable.h"
 #include "ParameterParts.h"

@@ -1,4 +1,5 @@
 //===- RunReport.cpp - JSON report of a training run ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/RunReport.h"
 #include "mf/Exec/Data/LossMonitor.h"

@@ -1,4 +1,5 @@
 //===- Safetensors.cpp - Reading safetensors files ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/Safetensors.h"
 #include "mf/Exec/Data/ElementConversion.h"

@@ -1,4 +1,5 @@
 //===- SafetensorsCheckpoint.cpp - Tensors in several files ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/Safetensors.h"
 #include "mf/Support/FileError.h"

@@ -1,4 +1,5 @@
 //===- SafetensorsWriter.cpp - Writing safetensors files ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/SafetensorsWriter.h"
 #include "mf/Support/FileError.h"

@@ -1,4 +1,5 @@
 //===- StepPrint.cpp - Prints a training run's lines for a step -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/StepPrint.h"
 #include "mf/Exec/Data/LossMonitor.h"

@@ -1,4 +1,5 @@
 //===- TensorComparison.cpp - Compares the tensors of two runs ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/TensorComparison.h"
 #include "mf/Exec/Data/ElementConversion.h"

@@ -1,4 +1,5 @@
 //===- TensorTrace.cpp - The order and roundings of dumped tensors --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/TensorTrace.h"
 #include "llvm/Support/ErrorHandling.h"

@@ -1,4 +1,5 @@
 //===- TokenFormats.h - The kinds of token files --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_DATA_TOKENFORMATS_H
 #define MF_LIB_EXEC_DATA_TOKENFORMATS_H

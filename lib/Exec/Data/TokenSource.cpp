@@ -1,4 +1,5 @@
 //===- TokenSource.cpp - Streams of token ids from files ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/TokenSource.h"
 #include "TokenFormats.h"

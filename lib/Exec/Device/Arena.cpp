@@ -1,4 +1,5 @@
 //===- Arena.cpp - One contiguous memory of a device ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Device/Arena.h"
 #include "mf/Support/Alignment.h"

@@ -1,4 +1,5 @@
 //===- CopyLink.h - One direction of the link to the host -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_DEVICE_COPYLINK_H
 #define MF_LIB_EXEC_DEVICE_COPYLINK_H

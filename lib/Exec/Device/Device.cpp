@@ -1,4 +1,5 @@
 //===- Device.cpp - One emulated NPU --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Device/Device.h"
 #include "CopyLink.h"

@@ -1,4 +1,5 @@
 //===- Event.cpp - Events that streams record and await -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Device/Event.h"
 #include "EventRecord.h"

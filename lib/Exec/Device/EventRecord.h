@@ -1,4 +1,5 @@
 //===- EventRecord.h - One capture of an event ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_DEVICE_EVENTRECORD_H
 #define MF_LIB_EXEC_DEVICE_EVENTRECORD_H

@@ -1,4 +1,5 @@
 //===- FaultSchedule.cpp - Seeded order of tasks, with faults -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Device/FaultSchedule.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- Stream.cpp - Queues of asynchronous work ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Device/Stream.h"
 #include "StreamState.h"

@@ -1,4 +1,5 @@
 //===- StreamState.cpp - The thread of a stream ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StreamState.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 //===- StreamState.h - The thread of a stream -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_DEVICE_STREAMSTATE_H
 #define MF_LIB_EXEC_DEVICE_STREAMSTATE_H

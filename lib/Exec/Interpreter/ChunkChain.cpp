@@ -1,4 +1,5 @@
 //===- ChunkChain.cpp - Micro-batches through all chunks and back ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Chunks.h"
 

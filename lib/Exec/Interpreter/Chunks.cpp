@@ -1,4 +1,5 @@
 //===- Chunks.cpp - Parts of a model that run one after another -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Chunks.h"
 #include "Functions.h"

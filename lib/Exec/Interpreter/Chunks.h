@@ -1,5 +1,7 @@
 //===- Chunks.h - Parts of a model that run one after another --*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Below schedules a model is a chain of chunks at any of three levels: layers,
 // joint graphs, or pairs of functions.
 //

@@ -1,4 +1,5 @@
 //===- ComparedSteps.cpp - Results of steps of a module -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ComparedSteps.h"
 #include "mf/Exec/Data/ElementConversion.h"

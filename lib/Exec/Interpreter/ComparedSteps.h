@@ -1,4 +1,5 @@
 //===- ComparedSteps.h - Results of steps of a module -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_INTERPRETER_COMPAREDSTEPS_H
 #define MF_LIB_EXEC_INTERPRETER_COMPAREDSTEPS_H

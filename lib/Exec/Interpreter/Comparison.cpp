@@ -1,4 +1,5 @@
 //===- Comparison.cpp - Checks that a rewrite preserves results -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Interpreter/Comparison.h"
 #include "ComparedSteps.h"

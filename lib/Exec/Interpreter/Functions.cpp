@@ -1,4 +1,5 @@
 //===- Functions.cpp - Functions of a model, run on a rank ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Functions.h"
 

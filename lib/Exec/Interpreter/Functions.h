@@ -1,4 +1,5 @@
 //===- Functions.h - Functions of a model, run on a rank -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_INTERPRETER_FUNCTIONS_H
 #define MF_LIB_EXEC_INTERPRETER_FUNCTIONS_H

@@ -1,4 +1,5 @@
 //===- GradientCheck.cpp - Checks gradients by finite differences ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ComparedSteps.h"
 #include "mf/Exec/Data/ElementConversion.h"

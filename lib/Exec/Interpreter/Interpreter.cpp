@@ -1,4 +1,5 @@
 //===- Interpreter.cpp - Runs models of the mf dialect --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Interpreter/Interpreter.h"
 #include "Chunks.h"

@@ -1,4 +1,5 @@
 //===- KernelRunner.cpp - One kernel at a time on tensors -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelRunner.h"
 #include "dialects/ascend/KernelSpecs.h"

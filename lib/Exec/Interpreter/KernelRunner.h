@@ -1,4 +1,5 @@
 //===- KernelRunner.h - One kernel at a time on tensors --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_INTERPRETER_KERNELRUNNER_H
 #define MF_LIB_EXEC_INTERPRETER_KERNELRUNNER_H

@@ -1,4 +1,5 @@
 //===- ModuleEngine.cpp - Steps of a module at any level ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Interpreter/ModuleEngine.h"
 #include "mf/Exec/Interpreter/Interpreter.h"

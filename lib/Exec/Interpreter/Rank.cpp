@@ -1,4 +1,5 @@
 //===- Rank.cpp - The state of one rank -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Rank.h"
 #include "Functions.h"

@@ -1,4 +1,5 @@
 //===- Rank.h - The state of one rank ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_INTERPRETER_RANK_H
 #define MF_LIB_EXEC_INTERPRETER_RANK_H

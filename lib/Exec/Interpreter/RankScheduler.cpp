@@ -1,4 +1,5 @@
 //===- RankScheduler.cpp - Ranks that run one at a time -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "RankScheduler.h"
 #include "mlir/IR/Diagnostics.h"

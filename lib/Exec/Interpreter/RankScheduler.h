@@ -1,5 +1,7 @@
 //===- RankScheduler.h - Ranks that run one at a time -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Every rank is straight-line code on its own thread, but only the rank whose
 // turn it is runs, until it must wait for another rank. No two ranks ever
 // compute at the same time, so nothing depends on the timing of the machine.

@@ -1,4 +1,5 @@
 //===- ScheduleRun.cpp - A stage's schedule, task by task ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ScheduleRun.h"
 #include "Functions.h"

@@ -1,4 +1,5 @@
 //===- ScheduleRun.h - A stage's schedule, task by task --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_INTERPRETER_SCHEDULERUN_H
 #define MF_LIB_EXEC_INTERPRETER_SCHEDULERUN_H

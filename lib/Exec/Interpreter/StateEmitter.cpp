@@ -1,4 +1,5 @@
 //===- StateEmitter.cpp - Launches on state, run at once ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Functions.h"
 #include <deque>

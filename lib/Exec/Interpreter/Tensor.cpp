@@ -1,4 +1,5 @@
 //===- Tensor.cpp - The values of the interpreter -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Interpreter/Tensor.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- TensorExchange.cpp - Messages and collectives ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TensorExchange.h"
 #include "mf/Exec/Ranks/RowShare.h"

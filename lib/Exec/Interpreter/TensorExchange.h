@@ -1,4 +1,5 @@
 //===- TensorExchange.h - Messages and collectives --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_INTERPRETER_TENSOREXCHANGE_H
 #define MF_LIB_EXEC_INTERPRETER_TENSOREXCHANGE_H

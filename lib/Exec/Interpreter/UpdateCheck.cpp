@@ -1,4 +1,5 @@
 //===- UpdateCheck.cpp - Updates against AdamW in plain doubles -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ComparedSteps.h"
 #include "mf/Frontend/Config/TrainingConfig.h"

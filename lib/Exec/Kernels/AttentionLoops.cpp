@@ -1,4 +1,5 @@
 //===- AttentionLoops.cpp - Rows of a block of attention scores -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "AttentionLoops.h"
 #include "HighwayTargets.h"

@@ -1,5 +1,7 @@
 //===- AttentionLoops.h - Rows of a block of attention scores -*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A block of scores has `rows` rows of `columns` f32 numbers at distance
 // `stride`. The results replace the block row by row, in the element type of
 // the operands, from the same addresses on (a bf16 row fills half of its

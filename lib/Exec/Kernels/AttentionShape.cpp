@@ -1,4 +1,5 @@
 //===- AttentionShape.cpp - The blocks of attention -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "AttentionShape.h"
 #include "DropMask.h"

@@ -1,4 +1,5 @@
 //===- AttentionShape.h - The blocks of attention ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_ATTENTIONSHAPE_H
 #define MF_LIB_EXEC_KERNELS_ATTENTIONSHAPE_H

@@ -1,5 +1,7 @@
 //===- Avx512-inl.h - Code for AVX-512 ------------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Code between MF_BEGIN_AVX512 and MF_END_AVX512 is compiled for processors
 // with MatrixUnit::Avx512, and may only be called on those. Functions that make
 // bf16 need MatrixUnit::Amx.

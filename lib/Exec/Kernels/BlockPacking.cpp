@@ -1,4 +1,5 @@
 //===- BlockPacking.cpp - Packs rows of a tensor for block products -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "BlockPacking.h"
 #include "Avx512-inl.h"

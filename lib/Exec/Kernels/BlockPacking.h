@@ -1,5 +1,7 @@
 //===- BlockPacking.h - Packs rows for block products -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Packs the operands of BlockProduct.h from rows x of a tensor. The cells are
 // of the tensor's type or f32. The processor has MatrixUnit::Avx512.
 //

@@ -1,4 +1,5 @@
 //===- BlockProduct.cpp - Products of packed blocks by AVX-512 ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "BlockProduct.h"
 #include "Avx512-inl.h"

@@ -1,5 +1,7 @@
 //===- BlockProduct.h - Products of packed blocks -------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // c = a b or c += a b for blocks in the caches, bf16 or f32, with f32 sums. The
 // operands consist of cells of 4 bytes: an f32, or a pair of bf16 that are
 // adjacent along the summed dimension.

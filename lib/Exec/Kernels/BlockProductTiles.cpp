@@ -1,4 +1,5 @@
 //===- BlockProductTiles.cpp - Products of packed blocks by AMX -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "BlockProduct.h"
 #include "hwy/base.h"

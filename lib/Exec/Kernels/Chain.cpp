@@ -1,5 +1,7 @@
 //===- Chain.cpp - Several kernels on blocks of rows ----------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Each step runs its own loop on a block of rows that stays in the first-level
 // cache, and rounds its result to its own type, so that the bits are those of
 // separate kernels.

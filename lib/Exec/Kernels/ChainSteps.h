@@ -1,5 +1,7 @@
 //===- ChainSteps.h - Steps of a chain on rows ------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The functions that dialects/ascend/AscendKernels.td names as `stepFactory`.
 // They make steps of specifications that the kernel's own factory accepts.
 //

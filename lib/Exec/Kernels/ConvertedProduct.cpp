@@ -1,5 +1,7 @@
 //===- ConvertedProduct.cpp - Matrix products by conversion to f32 --------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Used for f16, and for bf16 on processors without AVX-512, where oneDNN has no
 // product. Blocks of the operands are converted to f32 and then multiplied.
 //

@@ -1,5 +1,7 @@
 //===- CrossEntropy.cpp - Mean negative log-likelihood of labels ----------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // As in MindSpore Transformers' CrossEntropyLoss, the mean over the rows that
 // count divides by (count + 1e-8).
 //

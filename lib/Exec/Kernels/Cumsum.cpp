@@ -1,4 +1,5 @@
 //===- Cumsum.cpp - Sums up to each element -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Factories.h"
 #include "FunctionKernel.h"

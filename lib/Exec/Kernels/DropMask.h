@@ -1,4 +1,5 @@
 //===- DropMask.h - Elements that a mask keeps ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_DROPMASK_H
 #define MF_LIB_EXEC_KERNELS_DROPMASK_H

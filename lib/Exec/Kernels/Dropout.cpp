@@ -1,4 +1,6 @@
 //===- Dropout.cpp - Random masks and dropout -----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
 #include "DropMask.h"

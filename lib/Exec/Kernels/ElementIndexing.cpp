@@ -1,5 +1,7 @@
 //===- ElementIndexing.cpp - Elements of rows by index --------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Indexing along the last dimension. An index outside of a row reads zero and
 // writes nothing.
 //

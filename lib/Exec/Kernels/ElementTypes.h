@@ -1,4 +1,5 @@
 //===- ElementTypes.h - bf16 and f16 in memory ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_ELEMENTTYPES_H
 #define MF_LIB_EXEC_KERNELS_ELEMENTTYPES_H

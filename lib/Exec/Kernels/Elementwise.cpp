@@ -1,4 +1,5 @@
 //===- Elementwise.cpp - Elementwise kernels and broadcasting -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ChainSteps.h"
 #include "ElementTypes.h"

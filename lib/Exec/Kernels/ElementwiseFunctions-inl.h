@@ -1,5 +1,7 @@
 //===- ElementwiseFunctions-inl.h - Functions of f32 vectors --*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The functions that elementwise kernels apply to a vector. Included once for
 // each instruction set, like Simd-inl.h.
 //

@@ -1,4 +1,5 @@
 //===- ElementwiseLoops.cpp - Vectorised elementwise loops ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ElementwiseLoops.h"
 #include "HighwayTargets.h"

@@ -1,5 +1,7 @@
 //===- ElementwiseLoops.h - Vectorised elementwise loops ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Single-threaded loops over a contiguous run of elements, compiled for
 // several instruction sets and dispatched when called.
 //

@@ -1,5 +1,7 @@
 //===- Embedding.cpp - Rows of a table by index ---------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // An index outside of the table reads a row of zeros and adds to no gradient.
 // So a rank that has part of a table needs to know no more than the number of
 // its first row.

@@ -1,5 +1,7 @@
 //===- ExpertMatmul.cpp - Rows of experts times their weights -------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The number of rows of an expert is known only when the kernel runs. Both
 // forms compute the same tiles, which are those into which aclnnMatmul would
 // cut each expert's product, and hence the same bits. One form runs expert

@@ -1,4 +1,5 @@
 //===- ExpertRouting.cpp - Places of tokens in experts, and balance -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Factories.h"
 #include "FunctionKernel.h"

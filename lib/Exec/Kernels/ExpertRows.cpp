@@ -1,4 +1,5 @@
 //===- ExpertRows.cpp - Ranges of rows of experts -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExpertRows.h"
 #include "llvm/Support/ErrorHandling.h"

@@ -1,5 +1,7 @@
 //===- ExpertRows.h - Ranges of rows of experts -----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Common parts of the products of experts and their gradients: shapes, the rows
 // of each expert according to the counts, and the order of tiles.
 //

@@ -1,5 +1,7 @@
 //===- ExpertWeightGrad.cpp - Gradients of the weights of experts ---------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The gradient of a weight is x^T dy over the rows of its expert in all groups.
 // Rows are processed in blocks of a fixed depth, whose products are added in
 // f32. A block with fewer rows, or whose rows are not contiguous, is gathered

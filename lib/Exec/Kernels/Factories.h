@@ -1,5 +1,7 @@
 //===- Factories.h - One factory for each family of kernels ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The functions that dialects/ascend/AscendKernels.td names. `makeKernel` has
 // checked the specification against the kernel's signature, and that its
 // tensors have elements, before it calls one. A factory ends with the checker's

@@ -1,4 +1,5 @@
 //===- FewRows.cpp - Products of few rows ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FewRows.h"
 #include "HighwayTargets.h"

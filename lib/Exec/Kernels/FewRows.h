@@ -1,5 +1,7 @@
 //===- FewRows.h - Products of few rows ------------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // With few rows, the time of a matrix product is that of reading its second
 // operand. oneDNN first packs it and then multiplies. Here the next part of it
 // is fetched while the previous one is multiplied. Single-threaded, in f32.

@@ -1,5 +1,7 @@
 //===- FlashAttention.cpp - Attention without the matrix of scores --------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Dao et al., 2022: blocks of scores live in scratch memory only; an online
 // softmax carries the maximum and the sum of each row from block to block.
 //

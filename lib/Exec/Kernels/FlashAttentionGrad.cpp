@@ -1,5 +1,7 @@
 //===- FlashAttentionGrad.cpp - Gradients of attention --------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Scores and their softmax are computed again from the kept maxima and sums.
 // With p the softmax, dp = dout v^T, delta = rowsum(out * dout) and
 // ds = scale * p * (dp - delta):

@@ -1,4 +1,5 @@
 //===- FunctionKernel.h - Kernels that are functions ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_FUNCTIONKERNEL_H
 #define MF_LIB_EXEC_KERNELS_FUNCTIONKERNEL_H

@@ -1,4 +1,5 @@
 //===- GatedLoops.cpp - Rows of SwiGLU and rotary embedding ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "HighwayTargets.h"
 #include "RowLoops.h"

@@ -1,4 +1,5 @@
 //===- GradientFactors.h - Scalar factors of gradients ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_GRADIENTFACTORS_H
 #define MF_LIB_EXEC_KERNELS_GRADIENTFACTORS_H

@@ -1,5 +1,7 @@
 //===- HighwayDispatch.cpp - Which instructions Highway's loops use -------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The functions of hwy/targets.h by which loops choose their instructions. All
 // else of Highway that kernels use is in its headers. Its library has these
 // functions too, but measures the resolution of the processor's clock whenever

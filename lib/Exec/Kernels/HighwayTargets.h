@@ -1,5 +1,7 @@
 //===- HighwayTargets.h - Instruction sets compiled for -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // AVX-512, and AVX2 for every other supported processor (InstructionSet.h
 // rejects the rest). Highway's baseline, one element at a time, and the sets in
 // between would take three quarters of the time to compile loops. Include this

@@ -1,4 +1,5 @@
 //===- InstructionSet.cpp - Processor features that kernels use -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Kernels/InstructionSet.h"
 #include "MatrixUnit.h"

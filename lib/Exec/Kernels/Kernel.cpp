@@ -1,4 +1,5 @@
 //===- Kernel.cpp - The kernels by their names ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Kernels/Kernel.h"
 #include "Factories.h"

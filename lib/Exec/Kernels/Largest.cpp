@@ -1,4 +1,5 @@
 //===- Largest.cpp - Largest elements over dimensions ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ElementwiseLoops.h"
 #include "Factories.h"

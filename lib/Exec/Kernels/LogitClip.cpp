@@ -1,4 +1,5 @@
 //===- LogitClip.cpp - Weights that shrink with logits of attention -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"

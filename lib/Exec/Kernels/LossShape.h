@@ -1,4 +1,5 @@
 //===- LossShape.h - Logits, labels and which rows count ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_LOSSSHAPE_H
 #define MF_LIB_EXEC_KERNELS_LOSSSHAPE_H

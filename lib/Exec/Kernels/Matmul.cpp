@@ -1,4 +1,5 @@
 //===- Matmul.cpp - Matrix products ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ElementTypes.h"
 #include "Factories.h"

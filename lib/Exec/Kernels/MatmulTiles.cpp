@@ -1,4 +1,5 @@
 //===- MatmulTiles.cpp - The fixed grid of a matrix product ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "MatmulTiles.h"
 #include "OneDnn.h"

@@ -1,4 +1,5 @@
 //===- MatmulTiles.h - The fixed grid of a matrix product -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_MATMULTILES_H
 #define MF_LIB_EXEC_KERNELS_MATMULTILES_H

@@ -1,4 +1,5 @@
 //===- MatrixUnit.cpp - Matrix units of processors ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "MatrixUnit.h"
 #include <algorithm>

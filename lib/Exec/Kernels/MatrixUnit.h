@@ -1,5 +1,7 @@
 //===- MatrixUnit.h - Matrix units of processors ----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The processor's instructions for our own products of blocks. They are queried
 // from oneDNN, so that its limit, ONEDNN_MAX_CPU_ISA, applies to them too.
 //

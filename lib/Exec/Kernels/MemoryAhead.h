@@ -1,5 +1,7 @@
 //===- MemoryAhead.h - Prefetching into caches ------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Cache lines arrive from memory during computation if few are requested at a
 // time. A processor stalls when too many requests are pending.
 //

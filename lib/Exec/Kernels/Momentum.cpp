@@ -1,4 +1,5 @@
 //===- Momentum.cpp - What Muon does with parameters and momenta ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ElementTypes.h"
 #include "Factories.h"

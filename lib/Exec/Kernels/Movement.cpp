@@ -1,4 +1,5 @@
 //===- Movement.cpp - Kernels that move elements --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ElementwiseLoops.h"
 #include "Factories.h"

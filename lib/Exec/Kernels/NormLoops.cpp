@@ -1,4 +1,5 @@
 //===- NormLoops.cpp - Rows of RMS and layer normalisation ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "HighwayTargets.h"
 #include "RowLoops.h"

@@ -1,5 +1,7 @@
 //===- Normalization.cpp - RMS and layer normalisation --------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The forms are those of Zhang and Sennrich, 2019, and Ba et al., 2016.
 // Statistics and products are computed in f32, and each result is rounded once.
 //

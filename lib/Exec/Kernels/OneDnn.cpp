@@ -1,4 +1,5 @@
 //===- OneDnn.cpp - Single-threaded matrix products by oneDNN -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OneDnn.h"
 #include "ElementTypes.h"

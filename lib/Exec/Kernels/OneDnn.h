@@ -1,5 +1,7 @@
 //===- OneDnn.h - Single-threaded matrix products by oneDNN ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // All products by oneDNN are made here (MatrixUnit.cpp queries it for the
 // instructions that may be used). It is called on one thread at a time for one
 // tile of a result; the parallelism is ours. oneDNN accumulates in f32 in an

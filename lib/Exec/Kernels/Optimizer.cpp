@@ -1,4 +1,5 @@
 //===- Optimizer.cpp - Gradient accumulation, clipping, AdamW -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"

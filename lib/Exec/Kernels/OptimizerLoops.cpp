@@ -1,4 +1,5 @@
 //===- OptimizerLoops.cpp - Vectorised in-place updates -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OptimizerLoops.h"
 #include "HighwayTargets.h"

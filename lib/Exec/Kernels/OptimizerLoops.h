@@ -1,4 +1,5 @@
 //===- OptimizerLoops.h - Vectorised in-place updates ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_OPTIMIZERLOOPS_H
 #define MF_LIB_EXEC_KERNELS_OPTIMIZERLOOPS_H

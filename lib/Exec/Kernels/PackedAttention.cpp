@@ -1,5 +1,7 @@
 //===- PackedAttention.cpp - Attention on a matrix unit -------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A tile of work has some positions of the queries of all heads that share a
 // key head. It processes the keys block by block. Keys and values are packed
 // once for all of the tile's queries, whose state (Dao et al., 2022) stays in

@@ -1,4 +1,5 @@
 //===- PackedAttention.h - Attention on a matrix unit ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_PACKEDATTENTION_H
 #define MF_LIB_EXEC_KERNELS_PACKEDATTENTION_H

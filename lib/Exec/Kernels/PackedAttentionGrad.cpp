@@ -1,5 +1,7 @@
 //===- PackedAttentionGrad.cpp - Gradients of attention on a matrix unit --===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The formulas are those of FlashAttentionGrad.cpp, on transposed scores: a row
 // is a key, a column a query. So p^T and ds^T come out as the left operands of
 //   dv += p^T dout  and  dk += ds^T q,

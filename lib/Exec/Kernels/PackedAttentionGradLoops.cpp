@@ -1,4 +1,5 @@
 //===- PackedAttentionGradLoops.cpp - Gradients of packed blocks ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PackedAttentionLoops.h"
 #include "PackedScores-inl.h"

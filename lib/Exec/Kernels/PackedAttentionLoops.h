@@ -1,5 +1,7 @@
 //===- PackedAttentionLoops.h - Softmax of packed blocks ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The loops between the products of attention on a matrix unit. They read f32
 // scores and write operands of BlockProduct.h. In f32 the exponential is exact
 // to 1 ulp; in bf16, where it is rounded anyway, to some.

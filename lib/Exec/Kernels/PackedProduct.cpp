@@ -1,4 +1,5 @@
 //===- PackedProduct.cpp - bf16 products of packed panels -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PackedProduct.h"
 #include "BlockPacking.h"

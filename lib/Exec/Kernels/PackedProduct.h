@@ -1,5 +1,7 @@
 //===- PackedProduct.h - bf16 products of packed panels -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // oneDNN 2.6 multiplies bf16 matrices on AMX at a fifth of the tiles' peak if
 // an operand is transposed or deeper than a cache, because it packs for each
 // call and processes the whole depth at once. Here panels of both operands that

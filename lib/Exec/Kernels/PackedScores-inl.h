@@ -1,5 +1,7 @@
 //===- PackedScores-inl.h - Vectors of f32 scores -------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Code that the loops of attention on packed blocks share, and the parts that
 // differ between f32 and bf16. For processors with AVX-512 (Avx512-inl.h).
 //

@@ -1,4 +1,5 @@
 //===- ReduceLoops.cpp - Vectorised sums and searches ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ReduceLoops.h"
 #include "HighwayTargets.h"

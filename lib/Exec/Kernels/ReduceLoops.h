@@ -1,5 +1,7 @@
 //===- ReduceLoops.h - Vectorised sums and searches -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Single-threaded loops over `count` consecutive elements of a floating-point
 // type.
 //

@@ -1,5 +1,7 @@
 //===- ReduceSum.cpp - Sums over any dimensions ---------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Units (see ReductionCut) are summed in order, in groups of 64.
 //
 //===----------------------------------------------------------------------===//

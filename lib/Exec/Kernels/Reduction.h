@@ -1,4 +1,5 @@
 //===- Reduction.h - What kernels of reductions share -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_REDUCTION_H
 #define MF_LIB_EXEC_KERNELS_REDUCTION_H

@@ -1,4 +1,5 @@
 //===- RepeatedRows.cpp - Rows of a broadcast tensor ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "RepeatedRows.h"
 #include <cstring>

@@ -1,4 +1,5 @@
 //===- RepeatedRows.h - Rows of a broadcast tensor --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_REPEATEDROWS_H
 #define MF_LIB_EXEC_KERNELS_REPEATEDROWS_H

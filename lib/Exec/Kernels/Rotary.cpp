@@ -1,5 +1,7 @@
 //===- Rotary.cpp - Rotary position embedding -----------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The rotate-half form (Su et al., 2021, in the layout of GPT-NeoX and Llama).
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,7 @@
 //===- RowLoops.h - Vectorised loops over rows ----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Single-threaded loops over consecutive rows of `columns` elements. Void
 // pointers have the floating-point type `type`. The computation is in f32.
 //

@@ -1,4 +1,5 @@
 //===- RowSteps.cpp - Steps of chains that move elements of rows ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ChainSteps.h"
 #include <cstring>

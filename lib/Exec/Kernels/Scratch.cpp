@@ -1,4 +1,5 @@
 //===- Scratch.cpp - Scratch memory of threads ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Scratch.h"
 #include "llvm/Support/MemAlloc.h"

@@ -1,5 +1,7 @@
 //===- Scratch.h - Scratch memory of threads --------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The host's counterpart of on-chip memory. The compiler plans temporaries in
 // HBM, so nothing of the size of a tensor may be here, and nothing that all
 // tiles of a kernel share, for which there is the workspace.

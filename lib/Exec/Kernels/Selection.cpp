@@ -1,4 +1,5 @@
 //===- Selection.cpp - The largest elements of rows, and rows in order ----===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ElementTypes.h"
 #include "Factories.h"

@@ -1,4 +1,5 @@
 //===- SelectionLoops.cpp - Search for the largest elements ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SelectionLoops.h"
 #include "HighwayTargets.h"

@@ -1,5 +1,7 @@
 //===- SelectionLoops.h - Search for the largest elements -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Single-threaded loops over a row. Floating-point numbers are compared by an
 // integer, their order: NaN is the largest, 0 and -0 are equal.
 //

@@ -1,4 +1,5 @@
 //===- SequenceMasks.cpp - Documents and prefixes of sequences ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ElementwiseLoops.h"
 #include "Factories.h"

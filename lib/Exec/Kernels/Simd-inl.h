@@ -1,5 +1,7 @@
 //===- Simd-inl.h - f32 vectors from f32, bf16 and f16 memory -*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Included once for each instruction set by the files that Highway compiles
 // several times (see foreach_target.h). Every element goes through the same
 // vector instructions wherever it is in a row. Tails are loaded into a whole

@@ -1,4 +1,5 @@
 //===- Softmax.cpp - Softmax over the last dimension ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Factories.h"
 #include "FunctionKernel.h"

@@ -1,4 +1,5 @@
 //===- SoftmaxLoops.cpp - Rows of softmax and cross entropy ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "HighwayTargets.h"
 #include "RowLoops.h"

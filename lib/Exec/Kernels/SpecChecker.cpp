@@ -1,4 +1,5 @@
 //===- SpecChecker.cpp - Checks a KernelSpec ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SpecChecker.h"
 #include "ElementTypes.h"

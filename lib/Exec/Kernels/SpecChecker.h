@@ -1,4 +1,5 @@
 //===- SpecChecker.h - Checks a KernelSpec ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_SPECCHECKER_H
 #define MF_LIB_EXEC_KERNELS_SPECCHECKER_H

@@ -1,4 +1,5 @@
 //===- StateAverage.cpp - Gradients as tensors, and running means ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ElementTypes.h"
 #include "Factories.h"

@@ -1,4 +1,5 @@
 //===- StreamedOutput.cpp - Stores that bypass the caches -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StreamedOutput.h"
 #include "HighwayTargets.h"

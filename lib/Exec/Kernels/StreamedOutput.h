@@ -1,5 +1,7 @@
 //===- StreamedOutput.h - Stores that bypass the caches ---------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A normal store to memory that is not in a cache reads the memory first.
 // Streamed stores avoid this. They are used for an output so large that its
 // begin has left the caches when its end is written.

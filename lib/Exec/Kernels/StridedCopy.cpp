@@ -1,4 +1,5 @@
 //===- StridedCopy.cpp - Strided copies of elements -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StridedCopy.h"
 #include "Tiles.h"

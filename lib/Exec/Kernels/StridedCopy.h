@@ -1,4 +1,5 @@
 //===- StridedCopy.h - Strided copies of elements ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_STRIDEDCOPY_H
 #define MF_LIB_EXEC_KERNELS_STRIDEDCOPY_H

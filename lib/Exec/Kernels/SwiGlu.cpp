@@ -1,4 +1,5 @@
 //===- SwiGlu.cpp - SiLU-gated linear unit on a packed input --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Factories.h"
 #include "FunctionKernel.h"

@@ -1,4 +1,5 @@
 //===- ThreadPool.cpp - The threads of compute streams --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Kernels/ThreadPool.h"
 #include "llvm/ADT/STLExtras.h"

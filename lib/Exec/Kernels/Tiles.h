@@ -1,4 +1,5 @@
 //===- Tiles.h - Cutting work into a fixed grid ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_TILES_H
 #define MF_LIB_EXEC_KERNELS_TILES_H

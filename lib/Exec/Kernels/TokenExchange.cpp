@@ -1,5 +1,7 @@
 //===- TokenExchange.cpp - Tokens between the ranks of a group ------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The exchange of expert parallelism if one rank has the rows of all. It is the
 // reference for the collective, and the kernel of a program whose groups are
 // whole.

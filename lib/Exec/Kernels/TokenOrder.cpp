@@ -1,4 +1,5 @@
 //===- TokenOrder.cpp - Tokens in the order of their experts --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ElementTypes.h"
 #include "Factories.h"

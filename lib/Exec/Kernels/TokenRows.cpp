@@ -1,5 +1,7 @@
 //===- TokenRows.cpp - Rows of tokens by index ----------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The batches of a tensor are its leading dimensions. An index outside of the
 // rows reads zeros and adds to no gradient.
 //

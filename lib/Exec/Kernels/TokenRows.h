@@ -1,4 +1,5 @@
 //===- TokenRows.h - Rows that an index moves, in batches -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_KERNELS_TOKENROWS_H
 #define MF_LIB_EXEC_KERNELS_TOKENROWS_H

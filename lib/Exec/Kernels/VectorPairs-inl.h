@@ -1,5 +1,7 @@
 //===- VectorPairs-inl.h - Loops over two vectors at a time ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Included once for each instruction set, like Simd-inl.h.
 //
 // A vector of bf16 elements corresponds to two of f32, and the cheapest way to

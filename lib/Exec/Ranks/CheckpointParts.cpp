@@ -1,4 +1,5 @@
 //===- CheckpointParts.cpp - Checkpoints of ranks -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/CheckpointParts.h"
 #include "mf/Exec/Data/SafetensorsWriter.h"

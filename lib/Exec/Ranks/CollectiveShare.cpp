@@ -1,4 +1,5 @@
 //===- CollectiveShare.cpp - Computation of collectives -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/CollectiveShare.h"
 #include "mf/Exec/Data/ElementConversion.h"

@@ -1,4 +1,5 @@
 //===- InitialValues.cpp - Initial values of statics ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/InitialValues.h"
 #include "mf/Exec/Data/ElementConversion.h"

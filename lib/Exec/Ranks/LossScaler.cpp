@@ -1,4 +1,5 @@
 //===- LossScaler.cpp - The loss scale over the steps ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/LossScaler.h"
 #include <algorithm>

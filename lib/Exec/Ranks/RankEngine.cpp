@@ -1,4 +1,5 @@
 //===- RankEngine.cpp - Runs steps on ranks -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/RankEngine.h"
 

@@ -1,4 +1,5 @@
 //===- RowShare.cpp - Rows that are exchanged by counts -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/RowShare.h"
 #include "mf/Exec/Data/ElementConversion.h"

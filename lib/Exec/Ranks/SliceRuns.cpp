@@ -1,4 +1,5 @@
 //===- SliceRuns.cpp - Runs of elements of a slice ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/SliceRuns.h"
 #include <cstring>

@@ -1,4 +1,5 @@
 //===- StateNames.cpp - Names of parameters and their state ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/StateNames.h"
 

@@ -1,4 +1,5 @@
 //===- StepValues.cpp - Inputs and outputs of a step ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/StepValues.h"
 #include "llvm/ADT/STLExtras.h"

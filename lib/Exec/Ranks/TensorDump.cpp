@@ -1,4 +1,5 @@
 //===- TensorDump.cpp - Results of operators in a step --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/TensorDump.h"
 #include "mf/Exec/Data/ElementConversion.h"

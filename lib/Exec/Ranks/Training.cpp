@@ -1,4 +1,5 @@
 //===- Training.cpp - The steps of a training run -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/Training.h"
 #include "mf/Exec/Data/Checkpoint.h"

@@ -1,4 +1,5 @@
 //===- WholeTensors.cpp - Tensors assembled from slices -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/WholeTensors.h"
 #include "mf/Exec/Data/SafetensorsWriter.h"

@@ -1,4 +1,5 @@
 //===- ExecutedStep.cpp - A recorded step as a timeline -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExecutedStep.h"
 #include "mf/Perf/Simulator/Activities.h"

@@ -1,4 +1,5 @@
 //===- ExecutedStep.h - A recorded step as a timeline ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_RUNNER_EXECUTEDSTEP_H
 #define MF_LIB_EXEC_RUNNER_EXECUTEDSTEP_H

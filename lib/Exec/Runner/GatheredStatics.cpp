@@ -1,4 +1,5 @@
 //===- GatheredStatics.cpp - Statics of ranks of any process --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "GatheredStatics.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- GatheredStatics.h - Statics of ranks of any process ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_RUNNER_GATHEREDSTATICS_H
 #define MF_LIB_EXEC_RUNNER_GATHEREDSTATICS_H

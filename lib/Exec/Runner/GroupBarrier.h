@@ -1,4 +1,5 @@
 //===- GroupBarrier.h - Barrier of the threads of a group -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_RUNNER_GROUPBARRIER_H
 #define MF_LIB_EXEC_RUNNER_GROUPBARRIER_H

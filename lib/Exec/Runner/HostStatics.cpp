@@ -1,4 +1,5 @@
 //===- HostStatics.cpp - Host values of a step on ranks -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "HostStatics.h"
 #include "mf/Exec/Ranks/SliceRuns.h"

@@ -1,4 +1,5 @@
 //===- HostStatics.h - Host values of a step on ranks -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_RUNNER_HOSTSTATICS_H
 #define MF_LIB_EXEC_RUNNER_HOSTSTATICS_H

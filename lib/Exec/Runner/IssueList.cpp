@@ -1,4 +1,5 @@
 //===- IssueList.cpp - A stage's step in a form to issue ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "IssueList.h"
 #include "IssuedWork.h"

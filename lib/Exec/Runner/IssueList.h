@@ -1,5 +1,7 @@
 //===- IssueList.h - A stage's step in a form to issue ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A StageProgram with kernels instead of their indices, and operands as a base
 // and an offset, so that issuing costs next to nothing. Successive kernels in a
 // list are merged into one piece of work of their stream. All ranks of a stage

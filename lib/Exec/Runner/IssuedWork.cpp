@@ -1,4 +1,5 @@
 //===- IssuedWork.cpp - The work of each kind of instruction --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "IssuedWork.h"
 #include "RankExecutor.h"

@@ -1,4 +1,5 @@
 //===- IssuedWork.h - The work of each kind of instruction -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_RUNNER_ISSUEDWORK_H
 #define MF_LIB_EXEC_RUNNER_ISSUEDWORK_H

@@ -1,4 +1,5 @@
 //===- LocalCommunicator.cpp - Ranks that are threads of one process ------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "GroupBarrier.h"
 #include "mf/Exec/Runner/Communicator.h"

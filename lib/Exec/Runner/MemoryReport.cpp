@@ -1,4 +1,5 @@
 //===- MemoryReport.cpp - Planned and used memory of a rank ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Runner/MemoryReport.h"
 #include "mf/Frontend/Config/MemorySize.h"

@@ -1,4 +1,5 @@
 //===- ModelState.cpp - Parameters, moments, gradients --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Runner/ModelState.h"
 #include "GatheredStatics.h"

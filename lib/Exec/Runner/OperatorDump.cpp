@@ -1,4 +1,5 @@
 //===- OperatorDump.cpp - Dumps results of instructions -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OperatorDump.h"
 #include "mf/Program/StepTasks.h"

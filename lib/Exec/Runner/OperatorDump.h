@@ -1,4 +1,5 @@
 //===- OperatorDump.h - Dumps results of instructions -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_RUNNER_OPERATORDUMP_H
 #define MF_LIB_EXEC_RUNNER_OPERATORDUMP_H

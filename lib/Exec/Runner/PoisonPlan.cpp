@@ -1,4 +1,5 @@
 //===- PoisonPlan.cpp - Memory to poison after instructions ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PoisonPlan.h"
 #include "mf/Program/Liveness.h"

@@ -1,4 +1,5 @@
 //===- PoisonPlan.h - Memory to poison after instructions -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_RUNNER_POISONPLAN_H
 #define MF_LIB_EXEC_RUNNER_POISONPLAN_H

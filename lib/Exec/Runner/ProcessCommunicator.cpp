@@ -1,4 +1,5 @@
 //===- ProcessCommunicator.cpp - Ranks in several processes ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProcessCommunicator.h"
 #include "SpreadGroup.h"

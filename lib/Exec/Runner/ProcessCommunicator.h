@@ -1,4 +1,5 @@
 //===- ProcessCommunicator.h - Ranks in several processes ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_RUNNER_PROCESSCOMMUNICATOR_H
 #define MF_LIB_EXEC_RUNNER_PROCESSCOMMUNICATOR_H

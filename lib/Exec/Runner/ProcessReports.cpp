@@ -1,4 +1,5 @@
 //===- ProcessReports.cpp - Measurements of all processes -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProcessReports.h"
 #include <cstring>

@@ -1,4 +1,5 @@
 //===- ProcessReports.h - What processes measured ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_RUNNER_PROCESSREPORTS_H
 #define MF_LIB_EXEC_RUNNER_PROCESSREPORTS_H

@@ -1,4 +1,5 @@
 //===- ProgramEngine.cpp - Steps of a program on a runner -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Runner/ProgramEngine.h"
 #include "ExecutedStep.h"

@@ -1,4 +1,5 @@
 //===- RankExecutor.cpp - One rank and its device -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "RankExecutor.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- RankExecutor.h - One rank and its device ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_RUNNER_RANKEXECUTOR_H
 #define MF_LIB_EXEC_RUNNER_RANKEXECUTOR_H

@@ -1,4 +1,5 @@
 //===- RecordGather.cpp - Records of several processes --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProcessReports.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- RouterChoices.cpp - Experts chosen by a scenario -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Runner/RouterChoices.h"
 #include <cstring>

@@ -1,4 +1,5 @@
 //===- Runner.cpp - Executes a program on emulated devices ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Runner/Runner.h"
 #include "HostStatics.h"

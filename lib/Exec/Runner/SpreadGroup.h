@@ -1,4 +1,5 @@
 //===- SpreadGroup.h - A collective over several processes ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_RUNNER_SPREADGROUP_H
 #define MF_LIB_EXEC_RUNNER_SPREADGROUP_H

@@ -1,4 +1,5 @@
 //===- StallTable.cpp - Waits of operators --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StallTable.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- StallTable.h - Waits of operators ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_RUNNER_STALLTABLE_H
 #define MF_LIB_EXEC_RUNNER_STALLTABLE_H

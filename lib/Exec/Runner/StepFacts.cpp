@@ -1,4 +1,5 @@
 //===- StepFacts.cpp - Properties of a program's step ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepFacts.h"
 #include "mf/Exec/Ranks/SliceRuns.h"

@@ -1,4 +1,5 @@
 //===- StepFacts.h - Properties of a program's step -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_RUNNER_STEPFACTS_H
 #define MF_LIB_EXEC_RUNNER_STEPFACTS_H

@@ -1,4 +1,5 @@
 //===- StepRecorder.cpp - Records when work ran ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepRecorder.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- StepRecorder.h - Records when work ran -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_EXEC_RUNNER_STEPRECORDER_H
 #define MF_LIB_EXEC_RUNNER_STEPRECORDER_H

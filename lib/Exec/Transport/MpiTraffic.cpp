@@ -1,4 +1,5 @@
 //===- MpiTraffic.cpp - The thread that calls MPI -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "MpiTraffic.h"
 #include <algorithm>

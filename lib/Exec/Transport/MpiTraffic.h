@@ -1,5 +1,7 @@
 //===- MpiTraffic.h - The thread that calls MPI ----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // All messages of a process go through one thread. Each blocking call of MPI
 // keeps a core busy, and with several ranks in a process many threads wait at
 // the same time. Here they sleep, and a single thread polls for all of them. It

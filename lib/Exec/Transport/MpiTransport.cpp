@@ -1,4 +1,5 @@
 //===- MpiTransport.cpp - Processes that mpirun started -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "MpiTraffic.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 //===- Transport.cpp - Messages between processes -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Transport/Transport.h"
 #include <cstdlib>

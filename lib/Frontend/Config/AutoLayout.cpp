@@ -1,4 +1,5 @@
 //===- AutoLayout.cpp - The layout of a step in auto parallel -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "AutoLayout.h"
 

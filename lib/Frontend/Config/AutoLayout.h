@@ -1,4 +1,5 @@
 //===- AutoLayout.h - The layout of a step in auto parallel ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_AUTOLAYOUT_H
 #define MF_LIB_FRONTEND_CONFIG_AUTOLAYOUT_H

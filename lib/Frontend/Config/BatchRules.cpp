@@ -1,4 +1,5 @@
 //===- BatchRules.cpp - Number of samples in a step -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/BatchRules.h"
 

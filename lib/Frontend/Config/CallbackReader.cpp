@@ -1,4 +1,5 @@
 //===- CallbackReader.cpp - Section callbacks -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SectionReader.h"
 

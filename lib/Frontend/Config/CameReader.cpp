@@ -1,4 +1,5 @@
 //===- CameReader.cpp - The optimizer's keys of Came ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OptimizerReaders.h"
 

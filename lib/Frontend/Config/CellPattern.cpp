@@ -1,4 +1,5 @@
 //===- CellPattern.cpp - A user's pattern over a Cell tree ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CellPattern.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- CellPattern.h - A user's pattern over a Cell tree --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_CELLPATTERN_H
 #define MF_LIB_FRONTEND_CONFIG_CELLPATTERN_H

@@ -1,4 +1,5 @@
 //===- CellTree.cpp - Names of the operators of one layer -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/CellTree.h"
 #include "llvm/ADT/Hashing.h"

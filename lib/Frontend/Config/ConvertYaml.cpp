@@ -1,4 +1,5 @@
 //===- ConvertYaml.cpp - Conversion between the two YAML formats ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/ConvertYaml.h"
 #include "DynamicConfig.h"

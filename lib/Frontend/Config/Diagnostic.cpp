@@ -1,4 +1,5 @@
 //===- Diagnostic.cpp - Errors and warnings with their place --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/Diagnostic.h"
 #include "llvm/ADT/StringExtras.h"

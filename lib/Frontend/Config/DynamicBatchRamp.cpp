@@ -1,4 +1,5 @@
 //===- DynamicBatchRamp.cpp - A global batch size that grows --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicLayout.h"
 

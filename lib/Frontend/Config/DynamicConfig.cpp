@@ -1,4 +1,5 @@
 //===- DynamicConfig.cpp - The YAML of the dynamic-graph trainer ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicConfig.h"
 #include "DynamicLayers.h"

@@ -1,4 +1,5 @@
 //===- DynamicConfig.h - The YAML of the dynamic-graph trainer --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_DYNAMICCONFIG_H
 #define MF_LIB_FRONTEND_CONFIG_DYNAMICCONFIG_H

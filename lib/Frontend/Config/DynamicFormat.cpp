@@ -1,4 +1,5 @@
 //===- DynamicFormat.cpp - Which of the two formats a YAML has ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicConfig.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- DynamicKeyPage.cpp - Fields of the dynamic graph as a page ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicConfig.h"
 #include "DynamicKeys.h"

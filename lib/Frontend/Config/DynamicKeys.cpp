@@ -1,4 +1,5 @@
 //===- DynamicKeys.cpp - Fields of the dynamic-graph trainer --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicKeys.h"
 #include "llvm/ADT/STLExtras.h"

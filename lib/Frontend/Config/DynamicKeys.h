@@ -1,5 +1,7 @@
 //===- DynamicKeys.h - Fields of the dynamic-graph trainer ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The sections of the YAML that MindSpore Transformers' dynamic-graph trainer
 // reads, with one record per field: its type in Python, its default, its
 // meaning, and whether a training step depends on it.

@@ -1,4 +1,5 @@
 //===- DynamicLayers.cpp - Recompute of the trainer -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicLayers.h"
 

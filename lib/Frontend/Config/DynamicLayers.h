@@ -1,4 +1,5 @@
 //===- DynamicLayers.h - Recompute and swap of the trainer ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_DYNAMICLAYERS_H
 #define MF_LIB_FRONTEND_CONFIG_DYNAMICLAYERS_H

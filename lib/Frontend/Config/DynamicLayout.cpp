@@ -1,4 +1,5 @@
 //===- DynamicLayout.cpp - Ranks and batches of the trainer ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicLayout.h"
 #include <cstdlib>

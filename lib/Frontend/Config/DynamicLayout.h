@@ -1,5 +1,7 @@
 //===- DynamicLayout.h - Ranks, batches and stages of the trainer ---------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The dynamic-graph trainer derives its layout of ranks and its batches from
 // the sections training and parallelism and from the number of started ranks.
 //

@@ -1,4 +1,5 @@
 //===- DynamicMemoryKeys.cpp - Recompute and swap in the other format -----===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicLayers.h"
 #include "DynamicSettingKeys.h"

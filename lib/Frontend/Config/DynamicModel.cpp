@@ -1,4 +1,5 @@
 //===- DynamicModel.cpp - Section model of the trainer --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicConfig.h"
 #include "NodeBuilder.h"

@@ -1,4 +1,5 @@
 //===- DynamicReader.cpp - Sections of the dynamic-graph trainer ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicReader.h"
 #include "NodeBuilder.h"

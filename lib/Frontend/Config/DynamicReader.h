@@ -1,4 +1,5 @@
 //===- DynamicReader.h - Sections of the dynamic-graph trainer --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_DYNAMICREADER_H
 #define MF_LIB_FRONTEND_CONFIG_DYNAMICREADER_H

@@ -1,4 +1,5 @@
 //===- DynamicSettingKeys.cpp - Settings in the other format --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicSettingKeys.h"
 #include "DynamicConfig.h"

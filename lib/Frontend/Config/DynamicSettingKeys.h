@@ -1,4 +1,5 @@
 //===- DynamicSettingKeys.h - Settings in the other format ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_DYNAMICSETTINGKEYS_H
 #define MF_LIB_FRONTEND_CONFIG_DYNAMICSETTINGKEYS_H

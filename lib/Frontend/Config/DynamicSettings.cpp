@@ -1,4 +1,5 @@
 //===- DynamicSettings.cpp - Settings only of the dynamic graph -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicConfig.h"
 #include "DynamicLayers.h"

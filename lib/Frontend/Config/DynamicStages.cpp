@@ -1,4 +1,5 @@
 //===- DynamicStages.cpp - Layers of each stage of the trainer ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicLayout.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- DynamicSwap.cpp - Swap of the trainer ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicLayers.h"
 

@@ -1,4 +1,5 @@
 //===- FusionConfig.cpp - Operators that a device fuses -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/FusionConfig.h"
 #include "llvm/ADT/STLExtras.h"

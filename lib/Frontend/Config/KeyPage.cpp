@@ -1,4 +1,5 @@
 //===- KeyPage.cpp - The keys of a training YAML as a page ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/KnownKeys.h"

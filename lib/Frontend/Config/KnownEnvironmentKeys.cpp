@@ -1,5 +1,7 @@
 //===- KnownEnvironmentKeys.cpp - Keys around the training step -----------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The top level, which is mostly about the run, and the sections about the
 // device and the model.
 //

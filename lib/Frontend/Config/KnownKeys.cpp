@@ -1,5 +1,7 @@
 //===- KnownKeys.cpp - The keys of each section and their use -------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The key names come from MindSpore Transformers' configuration template and
 // from its YAML files.
 //

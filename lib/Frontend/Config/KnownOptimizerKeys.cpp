@@ -1,4 +1,5 @@
 //===- KnownOptimizerKeys.cpp - The optimizer and learning rates ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/KnownKeys.h"
 

@@ -1,4 +1,5 @@
 //===- LayerEffects.cpp - Settings that apply to one layer ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanPatterns.h"
 #include "mf/Frontend/Config/LayerPlan.h"

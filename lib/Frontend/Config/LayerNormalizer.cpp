@@ -1,4 +1,5 @@
 //===- LayerNormalizer.cpp - Settings in the terms of a stage map ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayerNormalizer.h"
 #include <algorithm>

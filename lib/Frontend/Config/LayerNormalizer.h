@@ -1,4 +1,5 @@
 //===- LayerNormalizer.h - Settings in the terms of a stage map -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_LAYERNORMALIZER_H
 #define MF_LIB_FRONTEND_CONFIG_LAYERNORMALIZER_H

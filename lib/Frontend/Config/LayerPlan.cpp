@@ -1,4 +1,5 @@
 //===- LayerPlan.cpp - Recompute and swap of each layer -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/LayerPlan.h"
 #include "PlanPatterns.h"

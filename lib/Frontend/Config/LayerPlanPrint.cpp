@@ -1,4 +1,5 @@
 //===- LayerPlanPrint.cpp - A plan as log, table and JSON -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayerNormalizer.h"
 #include "mf/Frontend/Config/LayerPlan.h"

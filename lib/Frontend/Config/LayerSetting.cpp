@@ -1,4 +1,5 @@
 //===- LayerSetting.cpp - Values of recompute and swap keys ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/LayerSetting.h"
 #include "SectionReader.h"

@@ -1,4 +1,5 @@
 //===- LrScheduleReader.cpp - Section lr_schedule -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SectionReader.h"
 

@@ -1,4 +1,5 @@
 //===- MemorySize.cpp - Sizes as users write them -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/MemorySize.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- MuonReader.cpp - The optimizer's keys of Muon ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OptimizerReaders.h"
 

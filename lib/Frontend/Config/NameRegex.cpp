@@ -1,4 +1,5 @@
 //===- NameRegex.cpp - A regular expression over one name ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/NameRegex.h"
 #include "llvm/ADT/SmallVector.h"

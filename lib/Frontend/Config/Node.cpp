@@ -1,4 +1,5 @@
 //===- Node.cpp - An immutable YAML tree ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/Node.h"
 #include "llvm/Support/raw_ostream.h"

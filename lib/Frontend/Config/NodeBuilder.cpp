@@ -1,4 +1,5 @@
 //===- NodeBuilder.cpp - YAML trees that are not in a file ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "NodeBuilder.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- NodeBuilder.h - YAML trees that are not in a file --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_NODEBUILDER_H
 #define MF_LIB_FRONTEND_CONFIG_NODEBUILDER_H

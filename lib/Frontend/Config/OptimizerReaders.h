@@ -1,4 +1,5 @@
 //===- OptimizerReaders.h - Keys of single optimizers -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_OPTIMIZERREADERS_H
 #define MF_LIB_FRONTEND_CONFIG_OPTIMIZERREADERS_H

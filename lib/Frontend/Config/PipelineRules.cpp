@@ -1,4 +1,5 @@
 //===- PipelineRules.cpp - Consistency of a YAML's pipeline ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Pipeline/Policy.h"

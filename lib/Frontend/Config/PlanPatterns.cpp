@@ -1,4 +1,5 @@
 //===- PlanPatterns.cpp - Assigns patterns to layers ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanPatterns.h"
 #include "llvm/ADT/SetVector.h"

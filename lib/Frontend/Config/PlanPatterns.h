@@ -1,4 +1,5 @@
 //===- PlanPatterns.h - Assigns patterns to layers --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_PLANPATTERNS_H
 #define MF_LIB_FRONTEND_CONFIG_PLANPATTERNS_H

@@ -1,4 +1,5 @@
 //===- PlanText.cpp - Python's spelling of a plan's parts -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanText.h"
 #include "LayerNormalizer.h"

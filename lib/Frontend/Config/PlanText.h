@@ -1,4 +1,5 @@
 //===- PlanText.h - Python's spelling of a plan's parts ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_PLANTEXT_H
 #define MF_LIB_FRONTEND_CONFIG_PLANTEXT_H

@@ -1,4 +1,5 @@
 //===- RankLayout.cpp - The ranks of a training step ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/RankLayout.h"
 

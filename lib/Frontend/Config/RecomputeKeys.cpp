@@ -1,4 +1,5 @@
 //===- RecomputeKeys.cpp - Keys that express recompute --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanPatterns.h"
 #include "SettingKeys.h"

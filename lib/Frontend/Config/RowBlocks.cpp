@@ -1,4 +1,5 @@
 //===- RowBlocks.cpp - Layers that run block by block ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/RowBlocks.h"
 #include "SectionReader.h"

@@ -1,5 +1,7 @@
 //===- ScalarTypes.cpp - Types of plain YAML scalars ----------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The implicit resolvers of PyYAML's safe loader (YAML 1.1), written out as
 // scanners instead of its regular expressions.
 //

@@ -1,4 +1,5 @@
 //===- SectionReader.cpp - Typed reads from one section -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SectionReader.h"
 #include "mf/Support/NearestName.h"

@@ -1,4 +1,5 @@
 //===- SectionReader.h - Typed reads from one section -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_SECTIONREADER_H
 #define MF_LIB_FRONTEND_CONFIG_SECTIONREADER_H

@@ -1,4 +1,5 @@
 //===- SettingChanges.cpp - Differences between two YAMLs -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/SettingChanges.h"
 #include "SettingKeys.h"

@@ -1,4 +1,5 @@
 //===- SettingCheck.cpp - Settings that no YAML can express ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SettingKeys.h"
 #include "llvm/ADT/StringSet.h"

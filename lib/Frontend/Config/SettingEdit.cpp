@@ -1,4 +1,5 @@
 //===- SettingEdit.cpp - Writes memory settings into a YAML ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "DynamicConfig.h"

@@ -1,4 +1,5 @@
 //===- SettingKeys.cpp - The keys that express a setting ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SettingKeys.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- SettingKeys.h - The keys that express a setting ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_SETTINGKEYS_H
 #define MF_LIB_FRONTEND_CONFIG_SETTINGKEYS_H

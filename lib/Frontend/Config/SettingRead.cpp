@@ -1,4 +1,5 @@
 //===- SettingRead.cpp - Memory settings of a YAML ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanPatterns.h"
 #include "SettingKeys.h"

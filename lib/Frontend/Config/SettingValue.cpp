@@ -1,4 +1,5 @@
 //===- SettingValue.cpp - New values for keys of a YAML -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SettingValue.h"
 #include "llvm/ADT/STLExtras.h"

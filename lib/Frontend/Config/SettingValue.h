@@ -1,4 +1,5 @@
 //===- SettingValue.h - New values for keys of a YAML -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_SETTINGVALUE_H
 #define MF_LIB_FRONTEND_CONFIG_SETTINGVALUE_H

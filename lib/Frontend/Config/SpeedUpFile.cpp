@@ -1,4 +1,5 @@
 //===- SpeedUpFile.cpp - The file of MindSpore's overlaps -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SpeedUpFile.h"
 #include "SectionReader.h"

@@ -1,4 +1,5 @@
 //===- SpeedUpFile.h - The file of MindSpore's overlaps ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_SPEEDUPFILE_H
 #define MF_LIB_FRONTEND_CONFIG_SPEEDUPFILE_H

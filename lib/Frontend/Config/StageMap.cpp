@@ -1,4 +1,5 @@
 //===- StageMap.cpp - Maps layers to stages and chunks --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/StageMap.h"
 #include "SectionReader.h"

@@ -1,4 +1,5 @@
 //===- StageOffset.cpp - The forms of model_config.offset -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SectionReader.h"
 #include "mf/Frontend/Config/StageMap.h"

@@ -1,4 +1,5 @@
 //===- StageSettings.h - Settings by stage and by layer ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_STAGESETTINGS_H
 #define MF_LIB_FRONTEND_CONFIG_STAGESETTINGS_H

@@ -1,4 +1,5 @@
 //===- StepOptionReader.cpp - Wrapper, optimizer and lr schedule ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OptimizerReaders.h"
 #include "SectionReader.h"

@@ -1,4 +1,5 @@
 //===- SwapReader.cpp - Section swap_config -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SectionReader.h"
 #include "mf/Support/NearestName.h"

@@ -1,4 +1,5 @@
 //===- TrainingConfig.cpp - A training YAML as typed values ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "AutoLayout.h"

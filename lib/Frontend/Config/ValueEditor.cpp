@@ -1,4 +1,5 @@
 //===- ValueEditor.cpp - Edits values in a YAML's text --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ValueEditor.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- ValueEditor.h - Edits values in a YAML's text ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_VALUEEDITOR_H
 #define MF_LIB_FRONTEND_CONFIG_VALUEEDITOR_H

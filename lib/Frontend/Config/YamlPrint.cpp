@@ -1,4 +1,5 @@
 //===- YamlPrint.cpp - A tree as the text of a YAML -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "NodeBuilder.h"
 #include "mf/Frontend/Config/ConvertYaml.h"

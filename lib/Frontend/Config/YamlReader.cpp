@@ -1,5 +1,7 @@
 //===- YamlReader.cpp - A YAML text as a tree -----------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Builds the tree from yaml-cpp's events, so that every node keeps its mark,
 // aliases share storage instead of being copied, and the limits hold while
 // reading. All exceptions end here.

@@ -1,5 +1,7 @@
 //===- YamlSpans.cpp - Positions of values in a YAML ----------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The events of yaml-cpp contain the start of each value. This file finds the
 // ends: that of a scalar by its text or quotes, and that of a collection after
 // its last value.

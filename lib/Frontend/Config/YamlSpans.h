@@ -1,4 +1,5 @@
 //===- YamlSpans.h - Positions of values in a YAML --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_CONFIG_YAMLSPANS_H
 #define MF_LIB_FRONTEND_CONFIG_YAMLSPANS_H

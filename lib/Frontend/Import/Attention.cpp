@@ -1,4 +1,5 @@
 //===- Attention.cpp - Projections, rotary embedding and scores -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "BodyLayer.h"
 #include "LearnedPrefix.h"

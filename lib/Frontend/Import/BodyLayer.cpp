@@ -1,4 +1,5 @@
 //===- BodyLayer.cpp - Norms, feed forward and residual stream ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "BodyLayer.h"
 #include "ExpertLayer.h"

@@ -1,4 +1,5 @@
 //===- BodyLayer.h - Attention and feed forward -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_IMPORT_BODYLAYER_H
 #define MF_LIB_FRONTEND_IMPORT_BODYLAYER_H

@@ -1,4 +1,5 @@
 //===- CellBuilder.cpp - Builds one layer, Cell by Cell -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CellBuilder.h"
 #include "dialects/mf/KeptType.h"

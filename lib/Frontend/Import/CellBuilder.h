@@ -1,4 +1,5 @@
 //===- CellBuilder.h - Builds one layer, Cell by Cell -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_IMPORT_CELLBUILDER_H
 #define MF_LIB_FRONTEND_IMPORT_CELLBUILDER_H

@@ -1,4 +1,5 @@
 //===- CellNames.cpp - Names that a layer's Cells register ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Import/CellNames.h"
 #include "LatentNames.h"

@@ -1,4 +1,5 @@
 //===- ChatGlmSpec.cpp - ChatGLM2Config -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExpertReader.h"
 #include "FamilyReaders.h"

@@ -1,5 +1,7 @@
 //===- ClassicExperts.cpp - moe_config, for classic layer classes ---------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // MoEV2 with TopkRouterV2 has experts with a capacity. With use_gmm, MoEV3 has
 // experts without one, which process all of their tokens.
 //

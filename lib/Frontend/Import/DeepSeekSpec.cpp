@@ -1,4 +1,5 @@
 //===- DeepSeekSpec.cpp - DeepseekV2Config and DeepseekV3Config -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FamilyReaders.h"
 #include <cmath>

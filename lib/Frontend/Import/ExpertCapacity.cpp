@@ -1,5 +1,7 @@
 //===- ExpertCapacity.cpp - Experts with a limited number of places -------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // MoEV2 with TopkRouterV2: each expert has `capacity` places in each row, and
 // choices without a free place are dropped. Places are computed in fp32, which
 // is exact for them.

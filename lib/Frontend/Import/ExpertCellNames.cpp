@@ -1,5 +1,7 @@
 //===- ExpertCellNames.cpp - Names of Cells with experts ------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Tables of names in the order in which constructors register them, each with
 // the condition under which it does.
 //

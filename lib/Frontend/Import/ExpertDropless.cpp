@@ -1,5 +1,7 @@
 //===- ExpertDropless.cpp - Experts that process all of their tokens ------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // MoEV3 and mcore: tokens are sorted by expert, exchanged among the ranks of
 // the experts, and multiplied with the weights of each expert.
 //

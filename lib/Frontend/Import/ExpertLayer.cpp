@@ -1,4 +1,5 @@
 //===- ExpertLayer.cpp - A feed forward with experts ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExpertLayer.h"
 #include "BodyLayer.h"

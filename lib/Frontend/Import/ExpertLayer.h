@@ -1,5 +1,7 @@
 //===- ExpertLayer.h - A feed forward with experts --------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Tokens are rows x tokens x width here: a router sees each row on its own.
 //
 //===----------------------------------------------------------------------===//

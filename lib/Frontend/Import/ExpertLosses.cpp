@@ -1,4 +1,5 @@
 //===- ExpertLosses.cpp - Losses of routers -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExpertLayer.h"
 

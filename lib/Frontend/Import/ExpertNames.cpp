@@ -1,4 +1,5 @@
 //===- ExpertNames.cpp - Names of operators with experts ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExpertNames.h"
 

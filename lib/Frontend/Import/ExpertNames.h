@@ -1,4 +1,5 @@
 //===- ExpertNames.h - Names of operators with experts ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_IMPORT_EXPERTNAMES_H
 #define MF_LIB_FRONTEND_IMPORT_EXPERTNAMES_H

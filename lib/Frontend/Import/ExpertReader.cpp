@@ -1,4 +1,5 @@
 //===- ExpertReader.cpp - Experts from a YAML -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExpertReader.h"
 #include <cmath>

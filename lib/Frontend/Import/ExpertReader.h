@@ -1,4 +1,5 @@
 //===- ExpertReader.h - Experts from a YAML ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_IMPORT_EXPERTREADER_H
 #define MF_LIB_FRONTEND_IMPORT_EXPERTREADER_H

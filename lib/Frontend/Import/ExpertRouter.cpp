@@ -1,4 +1,5 @@
 //===- ExpertRouter.cpp - Choice of experts for tokens --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExpertLayer.h"
 

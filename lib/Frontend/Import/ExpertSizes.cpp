@@ -1,4 +1,5 @@
 //===- ExpertSizes.cpp - Rows, places and ranks of experts ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExpertReader.h"
 #include <algorithm>

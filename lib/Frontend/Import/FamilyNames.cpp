@@ -1,4 +1,5 @@
 //===- FamilyNames.cpp - Names of Cells and parameters per family ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FamilyNames.h"
 

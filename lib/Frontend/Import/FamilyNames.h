@@ -1,5 +1,7 @@
 //===- FamilyNames.h - Names of Cells and parameters per family -*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The names that MindSpore Transformers' layer classes give their Cells and
 // primitives. The classes compute the same layers, but users' patterns and
 // checkpoints contain the names.

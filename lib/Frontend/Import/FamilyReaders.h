@@ -1,5 +1,7 @@
 //===- FamilyReaders.h - One reader per config class ------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Each function fills a ModelSpec from model_config as one of MindSpore
 // Transformers' config classes does, including its defaults. The caller checks
 // that the sizes are consistent.

@@ -1,4 +1,5 @@
 //===- GlmSpec.cpp - GLMConfig --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FamilyReaders.h"
 #include <cmath>

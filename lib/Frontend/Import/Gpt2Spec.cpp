@@ -1,4 +1,5 @@
 //===- Gpt2Spec.cpp - GPT2Config ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FamilyReaders.h"
 

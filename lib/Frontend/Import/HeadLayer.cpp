@@ -1,4 +1,5 @@
 //===- HeadLayer.cpp - Final norm, head and losses ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "NextTokenLayers.h"
 #include <cmath>

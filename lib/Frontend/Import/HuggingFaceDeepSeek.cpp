@@ -1,5 +1,7 @@
 //===- HuggingFaceDeepSeek.cpp - config.json of DeepSeek-V2 and V3 --------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // These models are read as models of the mcore training graph, whose weights
 // have the same meaning: adjacent dimensions are rotated as a pair, and the
 // layers that predict more tokens read the hidden state after the last norm.

@@ -1,5 +1,7 @@
 //===- HuggingFaceExperts.cpp - Experts of a config.json ------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2 and V3. Their experts process all
 // of their tokens, as in MoEV3 and mcore. All tokens are in one row of the
 // router unless --router-rows sets another number.

@@ -1,4 +1,5 @@
 //===- HuggingFaceExperts.h - Experts of a config.json ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_IMPORT_HUGGINGFACEEXPERTS_H
 #define MF_LIB_FRONTEND_IMPORT_HUGGINGFACEEXPERTS_H

@@ -1,4 +1,5 @@
 //===- HuggingFaceSpec.cpp - config.json of a Hugging Face model ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExpertReader.h"
 #include "FamilyReaders.h"

@@ -1,4 +1,5 @@
 //===- KeptTypes.cpp - Types in which ranks keep weights ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KeptTypes.h"
 #include "dialects/mf/KeptType.h"

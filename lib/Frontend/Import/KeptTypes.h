@@ -1,4 +1,5 @@
 //===- KeptTypes.h - Types in which ranks keep weights ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_IMPORT_KEPTTYPES_H
 #define MF_LIB_FRONTEND_IMPORT_KEPTTYPES_H

@@ -1,5 +1,7 @@
 //===- LatentAttention.cpp - Latents, heads and their attention -----------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // DeepSeek-V2's multi-head latent attention, as in the training class.
 //
 //===----------------------------------------------------------------------===//

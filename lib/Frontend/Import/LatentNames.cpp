@@ -1,4 +1,5 @@
 //===- LatentNames.cpp - Names of latent attention ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LatentNames.h"
 #include "llvm/ADT/SmallVector.h"

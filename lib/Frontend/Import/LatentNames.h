@@ -1,5 +1,7 @@
 //===- LatentNames.h - Names of latent attention ----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The names that MindSpore Transformers' classes of latent attention give their
 // Cells and primitives, as tables. The names determine which weights are stored
 // together.

@@ -1,5 +1,7 @@
 //===- LayerCellNames.h - Names of Cells of one layer -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The names are relative to the layer, in the form and order of getCellNames.
 //
 //===----------------------------------------------------------------------===//

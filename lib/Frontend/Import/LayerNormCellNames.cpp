@@ -1,4 +1,5 @@
 //===- LayerNormCellNames.cpp - Cells of layers with LayerNorm ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayerCellNames.h"
 #include "TreeWriter.h"

@@ -1,4 +1,5 @@
 //===- LayerNormNames.cpp - Names of families with LayerNorm --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FamilyNames.h"
 

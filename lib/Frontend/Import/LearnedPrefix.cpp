@@ -1,4 +1,5 @@
 //===- LearnedPrefix.cpp - Trained keys and values ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LearnedPrefix.h"
 

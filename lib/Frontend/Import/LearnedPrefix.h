@@ -1,4 +1,5 @@
 //===- LearnedPrefix.h - Trained keys and values ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_IMPORT_LEARNEDPREFIX_H
 #define MF_LIB_FRONTEND_IMPORT_LEARNEDPREFIX_H

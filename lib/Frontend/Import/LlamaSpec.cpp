@@ -1,4 +1,5 @@
 //===- LlamaSpec.cpp - LlamaConfig and the classes derived from it --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExpertReader.h"
 #include "FamilyReaders.h"

@@ -1,4 +1,5 @@
 //===- LoraReader.cpp - Reads pet_config ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LoraReader.h"
 #include "PrefixReader.h"

@@ -1,4 +1,5 @@
 //===- LoraReader.h - Reads pet_config --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_IMPORT_LORAREADER_H
 #define MF_LIB_FRONTEND_IMPORT_LORAREADER_H

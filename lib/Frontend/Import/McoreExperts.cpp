@@ -1,5 +1,7 @@
 //===- McoreExperts.cpp - Experts of the mcore training graph -------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // TransformerConfig has all keys in model_config, with the names of Hugging
 // Face's config.json or Megatron's. Experts always process all of their tokens.
 //

@@ -1,4 +1,5 @@
 //===- McoreSpec.cpp - TransformerConfig of the mcore training graph ------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExpertReader.h"
 #include "FamilyReaders.h"

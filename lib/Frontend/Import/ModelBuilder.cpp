@@ -1,4 +1,5 @@
 //===- ModelBuilder.cpp - A model specification as IR ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "BodyLayer.h"

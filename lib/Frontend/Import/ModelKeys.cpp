@@ -1,4 +1,5 @@
 //===- ModelKeys.cpp - Keys of model_config that no reader reads ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SpecReader.h"
 #include "mf/Frontend/Config/KnownKeys.h"

@@ -1,4 +1,5 @@
 //===- ModelSpec.cpp - The shape of a dense transformer -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Import/ModelSpec.h"
 #include "ExpertReader.h"

@@ -1,4 +1,5 @@
 //===- NextTokenLayers.cpp - Layers that predict later tokens -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "NextTokenLayers.h"
 #include "BodyLayer.h"

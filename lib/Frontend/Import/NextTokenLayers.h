@@ -1,5 +1,7 @@
 //===- NextTokenLayers.h - Layers that predict later tokens -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // This file adds the final norm, the head and, between body and head, the
 // layers that predict later tokens. The hidden states that the head reads pass
 // through all later layers: the arguments of each layer are the newest one,

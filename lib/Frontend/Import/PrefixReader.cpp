@@ -1,4 +1,5 @@
 //===- PrefixReader.cpp - Reads pet_config of trained prefixes ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PrefixReader.h"
 #include "SpecReader.h"

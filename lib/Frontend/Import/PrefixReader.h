@@ -1,4 +1,5 @@
 //===- PrefixReader.h - Reads pet_config of trained prefixes ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_IMPORT_PREFIXREADER_H
 #define MF_LIB_FRONTEND_IMPORT_PREFIXREADER_H

@@ -1,4 +1,5 @@
 //===- PretrainedConfig.cpp - The config.json of a YAML's model -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PretrainedConfig.h"
 #include "llvm/ADT/StringExtras.h"

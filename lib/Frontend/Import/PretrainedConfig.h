@@ -1,4 +1,5 @@
 //===- PretrainedConfig.h - The config.json of a YAML's model ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_IMPORT_PRETRAINEDCONFIG_H
 #define MF_LIB_FRONTEND_IMPORT_PRETRAINEDCONFIG_H

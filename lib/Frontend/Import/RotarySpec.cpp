@@ -1,4 +1,5 @@
 //===- RotarySpec.cpp - Wave lengths of rotary embedding ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FamilyReaders.h"
 #include <cmath>

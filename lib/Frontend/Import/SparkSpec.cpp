@@ -1,4 +1,5 @@
 //===- SparkSpec.cpp - IFlytekSparkConfig ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExpertReader.h"
 #include "FamilyReaders.h"

@@ -1,4 +1,5 @@
 //===- SpecLimits.cpp - Limits of a model's sizes -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SpecLimits.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 //===- SpecLimits.h - Limits of a model's sizes -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_IMPORT_SPECLIMITS_H
 #define MF_LIB_FRONTEND_IMPORT_SPECLIMITS_H

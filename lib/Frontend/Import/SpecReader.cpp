@@ -1,4 +1,5 @@
 //===- SpecReader.cpp - Typed reads from a model configuration ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SpecReader.h"
 #include <limits>

@@ -1,4 +1,5 @@
 //===- SpecReader.h - Typed reads from a model configuration ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_IMPORT_SPECREADER_H
 #define MF_LIB_FRONTEND_IMPORT_SPECREADER_H

@@ -1,4 +1,5 @@
 //===- TreeWriter.h - Collects the names of a layer's Cells -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_IMPORT_TREEWRITER_H
 #define MF_LIB_FRONTEND_IMPORT_TREEWRITER_H

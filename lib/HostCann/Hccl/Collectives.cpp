@@ -1,4 +1,5 @@
 //===- Collectives.cpp - What collectives compute -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Communicators.h"
 #include "mf/Exec/Ranks/CollectiveShare.h"

@@ -1,4 +1,5 @@
 //===- Communicators.cpp - Communicators of this process ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Communicators.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- Communicators.h - Communicators of this process ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_HOSTCANN_HCCL_COMMUNICATORS_H
 #define MF_LIB_HOSTCANN_HCCL_COMMUNICATORS_H

@@ -1,4 +1,5 @@
 //===- HcclApi.cpp - The functions of hccl.h ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Communicators.h"
 #include <cstring>

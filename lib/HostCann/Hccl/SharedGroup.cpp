@@ -1,4 +1,5 @@
 //===- SharedGroup.cpp - Ranks that meet in shared memory -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SharedGroup.h"
 #include "llvm/ADT/Twine.h"

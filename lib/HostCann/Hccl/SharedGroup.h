@@ -1,5 +1,7 @@
 //===- SharedGroup.h - Ranks that meet in shared memory ---------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The ranks of a communicator, in processes of one machine. Each rank has a
 // file in shared memory: a header that all ranks map, and the bytes that the
 // rank brings to a collective. A file is locked as long as its process lives,

@@ -1,4 +1,5 @@
 //===- Executor.cpp - The second phase of operators -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/HostCann/Objects/LiveObjects.h"
 #include "mf/HostCann/Objects/Objects.h"

@@ -1,4 +1,5 @@
 //===- LiveObjects.cpp - Objects of aclnn that are not destroyed ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/HostCann/Objects/LiveObjects.h"
 #include "mf/HostCann/Runtime/Runtime.h"

@@ -1,4 +1,5 @@
 //===- Objects.cpp - Tensors, numbers and lists of aclnn ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/HostCann/Objects/Objects.h"
 #include "mf/HostCann/Objects/LiveObjects.h"

@@ -1,4 +1,5 @@
 //===- AttentionMasks.cpp - Which keys a query sees -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "AttentionMasks.h"
 #include "llvm/ADT/STLExtras.h"

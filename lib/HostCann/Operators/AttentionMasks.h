@@ -1,4 +1,5 @@
 //===- AttentionMasks.h - Which keys a query sees ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_HOSTCANN_OPERATORS_ATTENTIONMASKS_H
 #define MF_LIB_HOSTCANN_OPERATORS_ATTENTIONMASKS_H

@@ -1,4 +1,5 @@
 //===- AttentionOperators.cpp - Flash attention ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "AttentionMasks.h"
 #include "DropoutOperators.h"

@@ -1,4 +1,5 @@
 //===- ComparisonOperators.cpp - Comparisons and masks --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ElementPlaces.h"
 #include "OperatorCall.h"

@@ -1,4 +1,5 @@
 //===- DropoutOperators.cpp - Masks of bits -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DropoutOperators.h"
 

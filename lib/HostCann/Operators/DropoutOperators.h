@@ -1,4 +1,5 @@
 //===- DropoutOperators.h - Masks of bits -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_HOSTCANN_OPERATORS_DROPOUTOPERATORS_H
 #define MF_LIB_HOSTCANN_OPERATORS_DROPOUTOPERATORS_H

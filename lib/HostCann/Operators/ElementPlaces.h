@@ -1,4 +1,5 @@
 //===- ElementPlaces.h - Elements that are read several times ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_HOSTCANN_OPERATORS_ELEMENTPLACES_H
 #define MF_LIB_HOSTCANN_OPERATORS_ELEMENTPLACES_H

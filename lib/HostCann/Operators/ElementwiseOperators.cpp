@@ -1,4 +1,5 @@
 //===- ElementwiseOperators.cpp - Sums, products, copies ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "IndexOperators.h"
 #include "OperatorCall.h"

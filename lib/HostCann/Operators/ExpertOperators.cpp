@@ -1,4 +1,5 @@
 //===- ExpertOperators.cpp - Rows of experts and their products -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OperatorCall.h"
 #include <numeric>

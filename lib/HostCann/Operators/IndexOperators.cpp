@@ -1,4 +1,5 @@
 //===- IndexOperators.cpp - Rows and elements by index --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "IndexOperators.h"
 #include "OperatorCall.h"

@@ -1,4 +1,5 @@
 //===- IndexOperators.h - Arithmetic of indices -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_HOSTCANN_OPERATORS_INDEXOPERATORS_H
 #define MF_LIB_HOSTCANN_OPERATORS_INDEXOPERATORS_H

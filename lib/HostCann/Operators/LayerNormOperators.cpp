@@ -1,4 +1,5 @@
 //===- LayerNormOperators.cpp - Layer norm and its gradients --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OperatorCall.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- LossOperators.cpp - Embedding and cross entropy --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OperatorCall.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- MatrixOperators.cpp - Products, permutations, sums -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OperatorCall.h"
 

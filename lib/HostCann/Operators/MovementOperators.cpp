@@ -1,4 +1,5 @@
 //===- MovementOperators.cpp - Copies of parts, limits and checks ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ElementPlaces.h"
 #include "OperatorCall.h"

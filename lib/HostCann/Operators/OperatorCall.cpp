@@ -1,4 +1,5 @@
 //===- OperatorCall.cpp - The first phase of operators --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OperatorCall.h"
 #include "mf/Exec/Kernels/InstructionSet.h"

@@ -1,5 +1,7 @@
 //===- OperatorCall.h - The first phase of operators ------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Checks an operator's arguments and makes its executor. Operators compute
 // with the kernels of the emulated device wherever the two mean the same.
 //

@@ -1,4 +1,5 @@
 //===- OptimizerOperators.cpp - Norms of gradients and AdamW --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OperatorCall.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- RowOperators.cpp - Norms, gates and rotary embedding ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OperatorCall.h"
 

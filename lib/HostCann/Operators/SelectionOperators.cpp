@@ -1,4 +1,5 @@
 //===- SelectionOperators.cpp - Order, choice and running sums ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OperatorCall.h"
 #include <cmath>

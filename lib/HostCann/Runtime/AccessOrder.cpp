@@ -1,4 +1,5 @@
 //===- AccessOrder.cpp - Races between streams, by vector clocks ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/HostCann/Runtime/AccessOrder.h"
 #include "acl/acl_base.h"

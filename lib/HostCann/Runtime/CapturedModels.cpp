@@ -1,4 +1,5 @@
 //===- CapturedModels.cpp - Capturing work and running it again -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "acl/acl.h"
 #include "mf/HostCann/Runtime/Runtime.h"

@@ -1,4 +1,5 @@
 //===- CapturedWork.cpp - Work of streams that runs again -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/HostCann/Runtime/CapturedWork.h"
 #include "llvm/ADT/ArrayRef.h"

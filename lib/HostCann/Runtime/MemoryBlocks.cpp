@@ -1,4 +1,5 @@
 //===- MemoryBlocks.cpp - Allocated memory of devices and host ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/HostCann/Runtime/MemoryBlocks.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- Runtime.cpp - Devices, memory and work of a process ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/HostCann/Runtime/Runtime.h"
 #include "acl/acl_base.h"

@@ -1,4 +1,5 @@
 //===- RuntimeApi.cpp - The functions of acl.h and acl_rt.h ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "acl/acl.h"
 #include "mf/HostCann/Runtime/Runtime.h"

@@ -1,4 +1,5 @@
 //===- StreamsAndEvents.cpp - The order of work on a device ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "acl/acl_base.h"
 #include "mf/HostCann/Runtime/Runtime.h"

@@ -1,4 +1,5 @@
 //===- Calibration.cpp - Targets fitted to profiles -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Calibration/Calibration.h"
 #include "StepLatency.h"

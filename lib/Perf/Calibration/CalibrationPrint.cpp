@@ -1,4 +1,5 @@
 //===- CalibrationPrint.cpp - Prints how well a target fits ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Calibration/Calibration.h"
 #include "mf/Support/NumberText.h"

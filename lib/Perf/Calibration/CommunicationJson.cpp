@@ -1,4 +1,5 @@
 //===- CommunicationJson.cpp - communication.json and groups --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProfileTable.h"
 #include "mf/Support/StrictJson.h"

@@ -1,4 +1,5 @@
 //===- Descent.cpp - Minimization of the fit's loss -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Descent.h"
 #include "llvm/ADT/STLExtras.h"

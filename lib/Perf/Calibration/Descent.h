@@ -1,4 +1,5 @@
 //===- Descent.h - Minimization of the fit's loss ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_CALIBRATION_DESCENT_H
 #define MF_LIB_PERF_CALIBRATION_DESCENT_H

@@ -1,4 +1,5 @@
 //===- KernelDetails.cpp - kernel_details.csv -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProfileTable.h"
 #include "llvm/ADT/StringSwitch.h"

@@ -1,4 +1,5 @@
 //===- LogFit.cpp - Fits positive numbers to measured times ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Calibration/LogFit.h"
 #include "Descent.h"

@@ -1,4 +1,5 @@
 //===- Observations.cpp - Observed costs from a profile -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Calibration/Observations.h"
 #include "SideBySide.h"

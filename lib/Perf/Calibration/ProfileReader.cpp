@@ -1,4 +1,5 @@
 //===- ProfileReader.cpp - A folder of profiles ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProfileTable.h"
 #include "llvm/ADT/STLExtras.h"

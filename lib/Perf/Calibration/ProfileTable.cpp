@@ -1,4 +1,5 @@
 //===- ProfileTable.cpp - Rows with columns by name -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProfileTable.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- ProfileTable.h - The files of a profile ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_CALIBRATION_PROFILETABLE_H
 #define MF_LIB_PERF_CALIBRATION_PROFILETABLE_H

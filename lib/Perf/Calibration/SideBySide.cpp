@@ -1,4 +1,5 @@
 //===- SideBySide.cpp - What a profile shows at the same time -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SideBySide.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- SideBySide.h - What a profile shows at the same time -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_CALIBRATION_SIDEBYSIDE_H
 #define MF_LIB_PERF_CALIBRATION_SIDEBYSIDE_H

@@ -1,4 +1,5 @@
 //===- StepLatency.cpp - Step time without device work --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepLatency.h"
 #include "llvm/ADT/STLExtras.h"

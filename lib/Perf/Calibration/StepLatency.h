@@ -1,4 +1,5 @@
 //===- StepLatency.h - Step time without device work ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_CALIBRATION_STEPLATENCY_H
 #define MF_LIB_PERF_CALIBRATION_STEPLATENCY_H

@@ -1,4 +1,5 @@
 //===- StepTrace.cpp - step_trace_time.csv --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProfileTable.h"
 

@@ -1,4 +1,5 @@
 //===- TargetModel.cpp - Times that a target predicts ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TargetModel.h"
 #include "mf/Perf/Target/KernelCost.h"

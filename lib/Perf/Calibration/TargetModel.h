@@ -1,4 +1,5 @@
 //===- TargetModel.h - Times that a target predicts -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_CALIBRATION_TARGETMODEL_H
 #define MF_LIB_PERF_CALIBRATION_TARGETMODEL_H

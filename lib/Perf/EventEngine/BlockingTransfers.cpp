@@ -1,5 +1,7 @@
 //===- BlockingTransfers.cpp - Sends and receives between tasks -----------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A receive comes right before the task that reads the message, a send right
 // after the task that has made it, but
 // - while forwards and backwards alternate, interleaved schedules send one task

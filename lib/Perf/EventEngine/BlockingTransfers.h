@@ -1,5 +1,7 @@
 //===- BlockingTransfers.h - Sends and receives between tasks -*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The order of tasks, sends and receives on a stage in the published model.
 //
 //===----------------------------------------------------------------------===//

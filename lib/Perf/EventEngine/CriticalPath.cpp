@@ -1,4 +1,5 @@
 //===- CriticalPath.cpp - Critical path of a simulation -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/EventEngine/CriticalPath.h"
 #include <algorithm>

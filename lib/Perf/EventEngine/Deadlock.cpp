@@ -1,4 +1,5 @@
 //===- Deadlock.cpp - Deadlocks of queues ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Deadlock.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- Deadlock.h - Deadlocks of queues -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_EVENTENGINE_DEADLOCK_H
 #define MF_LIB_PERF_EVENTENGINE_DEADLOCK_H

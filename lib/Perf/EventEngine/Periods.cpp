@@ -1,5 +1,7 @@
 //===- Periods.cpp - Queues whose items repeat ----------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The items between two marks of a queue get a number that depends on their
 // actions, but not on their events and groups. The shortest period of these
 // numbers in a window of the queue is a guess, which is then checked item by

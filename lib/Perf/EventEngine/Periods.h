@@ -1,4 +1,5 @@
 //===- Periods.h - Queues whose items repeat --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_EVENTENGINE_PERIODS_H
 #define MF_LIB_PERF_EVENTENGINE_PERIODS_H

@@ -1,4 +1,5 @@
 //===- PipelineModel.cpp - The timeline of a schedule ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/EventEngine/PipelineModel.h"
 #include "BlockingTransfers.h"

@@ -1,4 +1,5 @@
 //===- PipelinePrint.cpp - Pictures of schedules in time ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/EventEngine/PipelinePrint.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- Queues.cpp - Queues and what they wait for -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/EventEngine/Queues.h"
 #include "llvm/ADT/STLExtras.h"

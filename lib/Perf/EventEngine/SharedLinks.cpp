@@ -1,5 +1,7 @@
 //===- SharedLinks.cpp - Transfers that share links -----------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Changes at the same time are processed together: first all transfers that end
 // leave their links, then those that start join theirs, then shares change.
 // Thus nothing depends on the order of transfers or links. The duration of a

@@ -1,5 +1,7 @@
 //===- SharedLinks.h - Transfers that share links ---------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Processor sharing: each of n transfers that use a link gets an n-th of it,
 // and a transfer moves at the speed of its smallest share. Work on devices is a
 // transfer, too: it and the transfers that use a device slow each other.

@@ -1,4 +1,5 @@
 //===- Simulation.cpp - Queues in time ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Simulation.h"
 #include "Deadlock.h"

@@ -1,4 +1,5 @@
 //===- Simulation.h - Queues in time ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_EVENTENGINE_SIMULATION_H
 #define MF_LIB_PERF_EVENTENGINE_SIMULATION_H

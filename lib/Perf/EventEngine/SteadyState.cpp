@@ -1,4 +1,5 @@
 //===- SteadyState.cpp - Periods that need no simulation ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SteadyState.h"
 #include "Periods.h"

@@ -1,5 +1,7 @@
 //===- SteadyState.h - Periods that need no simulation ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Queues that repeat their actions reach a state after which all events are
 // those of the previous period, later by a constant. Such a state is searched
 // at the marks of queues (Queues::markPeriod). It is used only if these

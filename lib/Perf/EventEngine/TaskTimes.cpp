@@ -1,4 +1,5 @@
 //===- TaskTimes.cpp - Durations of a schedule's tasks --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TaskTimes.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- TaskTimes.h - Durations of a schedule's tasks ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_EVENTENGINE_TASKTIMES_H
 #define MF_LIB_PERF_EVENTENGINE_TASKTIMES_H

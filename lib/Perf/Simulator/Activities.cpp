@@ -1,4 +1,5 @@
 //===- Activities.cpp - Activities of instructions in timelines -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Simulator/Activities.h"
 #include "StepCosts.h"

@@ -1,4 +1,5 @@
 //===- CriticalWork.cpp - Work on a step's critical path ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CriticalWork.h"
 #include "mf/Perf/EventEngine/CriticalPath.h"

@@ -1,4 +1,5 @@
 //===- CriticalWork.h - Work on a step's critical path ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_SIMULATOR_CRITICALWORK_H
 #define MF_LIB_PERF_SIMULATOR_CRITICALWORK_H

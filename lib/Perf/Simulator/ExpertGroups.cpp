@@ -1,4 +1,5 @@
 //===- ExpertGroups.cpp - Groups of expert parallelism in a program -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepCosts.h"
 #include "mf/Perf/Simulator/TokenRouting.h"

@@ -1,4 +1,5 @@
 //===- MemoryCurve.cpp - Memory of a step over time -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Simulator/MemoryCurve.h"
 #include "mf/Program/Liveness.h"

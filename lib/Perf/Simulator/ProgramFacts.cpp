@@ -1,4 +1,5 @@
 //===- ProgramFacts.cpp - Properties of a program in its timeline ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Simulator/ProgramFacts.h"
 #include "mf/Program/Liveness.h"

@@ -1,4 +1,5 @@
 //===- SlowKernels.cpp - Kernels that transfers slow ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SlowKernels.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- SlowKernels.h - Kernels that transfers slow --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_SIMULATOR_SLOWKERNELS_H
 #define MF_LIB_PERF_SIMULATOR_SLOWKERNELS_H

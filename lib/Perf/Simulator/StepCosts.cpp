@@ -1,4 +1,5 @@
 //===- StepCosts.cpp - Costs of a program's instructions ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepCosts.h"
 #include "mf/Perf/Target/KernelCost.h"

@@ -1,4 +1,5 @@
 //===- StepCosts.h - Costs of a program's instructions ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_SIMULATOR_STEPCOSTS_H
 #define MF_LIB_PERF_SIMULATOR_STEPCOSTS_H

@@ -1,4 +1,5 @@
 //===- StepOps.cpp - Operations of an instruction list on streams ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepOps.h"
 

@@ -1,5 +1,7 @@
 //===- StepOps.h - Operations of an instruction list on streams -*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // An instruction list in the form from which the simulator makes items. A
 // routine is converted once, however often it is called, and successive kernels
 // on a stream are merged into one item.

@@ -1,4 +1,5 @@
 //===- StepQueues.cpp - A step on the queues of the simulator -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepQueues.h"
 #include "mf/Program/Description.h"

@@ -1,5 +1,7 @@
 //===- StepQueues.h - A step on the queues of the simulator -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Each stream of each stage is a queue. All ranks of a stage run the same
 // program at the same time, so one rank represents them all
 // (lib/Program/ProgressVerifier.cpp).

@@ -1,4 +1,5 @@
 //===- StepSpans.cpp - Simulated queues as timelines of stages ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepSpans.h"
 #include "llvm/ADT/STLExtras.h"

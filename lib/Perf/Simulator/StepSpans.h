@@ -1,4 +1,5 @@
 //===- StepSpans.h - Simulated queues as timelines of stages ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_SIMULATOR_STEPSPANS_H
 #define MF_LIB_PERF_SIMULATOR_STEPSPANS_H

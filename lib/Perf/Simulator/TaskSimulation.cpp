@@ -1,4 +1,5 @@
 //===- TaskSimulation.cpp - A lowered step without a target ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Simulator/TaskSimulation.h"
 #include "StepQueues.h"

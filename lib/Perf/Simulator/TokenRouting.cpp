@@ -1,4 +1,5 @@
 //===- TokenRouting.cpp - Uneven choices of experts -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Simulator/TokenRouting.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- KernelCost.cpp - The time of a launch ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Target/KernelCost.h"
 #include "mf/Program/Signatures/KernelChain.h"

@@ -1,4 +1,5 @@
 //===- NumberPlaces.cpp - Places of numbers in a target's file ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "NumberPlaces.h"
 #include "llvm/ADT/StringExtras.h"

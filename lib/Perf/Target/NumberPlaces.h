@@ -1,4 +1,5 @@
 //===- NumberPlaces.h - Places of numbers in a target's file ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_TARGET_NUMBERPLACES_H
 #define MF_LIB_PERF_TARGET_NUMBERPLACES_H

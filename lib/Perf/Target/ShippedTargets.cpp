@@ -1,4 +1,5 @@
 //===- ShippedTargets.cpp - The files of targets/ -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ShippedTargets.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- ShippedTargets.h - The files of targets/ ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_TARGET_SHIPPEDTARGETS_H
 #define MF_LIB_PERF_TARGET_SHIPPEDTARGETS_H

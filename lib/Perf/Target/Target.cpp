@@ -1,4 +1,5 @@
 //===- Target.cpp - Rates and sizes of devices and networks ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Target/Target.h"
 #include "mf/Perf/Target/TargetFields.h"

@@ -1,4 +1,5 @@
 //===- TargetEdit.cpp - Replaces numbers in a target's file ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "NumberPlaces.h"
 #include "TargetText.h"

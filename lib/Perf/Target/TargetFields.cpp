@@ -1,4 +1,5 @@
 //===- TargetFields.cpp - Names and checks of a target's numbers ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Target/TargetFields.h"
 #include "mf/Support/NumberText.h"

@@ -1,4 +1,5 @@
 //===- TargetFile.cpp - Targets as files of #ascend.device ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Target/TargetFile.h"
 #include "ShippedTargets.h"

@@ -1,4 +1,5 @@
 //===- TargetText.cpp - Prepares a target's file for parsing --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TargetText.h"
 #include "llvm/ADT/STLExtras.h"

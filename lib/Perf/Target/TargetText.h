@@ -1,5 +1,7 @@
 //===- TargetText.h - Prepares a target's file for parsing ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // MLIR searches for the end of an attribute before it parses it, and
 // misinterprets brackets and quotes in comments.
 //

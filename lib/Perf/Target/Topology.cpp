@@ -1,4 +1,5 @@
 //===- Topology.cpp - The time of communication ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Target/Topology.h"
 #include "llvm/ADT/STLExtras.h"

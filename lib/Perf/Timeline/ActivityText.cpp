@@ -1,4 +1,5 @@
 //===- ActivityText.cpp - JSON of an activity for traces ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ActivityText.h"
 #include "TimelineParts.h"

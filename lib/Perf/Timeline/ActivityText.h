@@ -1,4 +1,5 @@
 //===- ActivityText.h - JSON of an activity for traces ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_TIMELINE_ACTIVITYTEXT_H
 #define MF_LIB_PERF_TIMELINE_ACTIVITYTEXT_H

@@ -1,4 +1,5 @@
 //===- Clock.cpp - Times as traces and profiles write them ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Clock.h"
 #include "llvm/Support/FormatVariadic.h"

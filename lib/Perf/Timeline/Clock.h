@@ -1,5 +1,7 @@
 //===- Clock.h - Times as traces and profiles write them ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Traces and profiles write microseconds with digits down to nanoseconds. All
 // numbers are computed from whole nanoseconds, so that written times add up to
 // the last digit.

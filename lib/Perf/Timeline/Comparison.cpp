@@ -1,4 +1,5 @@
 //===- Comparison.cpp - Compares the timelines of two steps ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ReportReader.h"
 #include "mf/Perf/Timeline/Writers.h"

@@ -1,4 +1,5 @@
 //===- CsvText.h - Fields of comma-separated values -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_TIMELINE_CSVTEXT_H
 #define MF_LIB_PERF_TIMELINE_CSVTEXT_H

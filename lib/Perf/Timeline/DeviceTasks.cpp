@@ -1,4 +1,5 @@
 //===- DeviceTasks.cpp - A step in the form of a device's profile ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DeviceTasks.h"
 #include "mf/Program/Signatures/Collective.h"

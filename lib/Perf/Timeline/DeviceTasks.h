@@ -1,5 +1,7 @@
 //===- DeviceTasks.h - A step in the form of a device's profile -*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The tasks that MindSpore's profiler would record on a rank. They differ from
 // the timeline in two ways. On a device, a receive is a task that begins when
 // its stream reaches it. The time in which the device is idle until a message

@@ -1,4 +1,5 @@
 //===- FileStream.cpp - Text files that are written atomically ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FileStream.h"
 

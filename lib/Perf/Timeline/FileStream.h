@@ -1,4 +1,5 @@
 //===- FileStream.h - Text files that are written atomically ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_TIMELINE_FILESTREAM_H
 #define MF_LIB_PERF_TIMELINE_FILESTREAM_H

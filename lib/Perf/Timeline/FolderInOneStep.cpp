@@ -1,4 +1,5 @@
 //===- FolderInOneStep.cpp - Folders that are written atomically ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FolderInOneStep.h"
 #include "mf/Support/AtomicFile.h"

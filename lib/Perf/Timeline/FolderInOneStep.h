@@ -1,4 +1,5 @@
 //===- FolderInOneStep.h - Folders written atomically -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_TIMELINE_FOLDERINONESTEP_H
 #define MF_LIB_PERF_TIMELINE_FOLDERINONESTEP_H

@@ -1,4 +1,5 @@
 //===- Gaps.cpp - Times in which a stage does not compute -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Gaps.h"
 #include "Intervals.h"

@@ -1,4 +1,5 @@
 //===- Gaps.h - Times in which a stage does not compute ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_TIMELINE_GAPS_H
 #define MF_LIB_PERF_TIMELINE_GAPS_H

@@ -1,4 +1,5 @@
 //===- HtmlPage.cpp - Self-contained HTML pages ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Timeline/HtmlPage.h"
 #include "PageFiles.h"

@@ -1,4 +1,5 @@
 //===- Intervals.h - Sets of intervals of time ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_TIMELINE_INTERVALS_H
 #define MF_LIB_PERF_TIMELINE_INTERVALS_H

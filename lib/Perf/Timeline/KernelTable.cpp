@@ -1,4 +1,5 @@
 //===- KernelTable.cpp - Kernels and their lower bounds -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Timeline/KernelTable.h"
 #include "TimelineParts.h"

@@ -1,4 +1,5 @@
 //===- KernelTableText.cpp - Kernels and bounds as lines of text ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TimelineParts.h"
 #include "mf/Perf/Timeline/KernelTable.h"

@@ -1,5 +1,7 @@
 //===- MemoryPage.cpp - A step's memory as a page -------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // JSON for lib/Perf/Timeline/page/arena.js:
 //
 //   {"program": "step.mlir", "target": "atlas-800t-a2",

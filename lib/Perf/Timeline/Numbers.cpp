@@ -1,4 +1,5 @@
 //===- Numbers.cpp - Numbers in JSON --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Numbers.h"
 #include "mf/Support/NumberText.h"

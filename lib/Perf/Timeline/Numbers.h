@@ -1,4 +1,5 @@
 //===- Numbers.h - Numbers in JSON ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_TIMELINE_NUMBERS_H
 #define MF_LIB_PERF_TIMELINE_NUMBERS_H

@@ -1,4 +1,5 @@
 //===- Page.cpp - A step in time as a page --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PageData.h"
 #include "mf/Perf/Timeline/HtmlPage.h"

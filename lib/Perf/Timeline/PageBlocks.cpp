@@ -1,4 +1,5 @@
 //===- PageBlocks.cpp - Reduces a step to the size of a page --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PageBlocks.h"
 #include <algorithm>

@@ -1,5 +1,7 @@
 //===- PageBlocks.h - Reduces a step to the size of a page ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A step may have millions of spans, but a page only shows as many as fit a
 // screen. Short spans are merged with their neighbours, as few as possible
 // within a limit.

@@ -1,4 +1,5 @@
 //===- PageData.cpp - The data of a page about a step ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PageData.h"
 #include "Gaps.h"

@@ -1,5 +1,7 @@
 //===- PageData.h - The data of a page about a step -------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // JSON for the scripts of lib/Perf/Timeline/page, in as few bytes as is simple:
 //
 //   {"program": "step.mlir",

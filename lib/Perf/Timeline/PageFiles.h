@@ -1,4 +1,5 @@
 //===- PageFiles.h - The parts of the page --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_TIMELINE_PAGEFILES_H
 #define MF_LIB_PERF_TIMELINE_PAGEFILES_H

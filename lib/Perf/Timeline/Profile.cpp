@@ -1,4 +1,5 @@
 //===- Profile.cpp - Writes a profile like MindSpore's profiler -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FileStream.h"
 #include "FolderInOneStep.h"

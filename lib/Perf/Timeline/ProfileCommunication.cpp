@@ -1,4 +1,5 @@
 //===- ProfileCommunication.cpp - Collectives and messages in a profile ---===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProfileFiles.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,5 +1,7 @@
 //===- ProfileFiles.h - The files of a profile ----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The files that MindSpore Profiler 2.5 writes into ASCEND_PROFILER_OUTPUT, in
 // its columns and units, with a function for each file. Times start with the
 // step, whereas those of the profiler start in 1970. MB are 2^20 bytes, but

@@ -1,4 +1,5 @@
 //===- ProfileMemory.cpp - Memory in a profile ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CsvText.h"
 #include "ProfileFiles.h"

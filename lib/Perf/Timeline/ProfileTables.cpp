@@ -1,4 +1,5 @@
 //===- ProfileTables.cpp - Kernels and the step in a profile --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CsvText.h"
 #include "ProfileFiles.h"

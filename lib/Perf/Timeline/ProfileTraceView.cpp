@@ -1,5 +1,7 @@
 //===- ProfileTraceView.cpp - The trace in a profile ----------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The processes that MindSpore's profiler shows, in its order, as far as a
 // timeline has data for them.
 //

@@ -1,4 +1,5 @@
 //===- Report.cpp - A step in time as JSON --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Numbers.h"
 #include "TimelineParts.h"

@@ -1,4 +1,5 @@
 //===- ReportReader.cpp - Reads reports of steps in time ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ReportReader.h"
 #include "mf/Support/FileError.h"

@@ -1,4 +1,5 @@
 //===- ReportReader.h - Reads reports of steps in time --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_TIMELINE_REPORTREADER_H
 #define MF_LIB_PERF_TIMELINE_REPORTREADER_H

@@ -1,4 +1,5 @@
 //===- StepLimits.cpp - Describes what limits a step ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepLimits.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- StepLimits.h - Describes what limits a step --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PERF_TIMELINE_STEPLIMITS_H
 #define MF_LIB_PERF_TIMELINE_STEPLIMITS_H

@@ -1,4 +1,5 @@
 //===- Summary.cpp - Summaries of stages and of their use -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Gaps.h"
 #include "mf/Perf/Timeline/StepTimeline.h"

@@ -1,4 +1,5 @@
 //===- Table.cpp - A step in time as lines of text ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepLimits.h"
 #include "mf/Perf/Timeline/KernelTable.h"

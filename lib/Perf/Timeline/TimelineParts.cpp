@@ -1,4 +1,5 @@
 //===- TimelineParts.cpp - Shared code of traces and profiles -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TimelineParts.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- TimelineParts.h - Shared code of traces and profiles -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Names of tracks and tasks, and the order in which they are shown.
 //
 //===----------------------------------------------------------------------===//

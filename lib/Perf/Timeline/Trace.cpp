@@ -1,5 +1,7 @@
 //===- Trace.cpp - A step as a trace for Perfetto -------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A process for each rank shown, in it a thread for its tasks and one for each
 // stream, a counter for its memory, and arrows from sends to receives.
 //

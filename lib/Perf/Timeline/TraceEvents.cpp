@@ -1,4 +1,5 @@
 //===- TraceEvents.cpp - Chrome trace events ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TraceEvents.h"
 #include "llvm/Support/JSON.h"

@@ -1,5 +1,7 @@
 //===- TraceEvents.h - Chrome trace events --------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Events of the trace format that Chrome, Perfetto and MindSpore's profiler
 // have in common. They are written one after the other without spaces, because
 // a trace has hundreds of thousands of events, and the time that a viewer takes

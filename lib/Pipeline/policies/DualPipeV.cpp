@@ -1,5 +1,7 @@
 //===- DualPipeV.cpp - Concurrent forward and backward along a V ----------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // DeepSeek-AI, DualPipe (the V-shaped form of DeepSeek-V3's schedule), 2025;
 // MindSpore's zero_bubble_v has the same steps. The second chunks of the stages
 // are visited in reverse order. In the steady state a forward of one chunk runs

@@ -1,5 +1,7 @@
 //===- GPipe.cpp - All forwards, then all backwards -----------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Huang et al., GPipe, 2018. Backwards run in ascending order of micro-batches
 // here, as in all schedules, so that gradients add up in one order.
 //

@@ -1,5 +1,7 @@
 //===- Interleaved.cpp - 1F1B over several chunks per stage ---------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Narayanan et al., Efficient Large-Scale Language Model Training on GPU
 // Clusters Using Megatron-LM, 2021. A stage runs all of its chunks for a group
 // of micro-batches, then for the next group. Groups have as many micro-batches

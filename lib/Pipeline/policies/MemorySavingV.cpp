@@ -1,5 +1,7 @@
 //===- MemorySavingV.cpp - V schedules with a half or a third of memory ---===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Qi et al., Pipeline Parallelism with Controllable Memory, 2024, schedules
 // V-Half and V-Min. Two chunks per stage go down the stages and back up, and a
 // micro-batch enters every six units of time. The first forwards and input

@@ -1,5 +1,7 @@
 //===- OneForwardOneBackward.cpp - 1F1B -----------------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Narayanan et al., PipeDream, 2019. Stage p of P runs P-p-1 warm-up forwards,
 // then a forward and a backward in turn, then the remaining backwards. With one
 // stage that is gradient accumulation. Fewer micro-batches than stages only

@@ -1,5 +1,7 @@
 //===- PairedOneForwardOneBackward.cpp - 1F1B of pairs --------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // 1F1B of one or more chunks per stage in which a backward and the following
 // forward run as one slot, so that one can compute while the other communicates
 // (pipeline_parallel_overlap_b_f of MindSpore Transformers, moe-fb-overlap of

@@ -1,4 +1,5 @@
 //===- Policies.cpp - Shared parts of the built-in policies ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Policies.h"
 #include "llvm/ADT/STLExtras.h"

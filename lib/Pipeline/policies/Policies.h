@@ -1,5 +1,7 @@
 //===- Policies.h - The built-in policies ---------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Each policy has a file of its own. getPolicies() in Policy.cpp has the order
 // in which policies are listed.
 //

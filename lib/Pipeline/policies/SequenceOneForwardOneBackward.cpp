@@ -1,5 +1,7 @@
 //===- SequenceOneForwardOneBackward.cpp - 1F1B of sequence pieces --------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Sun et al., Seq1F1B: Efficient Sequence-Level Pipeline Parallelism for Large
 // Language Model Training, 2024. This is 1F1B whose unit is a piece of a
 // micro-batch's sequence. Backward begins with the last piece, so a stage runs

@@ -1,5 +1,7 @@
 //===- ZeroBubbleH1.cpp - 1F1B with weight gradients in its bubbles -------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Qi et al., Zero Bubble Pipeline Parallelism, 2023, schedule ZB-H1. Forwards
 // and input gradients run as in 1F1B. A weight gradient runs when its stage
 // would idle, or when as many micro-batches are in flight as 1F1B has on its

@@ -1,5 +1,7 @@
 //===- ZeroBubbleH2.cpp - No bubble for twice the activations -------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Qi et al., Zero Bubble Pipeline Parallelism, 2023, schedule ZB-H2. A stage
 // runs input gradients before forwards before weight gradients, with up to 2P -
 // 1 micro-batches in flight on each of P stages. With equal times of the three

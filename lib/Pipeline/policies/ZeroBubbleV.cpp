@@ -1,5 +1,7 @@
 //===- ZeroBubbleV.cpp - Down and back up the stages without a bubble -----===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Qi et al., Pipeline Parallelism with Controllable Memory, 2024, schedule
 // ZB-V. The second chunks are placed in reverse order of the stages, so the
 // last stage passes values on to itself and losses are computed on the first.

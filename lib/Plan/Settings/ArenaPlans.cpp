@@ -1,4 +1,5 @@
 //===- ArenaPlans.cpp - Arenas as mf-opt plans them -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/ArenaPlans.h"
 

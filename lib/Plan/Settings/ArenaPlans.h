@@ -1,5 +1,7 @@
 //===- ArenaPlans.h - Arenas as mf-opt plans them ---------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The arenas of steps that were compiled quickly are some per cent too large.
 // If that matters, the arenas of single stages are planned with full effort,
 // without compiling the step again, because addresses change nothing else.

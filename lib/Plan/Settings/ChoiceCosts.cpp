@@ -1,4 +1,5 @@
 //===- ChoiceCosts.cpp - Costs of MindSpore's choices ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Settings/ChoiceCosts.h"
 #include "dialects/ascend/AscendDialect.h"

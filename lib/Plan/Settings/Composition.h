@@ -1,4 +1,5 @@
 //===- Composition.h - Composition of chunks and stages ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SETTINGS_COMPOSITION_H
 #define MF_LIB_PLAN_SETTINGS_COMPOSITION_H

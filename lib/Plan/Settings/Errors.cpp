@@ -1,4 +1,5 @@
 //===- Errors.cpp - Diagnostics as errors ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/Errors.h"
 

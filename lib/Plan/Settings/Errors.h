@@ -1,4 +1,5 @@
 //===- Errors.h - Diagnostics as errors ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SETTINGS_ERRORS_H
 #define MF_LIB_PLAN_SETTINGS_ERRORS_H

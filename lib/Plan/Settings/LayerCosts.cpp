@@ -1,4 +1,5 @@
 //===- LayerCosts.cpp - Costs of layers from compiled steps ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/LayerCosts.h"
 #include "lib/Plan/Settings/TreatmentHull.h"

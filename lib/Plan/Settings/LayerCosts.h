@@ -1,5 +1,7 @@
 //===- LayerCosts.h - Costs of layers from compiled steps ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The costs of a layer under each treatment are fitted to compiled steps: the
 // times and the memory of chunks with different layers are sums over their
 // layers. The costs are exact if chunks match the model of Problem.h. The

@@ -1,4 +1,5 @@
 //===- LayerGraphs.cpp - Layers of a compiled step as graphs --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/LayerGraphs.h"
 #include "mf/Program/StepTasks.h"

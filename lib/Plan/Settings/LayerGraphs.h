@@ -1,4 +1,5 @@
 //===- LayerGraphs.h - Layers of a compiled step as graphs -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SETTINGS_LAYERGRAPHS_H
 #define MF_LIB_PLAN_SETTINGS_LAYERGRAPHS_H

@@ -1,4 +1,5 @@
 //===- Layout.cpp - Distribution of a step over devices -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Settings/Layout.h"
 #include "llvm/ADT/STLExtras.h"

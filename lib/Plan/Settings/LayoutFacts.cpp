@@ -1,4 +1,5 @@
 //===- LayoutFacts.cpp - Bounds of layouts before compiling ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/LayoutFacts.h"
 #include "lib/Plan/Settings/Errors.h"

@@ -1,5 +1,7 @@
 //===- LayoutFacts.h - Bounds of layouts before compiling -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The facts about all layouts from the YAML, its model and the target: which
 // ones are legal, the least memory that parameters need, and the least time
 // that the work takes.

@@ -1,4 +1,5 @@
 //===- LayoutPlanner.cpp - Plans one layout -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/LayoutPlanner.h"
 #include "mf/Frontend/Config/MemorySize.h"

@@ -1,5 +1,7 @@
 //===- LayoutPlanner.h - Plans one layout -----------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The knowledge about one layout, from bounds to a compiled plan. Costs of
 // layers are learned once for all layouts whose layers are cut alike.
 //

@@ -1,4 +1,5 @@
 //===- LayoutSearch.cpp - Search for the best layouts ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Settings/LayoutSearch.h"
 #include "lib/Plan/Settings/ArenaPlans.h"

@@ -1,4 +1,5 @@
 //===- LinearCost.h - Sums over layers -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SETTINGS_LINEARCOST_H
 #define MF_LIB_PLAN_SETTINGS_LINEARCOST_H

@@ -1,4 +1,5 @@
 //===- MinimumCut.cpp - Minimum cuts of small graphs ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/MinimumCut.h"
 #include <algorithm>

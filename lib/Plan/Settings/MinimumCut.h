@@ -1,4 +1,5 @@
 //===- MinimumCut.h - Minimum cuts of small graphs -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SETTINGS_MINIMUMCUT_H
 #define MF_LIB_PLAN_SETTINGS_MINIMUMCUT_H

@@ -1,4 +1,5 @@
 //===- ParallelWork.cpp - Independent work on several threads -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/ParallelWork.h"
 #include <algorithm>

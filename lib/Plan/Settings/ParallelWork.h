@@ -1,4 +1,5 @@
 //===- ParallelWork.h - Independent work on several threads -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SETTINGS_PARALLELWORK_H
 #define MF_LIB_PLAN_SETTINGS_PARALLELWORK_H

@@ -1,4 +1,5 @@
 //===- PipelineShape.cpp - The pipeline of a YAML -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/PipelineShape.h"
 #include "lib/Plan/Settings/Errors.h"

@@ -1,4 +1,5 @@
 //===- PipelineShape.h - The pipeline of a YAML -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SETTINGS_PIPELINESHAPE_H
 #define MF_LIB_PLAN_SETTINGS_PIPELINESHAPE_H

@@ -1,4 +1,5 @@
 //===- PlanClock.h - Time limit and progress of planning --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SETTINGS_PLANCLOCK_H
 #define MF_LIB_PLAN_SETTINGS_PLANCLOCK_H

@@ -1,4 +1,5 @@
 //===- Probes.h - Steps that are compiled to learn costs -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SETTINGS_PROBES_H
 #define MF_LIB_PLAN_SETTINGS_PROBES_H

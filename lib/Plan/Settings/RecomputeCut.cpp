@@ -1,4 +1,5 @@
 //===- RecomputeCut.cpp - Chooses operators of a layer to recompute -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/RecomputeCut.h"
 #include "lib/Plan/Settings/MinimumCut.h"

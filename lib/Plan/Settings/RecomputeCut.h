@@ -1,5 +1,7 @@
 //===- RecomputeCut.h - Chooses operators to recompute ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Chooses the operators of a layer to run again in backward such that the least
 // time saves the most memory, as a minimum cut between kept and recomputed
 // values. The problem and its solution are those of Tarnawski et al. and of

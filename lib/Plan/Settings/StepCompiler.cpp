@@ -1,4 +1,5 @@
 //===- StepCompiler.cpp - From a YAML to a decoded step -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Settings/StepCompiler.h"
 #include "dialects/ascend/AscendDialect.h"

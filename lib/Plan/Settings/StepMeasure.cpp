@@ -1,4 +1,5 @@
 //===- StepMeasure.cpp - Costs of a compiled step -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Settings/StepMeasure.h"
 #include "mf/Perf/Simulator/StepSimulator.h"

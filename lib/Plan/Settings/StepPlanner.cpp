@@ -1,4 +1,5 @@
 //===- StepPlanner.cpp - The memory settings of a training YAML -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Settings/StepPlanner.h"
 #include "lib/Plan/Settings/ArenaPlans.h"

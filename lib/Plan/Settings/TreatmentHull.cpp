@@ -1,4 +1,5 @@
 //===- TreatmentHull.cpp - Treatments that are worth mixing ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/TreatmentHull.h"
 #include "llvm/ADT/STLExtras.h"

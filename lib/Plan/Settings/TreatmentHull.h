@@ -1,4 +1,5 @@
 //===- TreatmentHull.h - Treatments that are worth mixing -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SETTINGS_TREATMENTHULL_H
 #define MF_LIB_PLAN_SETTINGS_TREATMENTHULL_H

@@ -1,4 +1,5 @@
 //===- Treatments.cpp - Ways to treat layers, and their YAML --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/Treatments.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- Treatments.h - Ways to treat layers, and their YAML -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SETTINGS_TREATMENTS_H
 #define MF_LIB_PLAN_SETTINGS_TREATMENTS_H

@@ -1,4 +1,5 @@
 //===- VariantCosts.cpp - What layers cost in one pipeline ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/VariantCosts.h"
 #include "lib/Plan/Settings/Errors.h"

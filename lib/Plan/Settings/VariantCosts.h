@@ -1,5 +1,7 @@
 //===- VariantCosts.h - What layers cost in one pipeline --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A variant of a YAML has one schedule, number of chunks and size of
 // micro-batches. Steps that are compiled show the costs of its layers.
 //

@@ -1,4 +1,5 @@
 //===- VariantSearch.cpp - Alternates solving and compiling ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/VariantSearch.h"
 #include "mf/Plan/Solver/NoPlanError.h"

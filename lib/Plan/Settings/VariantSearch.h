@@ -1,5 +1,7 @@
 //===- VariantSearch.h - Alternates solving and compiling -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Searches the memory settings of one variant of a YAML: solves the problem by
 // the costs that are known, compiles the plan, learns from it, and goes on
 // until the plan does not change any more.

@@ -1,4 +1,5 @@
 //===- Branching.cpp - Splits a set of plans in two -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Branching.h"
 #include "llvm/ADT/STLExtras.h"

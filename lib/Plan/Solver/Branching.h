@@ -1,4 +1,5 @@
 //===- Branching.h - Splits a set of plans in two ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SOLVER_BRANCHING_H
 #define MF_LIB_PLAN_SOLVER_BRANCHING_H

@@ -1,4 +1,5 @@
 //===- ChunkChoices.cpp - Choices for the layers of a chunk ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ChunkChoices.h"
 #include "llvm/ADT/STLExtras.h"

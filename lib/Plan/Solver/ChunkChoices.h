@@ -1,4 +1,5 @@
 //===- ChunkChoices.h - Choices for the layers of a chunk -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SOLVER_CHUNKCHOICES_H
 #define MF_LIB_PLAN_SOLVER_CHUNKCHOICES_H

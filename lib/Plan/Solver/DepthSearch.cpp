@@ -1,4 +1,5 @@
 //===- DepthSearch.cpp - Depth first, stage by stage ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DepthSearch.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- DepthSearch.h - Depth first, stage by stage ------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Chooses an option for one stage after another. Bounds the remaining stages by
 // cuts and by the step with their least durations, whose longest path gives
 // another cut.

@@ -1,4 +1,5 @@
 //===- Explain.cpp - Explains why stages have no better option ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ChunkChoices.h"
 #include "StepGraph.h"

@@ -1,4 +1,5 @@
 //===- ExplainInfeasible.cpp - Explains why no plan fits ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExplainInfeasible.h"
 #include "Incumbent.h"

@@ -1,4 +1,5 @@
 //===- ExplainInfeasible.h - Explains why no plan fits ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SOLVER_EXPLAININFEASIBLE_H
 #define MF_LIB_PLAN_SOLVER_EXPLAININFEASIBLE_H

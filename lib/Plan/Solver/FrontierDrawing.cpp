@@ -1,5 +1,7 @@
 //===- FrontierDrawing.cpp - Step time against memory, as an SVG ----------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The upper part shows the step's time over the limit. A plan also fits higher
 // limits, so the curve has steps. The lower part shows for each limit how many
 // layers get each treatment.

@@ -1,4 +1,5 @@
 //===- FrontierPlot.cpp - Step time against memory, in characters ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlotAxis.h"
 #include "mf/Plan/Solver/FrontierPrint.h"

@@ -1,4 +1,5 @@
 //===- FrontierPrint.cpp - Step time against memory, as a table -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Solver/FrontierPrint.h"
 #include "mf/Plan/Solver/ProblemJson.h"

@@ -1,4 +1,5 @@
 //===- Incumbent.cpp - The best plan so far -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Incumbent.h"
 #include "llvm/ADT/STLExtras.h"

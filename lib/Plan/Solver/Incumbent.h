@@ -1,4 +1,5 @@
 //===- Incumbent.h - The best plan so far ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SOLVER_INCUMBENT_H
 #define MF_LIB_PLAN_SOLVER_INCUMBENT_H

@@ -1,4 +1,5 @@
 //===- KindLayouts.cpp - Chunks in which kinds of layers end --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KindLayouts.h"
 #include "llvm/ADT/STLExtras.h"

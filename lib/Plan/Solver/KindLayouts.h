@@ -1,5 +1,7 @@
 //===- KindLayouts.h - Chunks in which kinds of layers end ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Layers of the same kind are consecutive. Given the chunks in which each kind
 // ends, the kinds of each chunk are known, and the stages only depend on each
 // other through the numbers of layers of each kind.

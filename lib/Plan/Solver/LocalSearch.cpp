@@ -1,4 +1,5 @@
 //===- LocalSearch.cpp - Better plans near good ones ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LocalSearch.h"
 #include "DepthSearch.h"

@@ -1,4 +1,5 @@
 //===- LocalSearch.h - Better plans near good ones ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SOLVER_LOCALSEARCH_H
 #define MF_LIB_PLAN_SOLVER_LOCALSEARCH_H

@@ -1,4 +1,5 @@
 //===- Makespan.cpp - Evaluates a plan ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepGraph.h"
 #include "llvm/ADT/STLExtras.h"

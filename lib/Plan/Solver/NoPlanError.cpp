@@ -1,4 +1,5 @@
 //===- NoPlanError.cpp - Error of a search without a plan -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Solver/NoPlanError.h"
 

@@ -1,4 +1,5 @@
 //===- OptionChain.cpp - All plans as paths from stage to stage -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OptionChain.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- OptionChain.h - All plans as paths from stage to stage -*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A plan has an option for every stage, such that all layers are distributed.
 // If stages are chosen one by one, they depend on each other only through the
 // number of remaining layers of each kind (and the chunks in which the kinds

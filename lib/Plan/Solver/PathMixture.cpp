@@ -1,4 +1,5 @@
 //===- PathMixture.cpp - The best mixture of paths ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PathMixture.h"
 #include "llvm/ADT/STLExtras.h"

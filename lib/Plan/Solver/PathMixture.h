@@ -1,5 +1,7 @@
 //===- PathMixture.h - The best mixture of paths ----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The best bound that path cuts can give is the value of a game: one player
 // mixes paths, the other answers with the plan that is shortest on them. The
 // player of plans moves a mixture of its answers towards each new one (Frank

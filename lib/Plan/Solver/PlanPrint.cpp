@@ -1,4 +1,5 @@
 //===- PlanPrint.cpp - Plans as text --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "mf/Support/TextTable.h"

@@ -1,4 +1,5 @@
 //===- PlanUnits.cpp - Units of times and memory --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Solver/PlanUnits.h"
 #include "mf/Support/NumberText.h"

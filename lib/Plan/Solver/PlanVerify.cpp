@@ -1,5 +1,7 @@
 //===- PlanVerify.cpp - Checks a plan -------------------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Checks all plans that are made anywhere. It states each rule once and as
 // simply as possible, and shares no code with the solver.
 //

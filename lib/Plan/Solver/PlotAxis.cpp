@@ -1,4 +1,5 @@
 //===- PlotAxis.cpp - An axis of a plot with round numbers ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlotAxis.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 //===- PlotAxis.h - An axis of a plot with round numbers ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SOLVER_PLOTAXIS_H
 #define MF_LIB_PLAN_SOLVER_PLOTAXIS_H

@@ -1,4 +1,5 @@
 //===- Problem.cpp - The planning problem and its costs -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Solver/Problem.h"
 #include "ProblemLimits.h"

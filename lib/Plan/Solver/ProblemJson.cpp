@@ -1,4 +1,5 @@
 //===- ProblemJson.cpp - Reads problems from files ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "ProblemJsonParts.h"

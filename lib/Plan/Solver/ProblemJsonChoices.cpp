@@ -1,4 +1,5 @@
 //===- ProblemJsonChoices.cpp - Limits and choices in files ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProblemJsonParts.h"
 #include "ProblemLimits.h"

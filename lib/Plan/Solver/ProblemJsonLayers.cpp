@@ -1,4 +1,5 @@
 //===- ProblemJsonLayers.cpp - Layers in the files of problems ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProblemJsonParts.h"
 #include "ProblemLimits.h"

@@ -1,4 +1,5 @@
 //===- ProblemJsonObject.cpp - Members of JSON objects --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProblemJsonObject.h"
 #include "mf/Support/NearestName.h"

@@ -1,4 +1,5 @@
 //===- ProblemJsonObject.h - Members of JSON objects ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SOLVER_PROBLEMJSONOBJECT_H
 #define MF_LIB_PLAN_SOLVER_PROBLEMJSONOBJECT_H

@@ -1,4 +1,5 @@
 //===- ProblemJsonParts.h - Parts of the file of a problem ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SOLVER_PROBLEMJSONPARTS_H
 #define MF_LIB_PLAN_SOLVER_PROBLEMJSONPARTS_H

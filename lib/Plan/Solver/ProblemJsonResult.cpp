@@ -1,4 +1,5 @@
 //===- ProblemJsonResult.cpp - Results as JSON ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProblemJsonParts.h"
 #include "mf/Plan/Solver/ProblemJson.h"

@@ -1,4 +1,5 @@
 //===- ProblemJsonWriter.cpp - Problems as JSON ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProblemJsonParts.h"
 #include "mf/Plan/Solver/ProblemJson.h"

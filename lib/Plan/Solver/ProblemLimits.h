@@ -1,4 +1,5 @@
 //===- ProblemLimits.h - The largest problems that are accepted -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SOLVER_PROBLEMLIMITS_H
 #define MF_LIB_PLAN_SOLVER_PROBLEMLIMITS_H

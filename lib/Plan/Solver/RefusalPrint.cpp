@@ -1,4 +1,5 @@
 //===- RefusalPrint.cpp - Reasons against other options -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Solver/RefusalPrint.h"
 #include "llvm/ADT/STLExtras.h"

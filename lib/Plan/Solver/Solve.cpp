@@ -1,4 +1,5 @@
 //===- Solve.cpp - The shortest step that fits ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExplainInfeasible.h"
 #include "LocalSearch.h"

@@ -1,4 +1,5 @@
 //===- StageOptions.cpp - Options of a stage ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StageOptions.h"
 #include "llvm/ADT/STLExtras.h"

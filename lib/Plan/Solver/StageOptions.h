@@ -1,5 +1,7 @@
 //===- StageOptions.h - Options of a stage ----------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // An option of a stage has a choice for each of its chunks, fits into the
 // stage's memory, and is not dominated in every task by another option with the
 // same layers.

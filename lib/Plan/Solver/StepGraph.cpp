@@ -1,4 +1,5 @@
 //===- StepGraph.cpp - Durations of a step's tasks ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepGraph.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- StepGraph.h - Durations of a step's tasks ----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Given a duration for every phase of every chunk and for every update,
 // computes when the step ends, and its longest path.
 //

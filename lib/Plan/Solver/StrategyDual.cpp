@@ -1,4 +1,5 @@
 //===- StrategyDual.cpp - Lower bounds on choices of strategies -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Solver/StrategyDual.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- StrategyDual.h - Lower bounds on choices of strategies --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SOLVER_STRATEGYDUAL_H
 #define MF_LIB_PLAN_SOLVER_STRATEGYDUAL_H

@@ -1,4 +1,5 @@
 //===- StrategyProblem.cpp - Reads and checks choices of strategies -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Solver/StrategyProblem.h"
 #include "mf/Support/StrictJson.h"

@@ -1,4 +1,5 @@
 //===- StrategySolver.cpp - Chooses strategies of nodes -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Solver/StrategySolver.h"
 #include "lib/Plan/Solver/StrategyTree.h"

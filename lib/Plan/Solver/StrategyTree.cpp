@@ -1,4 +1,5 @@
 //===- StrategyTree.cpp - Depth-first search for strategies ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Solver/StrategyTree.h"
 #include "llvm/ADT/STLExtras.h"

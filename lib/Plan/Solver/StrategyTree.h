@@ -1,4 +1,5 @@
 //===- StrategyTree.h - Depth-first search for strategies ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SOLVER_STRATEGYTREE_H
 #define MF_LIB_PLAN_SOLVER_STRATEGYTREE_H

@@ -1,4 +1,5 @@
 //===- Ticks.cpp - Problems in whole numbers ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Ticks.h"
 #include "mf/Pipeline/TaskGraph.h"

@@ -1,5 +1,7 @@
 //===- Ticks.h - Problems in whole numbers ----------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Times and memory as multiples of a small decimal unit, so that sums do not
 // depend on their order, decimal costs are exact, and equal is equal.
 //

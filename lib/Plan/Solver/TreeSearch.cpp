@@ -1,4 +1,5 @@
 //===- TreeSearch.cpp - Branch and bound over sets of plans ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TreeSearch.h"
 #include "DepthSearch.h"

@@ -1,4 +1,5 @@
 //===- TreeSearch.h - Branch and bound over sets of plans -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SOLVER_TREESEARCH_H
 #define MF_LIB_PLAN_SOLVER_TREESEARCH_H

@@ -1,4 +1,5 @@
 //===- WorkBound.cpp - A bound that needs no search -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "WorkBound.h"
 #include <algorithm>

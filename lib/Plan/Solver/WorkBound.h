@@ -1,4 +1,5 @@
 //===- WorkBound.h - A bound that needs no search ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PLAN_SOLVER_WORKBOUND_H
 #define MF_LIB_PLAN_SOLVER_WORKBOUND_H

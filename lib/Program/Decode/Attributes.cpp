@@ -1,4 +1,5 @@
 //===- Attributes.cpp - Types and attributes of a program -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DecodedTypes.h"
 #include "dialects/ascend/KernelSpecs.h"

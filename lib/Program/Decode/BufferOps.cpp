@@ -1,4 +1,5 @@
 //===- BufferOps.cpp - Decoding of operations that denote memory ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ListDecoder.h"
 #include "mf/Support/Alignment.h"

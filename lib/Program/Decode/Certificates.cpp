@@ -1,4 +1,5 @@
 //===- Certificates.cpp - What chunks have to compute ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DecodedTypes.h"
 

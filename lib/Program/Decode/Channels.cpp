@@ -1,5 +1,7 @@
 //===- Channels.cpp - Checks that exchanges match -------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The parties of a channel are the stages that use it and, for a transfer,
 // their sides. All ranks of a stage do the same, so parties match if their
 // programs do.

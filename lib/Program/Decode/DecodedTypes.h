@@ -1,4 +1,5 @@
 //===- DecodedTypes.h - Types and sizes in a program -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_DECODE_DECODEDTYPES_H
 #define MF_LIB_PROGRAM_DECODE_DECODEDTYPES_H

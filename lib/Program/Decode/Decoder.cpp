@@ -1,4 +1,5 @@
 //===- Decoder.cpp - A module to a program --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Decoder.h"
 #include "DecoderState.h"

@@ -1,4 +1,5 @@
 //===- DecoderState.cpp - State of decoding -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DecoderState.h"
 #include "llvm/ADT/STLExtras.h"

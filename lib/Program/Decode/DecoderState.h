@@ -1,4 +1,5 @@
 //===- DecoderState.h - State of decoding -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_DECODE_DECODERSTATE_H
 #define MF_LIB_PROGRAM_DECODE_DECODERSTATE_H

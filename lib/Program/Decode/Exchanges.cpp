@@ -1,4 +1,5 @@
 //===- Exchanges.cpp - Decoding of transfers and collectives --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ListDecoder.h"
 

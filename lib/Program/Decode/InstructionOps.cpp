@@ -1,5 +1,7 @@
 //===- InstructionOps.cpp - Decoding of instructions ----------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Instructions implement InstructionOpInterface. Calls represent the
 // instructions of a routine.
 //

@@ -1,4 +1,5 @@
 //===- ListDecoder.cpp - Decodes a block to an instruction list -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ListDecoder.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,4 +1,5 @@
 //===- ListDecoder.h - Decodes a block to an instruction list ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_DECODE_LISTDECODER_H
 #define MF_LIB_PROGRAM_DECODE_LISTDECODER_H

@@ -1,4 +1,5 @@
 //===- StageDecoder.cpp - One ascend.program to one stage -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ListDecoder.h"
 #include "mf/Support/Alignment.h"

@@ -1,4 +1,5 @@
 //===- AllocationCsv.cpp - Text form of an allocation problem -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Memory/AllocationCsv.h"
 #include "mf/Support/CsvReader.h"

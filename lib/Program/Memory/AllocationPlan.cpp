@@ -1,4 +1,5 @@
 //===- AllocationPlan.cpp - Entry point of the allocators -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Memory/AllocationPlan.h"
 #include "lib/Program/Memory/search/PackSearch.h"

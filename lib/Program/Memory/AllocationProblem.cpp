@@ -1,4 +1,5 @@
 //===- AllocationProblem.cpp - Static memory allocation -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Memory/AllocationProblem.h"
 #include "lib/Program/Memory/packing/AddressMap.h"

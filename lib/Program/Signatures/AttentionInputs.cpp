@@ -1,4 +1,5 @@
 //===- AttentionInputs.cpp - Optional inputs of attention -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/AttentionInputs.h"
 

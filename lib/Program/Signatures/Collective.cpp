@@ -1,4 +1,5 @@
 //===- Collective.cpp - Kinds of collectives ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/Collective.h"
 

@@ -1,4 +1,5 @@
 //===- KernelBlocks.cpp - Block sizes of kernels --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/KernelBlocks.h"
 #include "llvm/Support/MathExtras.h"

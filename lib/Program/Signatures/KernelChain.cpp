@@ -1,4 +1,5 @@
 //===- KernelChain.cpp - Kernels that are fused into one ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/KernelChain.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- KernelFactors.cpp - Factors that scale gradients -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/KernelFactors.h"
 

@@ -1,4 +1,5 @@
 //===- KernelFormulas.cpp - FLOPs and bytes of kernels --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelFormulas.h"
 #include "mf/Program/Signatures/KernelBlocks.h"

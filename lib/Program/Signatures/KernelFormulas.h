@@ -1,5 +1,7 @@
 //===- KernelFormulas.h - FLOPs and bytes of kernels ------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The functions that formulas in AscendKernels.td call. They saturate instead
 // of overflowing and accept any shapes. A missing dimension counts as 1.
 //

@@ -1,4 +1,5 @@
 //===- KernelParts.cpp - Effect of cut operands on results ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/KernelParts.h"
 #include "llvm/ADT/StringExtras.h"

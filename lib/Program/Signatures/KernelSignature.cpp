@@ -1,4 +1,5 @@
 //===- KernelSignature.cpp - Signatures and costs of kernels --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "KernelFormulas.h"

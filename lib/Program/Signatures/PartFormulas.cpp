@@ -1,4 +1,5 @@
 //===- PartFormulas.cpp - Rules for parts that depend on attributes -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PartFormulas.h"
 #include "KernelFormulas.h"

@@ -1,5 +1,7 @@
 //===- PartFormulas.h - Sharding rules that use attributes ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Rules for sharded operands (AscendKernelBase.td) that depend on the kernel's
 // attributes.
 //

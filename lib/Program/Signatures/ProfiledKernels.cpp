@@ -1,4 +1,5 @@
 //===- ProfiledKernels.cpp - Kernels by their names in profiles -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/ProfiledKernels.h"
 #include "llvm/ADT/StringMap.h"

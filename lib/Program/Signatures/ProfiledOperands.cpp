@@ -1,4 +1,5 @@
 //===- ProfiledOperands.cpp - Operands of kernels from profiles -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProfiledOperands.h"
 #include "KernelFormulas.h"

@@ -1,5 +1,7 @@
 //===- ProfiledOperands.h - Operands of kernels from profiles ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The functions that records of kernels name as `fromProfile`. Each takes a
 // specification with all operands of the device, as a profiler lists them, and
 // converts them to the operands of the record. It returns false if the launch

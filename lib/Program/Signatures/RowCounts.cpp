@@ -1,4 +1,5 @@
 //===- RowCounts.cpp - Row counts of an all_to_all_v ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/RowCounts.h"
 #include "mf/Program/Signatures/Collective.h"

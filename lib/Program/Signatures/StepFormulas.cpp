@@ -1,4 +1,5 @@
 //===- StepFormulas.cpp - Kernels as steps of a chain ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepFormulas.h"
 

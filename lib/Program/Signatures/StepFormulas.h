@@ -1,5 +1,7 @@
 //===- StepFormulas.h - Kernels as steps of a chain -------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The functions that the expressions `step` in AscendKernels.td call.
 //
 //===----------------------------------------------------------------------===//

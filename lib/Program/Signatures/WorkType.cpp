@@ -1,4 +1,5 @@
 //===- WorkType.cpp - The element type of a kernel's work -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/WorkType.h"
 #include "llvm/ADT/ArrayRef.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plants a defect into mf-opt that two options together show, lets a campaign find it, and minimises two YAMLs that show it.
 
 usage: plant_defect.py BIN_FOLDER WORK_FOLDER EXPECTED.yaml ACTUAL.yaml

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Puts faults into tools, and finds and minimises what shows them.
 
 usage: inject_faults.py BIN_FOLDER WORK_FOLDER MODEL

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that running the IR before and after every pass gives the same.
 
 usage: check_executable.py all-passes|K/N LLVM_TOOLS LLVM_INCLUDE_FOLDER SOURCE_FOLDER BIN_FOLDER WORK_FOLDER

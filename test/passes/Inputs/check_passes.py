@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that every pass is described, tested, and says what it decides.
 
 usage: check_passes.py K/N LLVM_TOOLS LLVM_INCLUDE_FOLDER BUILD_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """RUN lines of lit tests, read and run with a pass taken out.
 
 Knows the substitutions that tests of passes use.

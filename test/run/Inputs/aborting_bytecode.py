@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes an empty module as bytecode, with one length far too large."""
 
 import sys

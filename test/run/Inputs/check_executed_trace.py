@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks a trace of an executed step against what the program says, and its report.
 
 usage: check_executed_trace.py TRACE REPORT

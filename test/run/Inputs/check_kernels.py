@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks the kernels of a report of mf-run --kernel-table.
 
 usage: check_kernels.py REPORT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opens a page of mf-run --memory-html in headless Chromium and uses it as people do.
 
 usage: check_memory_page.py CHROMIUM PAGE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opens a page of mf-run --html in headless Chromium and checks what it shows.
 
 usage: check_page.py CHROMIUM PAGE REPORT [PICTURE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the files of a profile back, checks that they agree, and prints sums.
 
 usage: check_profile.py PROFILE REPORT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares what mf-run --simulate prints with its report.
 
 usage: check_table.py TABLE REPORT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads a trace as strictly as Perfetto's importer and prints what is in it.
 
 usage: check_trace.py TRACE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares the FLOPs behind utilizations of examples/llama_tiny.yaml and llama_lora.yaml with those worked by hand.
 
 usage: check_utilizations.py NONE.json FULL.json LORA.json LORA_FULL.json: reports without and with full recomputation

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Says which tensors of a fine-tuned model have the bits that they started with, and which are saved alone.
 
 usage: compare_adapters.py BASE ALL TRAINED

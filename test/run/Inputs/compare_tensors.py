@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares the tensors of two safetensors files in fp32: each element may differ by
 the given part of the largest of its tensor."""
 

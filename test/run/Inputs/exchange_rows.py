@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters for test/run/exchange-rows.mlir, and what its step makes of them.
 
 usage: exchange_rows.py make FOLDER

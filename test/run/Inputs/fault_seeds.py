@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a program twice with each of 48 seeds: prints for each kind of fault whether runs in which it alone happened had the bits of
 a run without a seed or an error, and the same of runs with several. Both runs of a seed must say the same, and a run that fails
 must write nothing.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kills a run that saves a checkpoint after each step, at moments drawn at
 random, and resumes it until it is through. The parameters must be those of a
 run that nobody killed.

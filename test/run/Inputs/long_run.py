@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs many steps with checkpoints, kills the run at random steps and resumes it: the parameters at the end are those of a run
 that was not killed, and a process has no more files, threads or memory late in its run than early.
 

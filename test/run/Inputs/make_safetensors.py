@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Safetensors files with the parameters of examples/two_layers.mlir: a good
 one, and others with one thing wrong."""
 

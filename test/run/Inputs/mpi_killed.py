@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kills and stops processes of a run under mpirun in the middle of their steps.
 
 usage: mpi_killed.py MPIRUN MF_RUN STEP.mlir FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a program in one process and under mpirun, and compares what is written.
 
 usage: mpi_same_bits.py MPIRUN MF_RUN FOLDER STEP.mlir COUNTS [OPTION...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Uses a page in a frame of a given width in headless Chromium."""
 
 import json

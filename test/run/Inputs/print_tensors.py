@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints the fp32 tensors of safetensors files: name, shape and values."""
 
 import json

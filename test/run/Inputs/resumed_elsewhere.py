@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs many steps with checkpoints, kills the run at random steps and resumes it on another number of ranks and processes: the
 parameters at the end are those of a run on one rank that was not killed, and a process has no more files, threads or
 memory late in a run than early.

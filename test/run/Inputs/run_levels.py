@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a model at each level of its way to a program, and the program.
 
 usage: run_levels.py BIN_FOLDER MODEL YAML DATA WORK_FOLDER

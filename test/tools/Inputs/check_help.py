@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks what the help of a tool says of passes, and that it is short.
 
 usage: TOOL --help | check_help.py LLVM_TOOLS LLVM_INCLUDE_FOLDER SOURCE_FOLDER

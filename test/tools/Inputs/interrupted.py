@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Waits and limits of programs that are interrupted, by the processor's time that they take: a busy machine gives them
 less of it, but changes nothing else."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the passes of a training step one by one, each in a process of its own.
 
 usage: one_by_one.py CONFIG MODEL TOOL [ARGUMENT...]

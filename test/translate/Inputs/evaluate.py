@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Evaluates the forward graph of an mf.model in PyTorch, operator by operator.
 
 Each operator is what its description in dialects/mf says, in float64, so that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the operators of routers and experts compute, in PyTorch: for evaluate.py."""
 
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares loss and gradients of imported models with experts, evaluated in
 double precision, with the reference's.
 

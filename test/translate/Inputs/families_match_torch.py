@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares the loss of imported models with references written from the papers
 and the published model code, family by family, with random parameters.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares the loss of imported DeepSeek models, evaluated in double precision, with the
 reference that the end-to-end tests use.
 

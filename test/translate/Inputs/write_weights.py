@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes random parameters for a model, with faults on request.
 
 usage: write_weights.py MODEL.mlir OUT.safetensors [FAULT...]

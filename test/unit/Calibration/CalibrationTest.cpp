@@ -1,4 +1,6 @@
 //===- CalibrationTest.cpp - Targets fitted to profiles
+//
+// SPDX-License-Identifier: Apache-2.0
 //--------------------===//
 
 #include "mf/Perf/Calibration/Calibration.h"

@@ -1,4 +1,6 @@
 //===- LogFitTest.cpp - Fitting numbers to times
+//
+// SPDX-License-Identifier: Apache-2.0
 //---------------------------===//
 
 #include "mf/Perf/Calibration/LogFit.h"

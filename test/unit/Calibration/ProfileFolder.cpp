@@ -1,4 +1,5 @@
 //===- ProfileFolder.cpp - Profiles that tests write ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ProfileFolder.h"
 #include "mf/Perf/Calibration/Profile.h"

@@ -1,4 +1,5 @@
 //===- ProfileFolder.h - Profiles that tests write --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_CALIBRATION_PROFILEFOLDER_H
 #define MF_TEST_UNIT_CALIBRATION_PROFILEFOLDER_H

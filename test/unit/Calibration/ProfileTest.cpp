@@ -1,4 +1,6 @@
 //===- ProfileTest.cpp - Reading a profiler's files
+//
+// SPDX-License-Identifier: Apache-2.0
 //------------------------===//
 
 #include "mf/Perf/Calibration/Profile.h"

@@ -1,4 +1,5 @@
 //===- SampleProfile.cpp - Profiles of devices that are known -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SampleProfile.h"
 #include "mf/Perf/Target/KernelCost.h"

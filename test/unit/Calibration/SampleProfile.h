@@ -1,4 +1,5 @@
 //===- SampleProfile.h - Profiles of devices that are known -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_CALIBRATION_SAMPLEPROFILE_H
 #define MF_TEST_UNIT_CALIBRATION_SAMPLEPROFILE_H

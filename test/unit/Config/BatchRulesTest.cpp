@@ -1,4 +1,5 @@
 //===- BatchRulesTest.cpp - Accumulation and batch sizes ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/BatchRules.h"
 #include "gmock/gmock.h"

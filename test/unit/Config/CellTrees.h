@@ -1,4 +1,5 @@
 //===- CellTrees.h - The recorded Cell trees --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_CONFIG_CELLTREES_H
 #define MF_TEST_UNIT_CONFIG_CELLTREES_H

@@ -1,4 +1,5 @@
 //===- DocumentedPlansTest.cpp - The examples of the documentation --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayerPlans.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- DynamicConfigTest.cpp - The YAML of the dynamic graph --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicConfigs.h"
 #include "mf/Frontend/Config/BatchRules.h"

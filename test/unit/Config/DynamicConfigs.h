@@ -1,4 +1,5 @@
 //===- DynamicConfigs.h - YAMLs of the dynamic graph for tests --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_CONFIG_DYNAMICCONFIGS_H
 #define MF_TEST_UNIT_CONFIG_DYNAMICCONFIGS_H

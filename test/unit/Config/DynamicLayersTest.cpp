@@ -1,4 +1,5 @@
 //===- DynamicLayersTest.cpp - Layers of the dynamic graph ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicConfigs.h"
 #include "mf/Frontend/Config/LayerPlan.h"

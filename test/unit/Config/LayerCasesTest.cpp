@@ -1,5 +1,7 @@
 //===- LayerCasesTest.cpp - The 226 recorded configurations ---------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Every case of layer_setting_cases.jsonl, written as a YAML and read by us:
 // the stage map, the normalised tables, each layer's effects and log lines
 // are those recorded, or the configuration is rejected as it was.

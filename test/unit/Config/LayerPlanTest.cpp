@@ -1,4 +1,5 @@
 //===- LayerPlanTest.cpp - Recompute and swap of each layer ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayerPlans.h"
 #include "gmock/gmock.h"

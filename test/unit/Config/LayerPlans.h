@@ -1,4 +1,5 @@
 //===- LayerPlans.h - From the text of a YAML to its plan -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_CONFIG_LAYERPLANS_H
 #define MF_TEST_UNIT_CONFIG_LAYERPLANS_H

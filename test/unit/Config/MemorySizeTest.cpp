@@ -1,4 +1,5 @@
 //===- MemorySizeTest.cpp -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/MemorySize.h"
 #include "gmock/gmock.h"

@@ -1,5 +1,7 @@
 //===- MutationTest.cpp - Broken YAML files -------------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Real files, mutated: the readers must neither crash nor hang, say the same
 // twice, and name a place in what they say. A longer run is nightly, one with
 // coverage is scripts/fuzz-yaml.sh.

@@ -1,4 +1,5 @@
 //===- NodeTest.cpp - YAML trees and PyYAML's scalar types ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/YamlReader.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- OptimizerConfigTest.cpp - Optimizer and learning rates -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ParsedConfigs.h"
 

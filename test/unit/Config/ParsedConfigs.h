@@ -1,4 +1,5 @@
 //===- ParsedConfigs.h - YAMLs of the static graph for tests ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_CONFIG_PARSEDCONFIGS_H
 #define MF_TEST_UNIT_CONFIG_PARSEDCONFIGS_H

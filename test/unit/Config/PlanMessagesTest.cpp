@@ -1,4 +1,5 @@
 //===- PlanMessagesTest.cpp - Messages of a plan about settings -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayerPlans.h"
 #include "gmock/gmock.h"

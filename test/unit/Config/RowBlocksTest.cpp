@@ -1,4 +1,5 @@
 //===- RowBlocksTest.cpp - fine_grain_interleave --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/RowBlocks.h"
 #include "gmock/gmock.h"

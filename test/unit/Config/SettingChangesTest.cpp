@@ -1,4 +1,5 @@
 //===- SettingChangesTest.cpp - Differences between two YAMLs -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/SettingChanges.h"
 #include "mf/Frontend/Config/SettingEdit.h"

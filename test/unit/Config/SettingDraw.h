@@ -1,4 +1,5 @@
 //===- SettingDraw.h - Random memory settings -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_CONFIG_SETTINGDRAW_H
 #define MF_TEST_UNIT_CONFIG_SETTINGDRAW_H

@@ -1,5 +1,7 @@
 //===- SettingEditFilesTest.cpp - Real YAMLs with drawn settings ----------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Each YAML of test/data gets settings drawn with a fixed seed. The settings
 // read from the result must be those that were asked for, and all else as
 // before.

@@ -1,4 +1,5 @@
 //===- SettingEditTest.cpp - Writes memory settings into a YAML -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SettingEdits.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,5 @@
 //===- SettingEditYamlTest.cpp - Settings in YAMLs of every form ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SettingEdits.h"
 #include "gtest/gtest.h"

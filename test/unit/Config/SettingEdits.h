@@ -1,4 +1,5 @@
 //===- SettingEdits.h - Edits of one setting of a YAML ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_CONFIG_SETTINGEDITS_H
 #define MF_TEST_UNIT_CONFIG_SETTINGEDITS_H

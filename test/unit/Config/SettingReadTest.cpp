@@ -1,4 +1,5 @@
 //===- SettingReadTest.cpp - Memory settings of a YAML --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,5 @@
 //===- StageMapTest.cpp - Layers to stages and chunks ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/StageMap.h"
 #include "mf/Frontend/Config/YamlReader.h"

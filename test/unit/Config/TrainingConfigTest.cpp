@@ -1,4 +1,5 @@
 //===- TrainingConfigTest.cpp - Sections as typed values ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ParsedConfigs.h"
 #include "llvm/Support/FileSystem.h"

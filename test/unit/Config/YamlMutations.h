@@ -1,4 +1,5 @@
 //===- YamlMutations.h - Real YAML files, broken --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_CONFIG_YAMLMUTATIONS_H
 #define MF_TEST_UNIT_CONFIG_YAMLMUTATIONS_H

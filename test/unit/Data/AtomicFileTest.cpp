@@ -1,4 +1,5 @@
 //===- AtomicFileTest.cpp -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Support/AtomicFile.h"
 #include "TestFiles.h"

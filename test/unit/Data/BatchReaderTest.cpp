@@ -1,4 +1,5 @@
 //===- BatchReaderTest.cpp ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/BatchReader.h"
 #include "TestFiles.h"

@@ -1,4 +1,5 @@
 //===- CheckpointConversionTest.cpp  ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/CheckpointConversion.h"
 #include "TestFiles.h"

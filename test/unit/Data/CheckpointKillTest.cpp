@@ -1,5 +1,7 @@
 //===- CheckpointKillTest.cpp - Writers killed while they write -----------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A child process saves checkpoints and is killed: at every system call it
 // makes, one after the other, and at random moments. Each time, what it left
 // must hold the last checkpoint that was finished, whole.

@@ -1,4 +1,5 @@
 //===- CheckpointTest.cpp -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/Checkpoint.h"
 #include "CheckpointTestFiles.h"

@@ -1,4 +1,5 @@
 //===- CheckpointTestFiles.h - Checkpoints made by the tests --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_DATA_CHECKPOINTTESTFILES_H
 #define MF_TEST_UNIT_DATA_CHECKPOINTTESTFILES_H

@@ -1,4 +1,5 @@
 //===- DropRatesTest.cpp - Rates of tokens that experts dropped -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/DropRates.h"
 #include "gmock/gmock.h"

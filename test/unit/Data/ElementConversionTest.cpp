@@ -1,4 +1,5 @@
 //===- ElementConversionTest.cpp ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/ElementConversion.h"
 #include "TestFiles.h"

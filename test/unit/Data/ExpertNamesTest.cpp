@@ -1,4 +1,5 @@
 //===- ExpertNamesTest.cpp - Experts, latent attention, prediction --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TestFiles.h"
 #include "mf/Exec/Data/CheckpointConversion.h"

@@ -1,4 +1,5 @@
 //===- InitializerTest.cpp ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/Initializer.h"
 #include "TestFiles.h"

@@ -1,4 +1,5 @@
 //===- LossMonitorTest.cpp ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/LossMonitor.h"
 #include "TestFiles.h"

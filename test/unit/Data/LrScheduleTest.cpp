@@ -1,5 +1,7 @@
 //===- LrScheduleTest.cpp -------------------------------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Expected values are worked out by hand from the definitions in LrSchedule.h.
 //
 //===----------------------------------------------------------------------===//

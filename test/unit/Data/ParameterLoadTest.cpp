@@ -1,4 +1,5 @@
 //===- ParameterLoadTest.cpp  ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TestFiles.h"
 #include "mf/Exec/Data/CheckpointConversion.h"

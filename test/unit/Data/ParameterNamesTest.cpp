@@ -1,4 +1,5 @@
 //===- ParameterNamesTest.cpp ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/ParameterNames.h"
 #include "TestFiles.h"

@@ -1,4 +1,5 @@
 //===- ParameterPlanTest.cpp  ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TestFiles.h"
 #include "mf/Exec/Data/ParameterNames.h"

@@ -1,4 +1,5 @@
 //===- RunReportTest.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/RunReport.h"
 #include "TestFiles.h"

@@ -1,4 +1,5 @@
 //===- SafetensorsTest.cpp ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/Safetensors.h"
 #include "TestFiles.h"

@@ -1,4 +1,5 @@
 //===- SafetensorsWriterTest.cpp ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/SafetensorsWriter.h"
 #include "TestFiles.h"

@@ -1,4 +1,5 @@
 //===- TestFiles.h - Files made and broken by the tests -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_DATA_TESTFILES_H
 #define MF_TEST_UNIT_DATA_TESTFILES_H

@@ -1,4 +1,5 @@
 //===- TokenSourceTest.cpp ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/TokenSource.h"
 #include "TestFiles.h"

@@ -1,4 +1,5 @@
 //===- TokenTestFiles.h - Token files made by the tests -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_DATA_TOKENTESTFILES_H
 #define MF_TEST_UNIT_DATA_TOKENTESTFILES_H

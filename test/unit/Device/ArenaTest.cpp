@@ -1,4 +1,5 @@
 //===- ArenaTest.cpp - Arenas of exactly the planned size -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Device/Arena.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- StreamStressTest.cpp - Many launches, many events ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Device/Device.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- StreamTest.cpp - Streams, events, copies and failures --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Exec/Device/CopyLink.h"
 #include "mf/Exec/Device/Device.h"

@@ -1,4 +1,5 @@
 //===- CriticalPathTest.cpp - What the end waits for ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/EventEngine/CriticalPath.h"
 #include "RandomQueues.h"

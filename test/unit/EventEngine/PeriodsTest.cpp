@@ -1,5 +1,7 @@
 //===- PeriodsTest.cpp - Periods that are not simulated again -------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Marked queues against the same queues without marks, of which all is
 // simulated: all ends are the same, bit for bit.
 //

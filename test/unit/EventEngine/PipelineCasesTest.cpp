@@ -1,5 +1,7 @@
 //===- PipelineCasesTest.cpp - The published pipeline model, by its cases -===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Every number of every case is compared. MF_PIPELINE_CASES names another file
 // of such cases. The model adds 1e-10 to the imbalance that it prints, which is
 // within our tolerance.

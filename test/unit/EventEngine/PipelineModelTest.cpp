@@ -1,4 +1,5 @@
 //===- PipelineModelTest.cpp - Schedules in time --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/EventEngine/PipelineModel.h"
 #include "mf/Pipeline/Policy.h"

@@ -1,4 +1,5 @@
 //===- PublishedModel.cpp - Inputs of the published pipeline model --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PublishedModel.h"
 #include "mf/Pipeline/Policy.h"

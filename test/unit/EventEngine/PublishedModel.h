@@ -1,4 +1,5 @@
 //===- PublishedModel.h - Inputs of the published pipeline model -*- C++ -*-==//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_EVENTENGINE_PUBLISHEDMODEL_H
 #define MF_TEST_UNIT_EVENTENGINE_PUBLISHEDMODEL_H

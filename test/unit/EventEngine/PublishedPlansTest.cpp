@@ -1,5 +1,7 @@
 //===- PublishedPlansTest.cpp - Plans published with their bubbles --------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Plans of 96 layers on 16 stages with 16 micro-batches and what the published
 // simulator printed for them. The file names times fitted to two of them; the
 // factors of selective recompute (0.08 of a layer's forward), of recomputed

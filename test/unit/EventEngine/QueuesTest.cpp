@@ -1,4 +1,5 @@
 //===- QueuesTest.cpp - Queues in time ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/EventEngine/Queues.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- RandomQueues.cpp - Queues for property tests -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "RandomQueues.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- RandomQueues.h - Queues for property tests ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_EVENTENGINE_RANDOMQUEUES_H
 #define MF_TEST_UNIT_EVENTENGINE_RANDOMQUEUES_H

@@ -1,4 +1,5 @@
 //===- TransferTest.cpp - Transfers that share links ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "RandomQueues.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- AttentionMaskTest.cpp - Which keys a query sees --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OperatorTesting.h"
 #include "aclnnop/aclnn_flash_attention_score.h"

@@ -1,4 +1,5 @@
 //===- CapturedModelTest.cpp - Work that is captured and runs again -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "HostCannTesting.h"
 

@@ -1,4 +1,5 @@
 //===- ElementwiseOperatorTest.cpp - Operators against plain loops --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OperatorTesting.h"
 #include "aclnnop/aclnn_arange.h"

@@ -1,4 +1,5 @@
 //===- HcclTest.cpp - Collectives of the host's CANN ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "hccl/hccl.h"
 #include "HostCannTesting.h"

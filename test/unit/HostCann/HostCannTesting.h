@@ -1,4 +1,5 @@
 //===- HostCannTesting.h - What tests of the host's CANN share --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_HOSTCANN_HOSTCANNTESTING_H
 #define MF_TEST_UNIT_HOSTCANN_HOSTCANNTESTING_H

@@ -1,4 +1,5 @@
 //===- LiveObjectsTest.cpp - What programs do to objects of aclnn ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "HostCannTesting.h"
 #include "aclnnop/aclnn_silu.h"

@@ -1,4 +1,5 @@
 //===- ModelOperatorTest.cpp - Operators of layers and of experts ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OperatorTesting.h"
 #include "aclnnop/aclnn_dropout_do_mask.h"

@@ -1,4 +1,5 @@
 //===- OperatorTest.cpp - Operators of the host's CANN --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OperatorTesting.h"
 #include "aclnnop/aclnn_add.h"

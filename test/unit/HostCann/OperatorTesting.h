@@ -1,4 +1,5 @@
 //===- OperatorTesting.h - What tests of operators share --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_HOSTCANN_OPERATORTESTING_H
 #define MF_TEST_UNIT_HOSTCANN_OPERATORTESTING_H

@@ -1,4 +1,5 @@
 //===- RepeatedExecutorTest.cpp - Executors that run more than once -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "HostCannTesting.h"
 #include "aclnnop/aclnn_silu.h"

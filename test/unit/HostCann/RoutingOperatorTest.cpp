@@ -1,4 +1,5 @@
 //===- RoutingOperatorTest.cpp - Operators that move rows to experts ------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "OperatorTesting.h"
 #include "aclnnop/aclnn_add.h"

@@ -1,4 +1,5 @@
 //===- RuntimeTest.cpp - Memory, streams and events of the host's CANN ----===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "HostCannTesting.h"
 #include <vector>

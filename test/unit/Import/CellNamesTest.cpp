@@ -1,5 +1,7 @@
 //===- CellNamesTest.cpp --------------------------------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Names of Cells and operators against test/data/mindformers/
 // celltrees_dev.txt, read off MindSpore Transformers.
 //

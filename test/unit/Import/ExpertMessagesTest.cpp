@@ -1,4 +1,5 @@
 //===- ExpertMessagesTest.cpp - Errors and warnings about experts ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ReadModel.h"
 #include "gmock/gmock.h"

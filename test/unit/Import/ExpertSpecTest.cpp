@@ -1,4 +1,5 @@
 //===- ExpertSpecTest.cpp - Experts as YAMLs describe them ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ReadModel.h"
 #include "gmock/gmock.h"

@@ -1,5 +1,7 @@
 //===- LatentAttentionTest.cpp --------------------------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Latent attention, YaRN and layers that predict later tokens, as configuration
 // classes describe them.
 //

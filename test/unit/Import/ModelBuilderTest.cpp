@@ -1,4 +1,5 @@
 //===- ModelBuilderTest.cpp -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "ReadModel.h"

@@ -1,4 +1,5 @@
 //===- ModelMessagesTest.cpp - Errors and warnings about models -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ReadModel.h"
 

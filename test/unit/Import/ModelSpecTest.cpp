@@ -1,4 +1,5 @@
 //===- ModelSpecTest.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ReadModel.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,4 +1,5 @@
 //===- ReadModel.h - Models for tests ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_IMPORT_READMODEL_H
 #define MF_TEST_UNIT_IMPORT_READMODEL_H

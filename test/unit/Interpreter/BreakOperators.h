@@ -1,4 +1,5 @@
 //===- BreakOperators.h - Finding and breaking operators -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_INTERPRETER_BREAKOPERATORS_H
 #define MF_TEST_UNIT_INTERPRETER_BREAKOPERATORS_H

@@ -1,5 +1,7 @@
 //===- CertificateTest.cpp - Wrong rewrites that no proof may accept ------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Breaks the IR behind each pass from mf-certify on at random, runs the rest of
 // the pipeline and its proofs, and runs what these accept: it must give the
 // bits of the model. MF_SEED and MF_COUNT draw others, and more.

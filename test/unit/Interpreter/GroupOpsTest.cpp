@@ -1,5 +1,7 @@
 //===- GroupOpsTest.cpp - What ranks compute together ---------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Operators of several ranks and their gradients, run on all ranks: collectives
 // by the adjoint identity <A x, y> = <x, A^T y>, in which a tensor that is the
 // same on all ranks counts once; shared out embedding and loss against the

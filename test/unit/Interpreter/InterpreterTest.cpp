@@ -1,4 +1,5 @@
 //===- InterpreterTest.cpp - Models run as they are -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Interpreter/Interpreter.h"
 #include "LoweredSteps.h"

@@ -1,4 +1,5 @@
 //===- IrSaboteur.cpp - Random wrong rewrites of a step -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "IrSaboteur.h"
 #include "dialects/ascend/AscendDialect.h"

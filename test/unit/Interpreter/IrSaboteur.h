@@ -1,4 +1,5 @@
 //===- IrSaboteur.h - Random wrong rewrites of a step ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_INTERPRETER_IRSABOTEUR_H
 #define MF_TEST_UNIT_INTERPRETER_IRSABOTEUR_H

@@ -1,4 +1,5 @@
 //===- LoweredSteps.h - IR after each pass, for tests ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_INTERPRETER_LOWEREDSTEPS_H
 #define MF_TEST_UNIT_INTERPRETER_LOWEREDSTEPS_H

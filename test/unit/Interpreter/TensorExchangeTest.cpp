@@ -1,4 +1,5 @@
 //===- TensorExchangeTest.cpp - Ranks that wait for each other ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Exec/Interpreter/TensorExchange.h"
 #include "LoweredSteps.h"

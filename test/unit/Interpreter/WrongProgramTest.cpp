@@ -1,5 +1,7 @@
 //===- WrongProgramTest.cpp - Broken programs that no proof may accept ----===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Breaks the decoded program of a lowered step at random: offsets, events,
 // order, operands, slots, exchanges. A program that all proofs accept runs, in
 // a random order of its streams, and must have the bits of the right one.

@@ -1,5 +1,7 @@
 //===- WrongRewriteTest.cpp - What a wrong rewrite looks like -------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The IR after each pass, broken as that pass could break it. Running it must
 // show that it is wrong. A pass of the pipeline without such a case fails.
 //

@@ -1,4 +1,5 @@
 //===- WrongRewrites.cpp - How each pass could go wrong -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "WrongRewrites.h"
 #include "BreakOperators.h"

@@ -1,4 +1,5 @@
 //===- WrongRewrites.h - How each pass could go wrong ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_INTERPRETER_WRONGREWRITES_H
 #define MF_TEST_UNIT_INTERPRETER_WRONGREWRITES_H

@@ -1,4 +1,5 @@
 //===- WrongSplits.cpp - How splitting backward could go wrong ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "BreakOperators.h"
 #include "WrongRewrites.h"

@@ -1,4 +1,5 @@
 //===- WrongSteps.cpp - How updates, order and lowering could go wrong ----===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "BreakOperators.h"
 #include "WrongRewrites.h"

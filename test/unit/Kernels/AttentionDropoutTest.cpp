@@ -1,4 +1,5 @@
 //===- AttentionDropoutTest.cpp - Probabilities that are dropped ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- AttentionTest.cpp - Flash attention and its gradients --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "lib/Exec/Kernels/MatrixUnit.h"

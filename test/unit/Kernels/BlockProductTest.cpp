@@ -1,4 +1,5 @@
 //===- BlockProductTest.cpp - Packed blocks and their products ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Exec/Kernels/BlockProduct.h"
 #include "KernelTesting.h"

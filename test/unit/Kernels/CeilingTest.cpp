@@ -1,5 +1,7 @@
 //===- CeilingTest.cpp - oneDNN's rate on every processor -----------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Each limit of oneDNN's is asked for in a process that starts with it.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- ChainTest.cpp - Several kernels as one -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "llvm/ADT/STLExtras.h"

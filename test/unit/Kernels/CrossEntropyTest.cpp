@@ -1,4 +1,6 @@
 //===- CrossEntropyTest.cpp - The loss and its gradient
+//
+// SPDX-License-Identifier: Apache-2.0
 //--------------------===//
 
 #include "KernelTesting.h"

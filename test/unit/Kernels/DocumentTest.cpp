@@ -1,5 +1,7 @@
 //===- DocumentTest.cpp - Attention within documents ----------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Documents that are packed into a sequence attend as if each were a sequence
 // of its own.
 //

@@ -1,4 +1,5 @@
 //===- DropoutTest.cpp - Random masks -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "mf/Support/Philox.h"

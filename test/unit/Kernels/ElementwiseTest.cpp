@@ -1,4 +1,5 @@
 //===- ElementwiseTest.cpp - Elementwise kernels and broadcasting ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"

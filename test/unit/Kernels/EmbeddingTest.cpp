@@ -1,4 +1,5 @@
 //===- EmbeddingTest.cpp - Rows of a table and their gradient -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- ExampleSpecs.cpp - Specifications of every kernel ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExampleSpecs.h"
 

@@ -1,4 +1,5 @@
 //===- ExampleSpecs.h - Specifications of every kernel --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_KERNELS_EXAMPLESPECS_H
 #define MF_TEST_UNIT_KERNELS_EXAMPLESPECS_H

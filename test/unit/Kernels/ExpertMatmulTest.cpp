@@ -1,4 +1,5 @@
 //===- ExpertMatmulTest.cpp - Products of experts and their gradients -----===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"

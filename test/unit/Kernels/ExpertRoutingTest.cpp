@@ -1,4 +1,5 @@
 //===- ExpertRoutingTest.cpp - Places of tokens in experts, and balance ---===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"

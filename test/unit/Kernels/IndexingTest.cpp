@@ -1,4 +1,5 @@
 //===- IndexingTest.cpp - Elements of rows by index, and running sums -----===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"

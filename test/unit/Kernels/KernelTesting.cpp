@@ -1,4 +1,5 @@
 //===- KernelTesting.cpp - Running kernels in tests -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "llvm/ADT/APFloat.h"

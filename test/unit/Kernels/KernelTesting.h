@@ -1,5 +1,7 @@
 //===- KernelTesting.h - Running kernels in tests -------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Tensors in plain memory, a harness that runs a kernel with 1, 2 and 3 threads
 // and asks for the same bits, and comparison with a reference in double.
 //

@@ -1,4 +1,5 @@
 //===- MachineRatesTest.cpp - Measured peak rates of this machine ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Kernels/MachineRates.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,5 @@
 //===- MatmulTest.cpp - Matrix products -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- MovementTest.cpp - Kernels that move elements ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- OptimizerTest.cpp - Accumulation, scaling, AdamW -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- PackedProductTest.cpp - bf16 products of packed panels -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Exec/Kernels/PackedProduct.h"
 #include "KernelTesting.h"

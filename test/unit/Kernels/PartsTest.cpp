@@ -1,5 +1,7 @@
 //===- PartsTest.cpp - Kernels make of parts what their records say -------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Each example runs on the whole and on parts of it, cut in every dimension
 // that its line allows, and on summands of the operands in which its line
 // claims that it is linear. The results for parts, put together by the line,

@@ -1,4 +1,5 @@
 //===- PrefixTest.cpp - Prefixes that all tokens of a sample see ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- ReduceTest.cpp - Sums, norms and checks over tensors ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,6 @@
 //===- RowTest.cpp - Norm, softmax, gated unit, rotary
+//
+// SPDX-License-Identifier: Apache-2.0
 //---------------------===//
 
 #include "KernelTesting.h"

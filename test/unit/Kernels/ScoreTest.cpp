@@ -1,4 +1,5 @@
 //===- ScoreTest.cpp - Comparisons, quotients, what is not finite ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- SelectionTest.cpp - The largest elements, and rows in order --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- SignatureLies.cpp - Signatures against what kernels do -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SignatureLies.h"
 #include "KernelTesting.h"

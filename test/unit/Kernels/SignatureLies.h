@@ -1,4 +1,5 @@
 //===- SignatureLies.h - Signatures against what kernels do ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_KERNELS_SIGNATURELIES_H
 #define MF_TEST_UNIT_KERNELS_SIGNATURELIES_H

@@ -1,4 +1,5 @@
 //===- SignatureTest.cpp - Kernels behave as their signatures say ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExampleSpecs.h"
 #include "KernelTesting.h"

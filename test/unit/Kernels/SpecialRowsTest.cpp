@@ -1,4 +1,5 @@
 //===- SpecialRowsTest.cpp - Infinities and NaN in rows of scores ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "gtest/gtest.h"

@@ -1,5 +1,7 @@
 //===- StreamedOutputTest.cpp - Outputs larger than the caches ------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // They are written another way, which must not show.
 //
 //===----------------------------------------------------------------------===//

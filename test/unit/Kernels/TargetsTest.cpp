@@ -1,5 +1,7 @@
 //===- TargetsTest.cpp - The same results on every instruction set --------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The loops are compiled for AVX-512 and AVX2. Here the better one is hidden,
 // so that each is tested on any machine that has it.
 //

@@ -1,4 +1,5 @@
 //===- ThreadPoolTest.cpp - Every tile once, from any number of threads ---===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Kernels/ThreadPool.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,5 @@
 //===- TokenRowsTest.cpp - Moving the rows of tokens ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- AllocationCsvTest.cpp - Text form of allocation problems -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Memory/AllocationCsv.h"
 #include "gtest/gtest.h"

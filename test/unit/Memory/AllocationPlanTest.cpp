@@ -1,4 +1,5 @@
 //===- AllocationPlanTest.cpp - Entry point of the allocators -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Memory/AllocationPlan.h"
 #include "mf/Program/Memory/AllocationCsv.h"

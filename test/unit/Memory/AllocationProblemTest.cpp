@@ -1,4 +1,5 @@
 //===- AllocationProblemTest.cpp - Checks of problems and allocations -----===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Memory/AllocationProblem.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- CapacitySearchTest.cpp - Search within a capacity ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Memory/CapacitySearch.h"
 #include "mf/Program/Memory/AllocationCsv.h"

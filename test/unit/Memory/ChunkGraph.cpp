@@ -1,4 +1,5 @@
 //===- ChunkGraph.cpp - The operators of a transformer --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ChunkGraph.h"
 #include <algorithm>

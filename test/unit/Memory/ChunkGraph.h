@@ -1,4 +1,5 @@
 //===- ChunkGraph.h - A chunk of a model as values --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_MEMORY_CHUNKGRAPH_H
 #define MF_TEST_UNIT_MEMORY_CHUNKGRAPH_H

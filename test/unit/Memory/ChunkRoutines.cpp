@@ -1,4 +1,5 @@
 //===- ChunkRoutines.cpp - Forward and backward of a chunk ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ChunkRoutines.h"
 #include <algorithm>

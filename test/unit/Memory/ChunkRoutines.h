@@ -1,4 +1,5 @@
 //===- ChunkRoutines.h - Forward and backward of a chunk --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_MEMORY_CHUNKROUTINES_H
 #define MF_TEST_UNIT_MEMORY_CHUNKROUTINES_H

@@ -1,4 +1,5 @@
 //===- ExpandedStep.cpp - A step as plain buffers -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExpandedStep.h"
 #include <map>

@@ -1,5 +1,7 @@
 //===- ExpandedStep.h - A step as plain buffers ---------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Writes a step out instruction by instruction, as one allocation problem: the
 // slow and obvious meaning against which bounds and plans are tested.
 //

@@ -1,4 +1,5 @@
 //===- FirstFitTest.cpp - Fast allocation heuristics ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Memory/FirstFit.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,5 @@
 //===- SampleSteps.cpp - Steps that tests of the planner share ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SampleSteps.h"
 #include "ExpandedStep.h"

@@ -1,5 +1,7 @@
 //===- SampleSteps.h - Steps that tests of the planner share ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Small steps for one property each, and random ones.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- StepPlanTest.cpp - Compact plans of training steps -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Memory/StepPlan.h"
 #include "SampleSteps.h"

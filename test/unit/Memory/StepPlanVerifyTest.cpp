@@ -1,4 +1,5 @@
 //===- StepPlanVerifyTest.cpp - Wrong steps and wrong plans ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExpandedStep.h"
 #include "SampleSteps.h"

@@ -1,4 +1,5 @@
 //===- TransformerStep.cpp - Steps like those of a transformer ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TransformerStep.h"
 #include "ChunkRoutines.h"

@@ -1,5 +1,7 @@
 //===- TransformerStep.h - Steps like those of a transformer --*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Generates the memory problem of one pipeline stage of a Llama-like model, by
 // the same construction as the compiler's: forward operators, backward by
 // reverse differentiation, recomputed layers cloned into backward, a pipeline

@@ -1,4 +1,5 @@
 //===- AdapterPlanTest.cpp - Layers with adapters, trained parameters -----===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/adapters/AdapterPlan.h"
 #include <gtest/gtest.h>

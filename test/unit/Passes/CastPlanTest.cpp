@@ -1,4 +1,5 @@
 //===- CastPlanTest.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/cast/CastPlan.h"
 #include "gtest/gtest.h"

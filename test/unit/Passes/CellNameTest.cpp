@@ -1,4 +1,5 @@
 //===- CellNameTest.cpp - Places in the Cell tree -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/CellName.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,5 @@
 //===- ChainPlanTest.cpp - Chooses kernels to run as one ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/fuse-elementwise/ChainPlan.h"
 #include "mf/Program/Signatures/KernelChain.h"

@@ -1,4 +1,5 @@
 //===- CollectivePlanTest.cpp - Collectives that backward repeats ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/mark/CollectivePlan.h"
 #include "gtest/gtest.h"

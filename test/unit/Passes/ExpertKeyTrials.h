@@ -1,5 +1,7 @@
 //===- ExpertKeyTrials.h - Keys of experts and what they change -*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Trials of KnownKeysTest for moe_config, which matters to models with experts
 // alone.
 //

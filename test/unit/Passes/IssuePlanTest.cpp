@@ -1,4 +1,5 @@
 //===- IssuePlanTest.cpp ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/IssuePlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- KeyTrials.h - A YAML in which each key matters ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_PASSES_KEYTRIALS_H
 #define MF_TEST_UNIT_PASSES_KEYTRIALS_H

@@ -1,5 +1,7 @@
 //===- KnownKeysTest.cpp - Effects of all known keys ----------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Imports a small model from a YAML and reads its configuration, then does so
 // with another value of one key: where the table of known keys says that a key
 // is used, the module or the messages must differ; where it says that a key

@@ -1,4 +1,5 @@
 //===- LayoutPlanTest.cpp - Layouts of a model's tensors on ranks ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/shard/LayoutPlan.h"
 #include "passes/shard/AlikeLayers.h"

@@ -1,4 +1,5 @@
 //===- OverlapPlanTest.cpp - Order of operators around collectives --------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/overlap/OverlapPlan.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- PiecePlanTest.cpp - Cuts a layer into pieces of the sequence -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/sequence/PiecePlan.h"
 #include "gmock/gmock.h"

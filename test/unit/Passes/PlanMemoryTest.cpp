@@ -1,5 +1,7 @@
 //===- PlanMemoryTest.cpp - Every plan is proven --------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Routines drawn at random, in which events order all uses of each buffer and
 // nothing more: what planning makes of them, the verifier must accept.
 //

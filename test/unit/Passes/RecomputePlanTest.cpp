@@ -1,4 +1,5 @@
 //===- RecomputePlanTest.cpp - Operators that backward repeats ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/recompute/RecomputePlan.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- ReductionPlanTest.cpp ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/optimizer/ReductionPlan.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,5 @@
 //===- RowBlockPlanTest.cpp - Operators that run block by block -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/shard/RowBlockPlan.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- ScalePlanTest.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/optimizer/ScalePlan.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,5 @@
 //===- ShardingRuleTest.cpp - Rules of operators for parts of tensors -----===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 #include "mlir/IR/BuiltinOps.h"

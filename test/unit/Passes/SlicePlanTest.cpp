@@ -1,4 +1,5 @@
 //===- SlicePlanTest.cpp - Parts of kept inputs on ranks ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/mark/SlicePlan.h"
 #include "gmock/gmock.h"

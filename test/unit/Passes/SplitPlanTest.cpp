@@ -1,4 +1,5 @@
 //===- SplitPlanTest.cpp - Chooses the half of backward -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/split/SplitPlan.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- StoragePlanTest.cpp - Parameters that ranks share out --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "passes/optimizer/StoragePlan.h"
 #include "llvm/ADT/StringExtras.h"

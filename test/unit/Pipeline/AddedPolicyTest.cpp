@@ -1,5 +1,7 @@
 //===- AddedPolicyTest.cpp - The schedule of docs/adding-schedule.md ------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A policy outside the library, made as the page says.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- BuildScheduleTest.cpp - Policies, rules and the sort ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ScheduleTesting.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- DualPipeTest.cpp - Orders of DualPipeV as published ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ScheduleTesting.h"
 #include "gtest/gtest.h"

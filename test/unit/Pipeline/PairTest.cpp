@@ -1,5 +1,7 @@
 //===- PairTest.cpp - Forward and backward as one slot --------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Times are for F = 1 and B = 2, as published simulations of these orders have
 // them. FB is the time of a pair.
 //

@@ -1,5 +1,7 @@
 //===- PipelineOrderTest.cpp - The recorded orders of pipelines -----------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Every case of pipeline_balance/cases.json that records its blocks: each stage
 // runs them in that order. MF_PIPELINE_CASES names another file of such cases.
 //

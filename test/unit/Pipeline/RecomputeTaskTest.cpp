@@ -1,5 +1,7 @@
 //===- RecomputeTaskTest.cpp - Recompute as tasks of a schedule -----------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Times are for F = R = 1 and B = 2, as published simulations of MindSpeed's
 // orders have them.
 //

@@ -1,4 +1,5 @@
 //===- ScheduleTesting.cpp - What tests of schedules share ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ScheduleTesting.h"
 #include "mf/Perf/EventEngine/PipelinePrint.h"

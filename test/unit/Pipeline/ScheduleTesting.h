@@ -1,4 +1,5 @@
 //===- ScheduleTesting.h - What tests of schedules share ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_PIPELINE_SCHEDULETESTING_H
 #define MF_TEST_UNIT_PIPELINE_SCHEDULETESTING_H

@@ -1,4 +1,5 @@
 //===- SchedulesPageTest.cpp - What docs/schedules.md shows ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ScheduleTesting.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,5 @@
 //===- StepOrderTest.cpp - Times of tasks in one order --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Pipeline/StepOrder.h"
 #include "ScheduleTesting.h"

@@ -1,4 +1,5 @@
 //===- TransfersTest.cpp - When messages are issued -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ScheduleTesting.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 //===- VerifyScheduleTest.cpp - Schedules broken on purpose ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ScheduleTesting.h"
 #include "mf/Pipeline/ScheduleError.h"

@@ -1,4 +1,5 @@
 //===- ZeroBubbleTest.cpp - Bubbles and peaks as published ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ScheduleTesting.h"
 #include "gtest/gtest.h"

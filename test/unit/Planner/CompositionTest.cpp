@@ -1,4 +1,5 @@
 //===- CompositionTest.cpp - Composition of chunks and stages -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/Composition.h"
 #include "PlannerTesting.h"

@@ -1,4 +1,5 @@
 //===- LayerKindsTest.cpp - Kinds of layers -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
 #include "mf/Plan/Settings/StepCompiler.h"

@@ -1,4 +1,5 @@
 //===- LayoutTest.cpp - Legal layouts and their bounds --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/LayoutFacts.h"
 #include "mf/Frontend/Config/TrainingConfig.h"

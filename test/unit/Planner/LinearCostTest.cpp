@@ -1,4 +1,5 @@
 //===- LinearCostTest.cpp - Sums over layers ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/LinearCost.h"
 #include <gtest/gtest.h>

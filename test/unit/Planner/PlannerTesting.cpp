@@ -1,4 +1,5 @@
 //===- PlannerTesting.cpp - Pipelines that tests share --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlannerTesting.h"
 #include "mf/Pipeline/Policy.h"

@@ -1,4 +1,5 @@
 //===- PlannerTesting.h - Pipelines that tests share ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_PLANNER_PLANNERTESTING_H
 #define MF_TEST_UNIT_PLANNER_PLANNERTESTING_H

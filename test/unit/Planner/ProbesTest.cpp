@@ -1,4 +1,5 @@
 //===- ProbesTest.cpp - Steps that are compiled to learn costs ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/Probes.h"
 #include "PlannerTesting.h"

@@ -1,4 +1,5 @@
 //===- RecomputeCutTest.cpp - Chooses operators of a layer to repeat ------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/RecomputeCut.h"
 #include "test/unit/Campaign.h"

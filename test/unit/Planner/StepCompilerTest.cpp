@@ -1,4 +1,5 @@
 //===- StepCompilerTest.cpp - The planner and mf-opt as one compiler ------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Settings/StepCompiler.h"
 #include "mlir/IR/MLIRContext.h"

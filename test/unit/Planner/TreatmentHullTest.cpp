@@ -1,4 +1,5 @@
 //===- TreatmentHullTest.cpp - Treatments that are worth mixing -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/TreatmentHull.h"
 #include "PlannerTesting.h"

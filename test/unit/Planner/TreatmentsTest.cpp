@@ -1,4 +1,5 @@
 //===- TreatmentsTest.cpp - Ways to treat layers, and their YAML ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/Treatments.h"
 #include "PlannerTesting.h"

@@ -1,5 +1,7 @@
 //===- CallProofTest.cpp - Proofs with calls by summaries -----------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A step of many micro-batches, broken at random: what proofs say that look at
 // the instructions of a routine once is what those say that walk every call.
 //

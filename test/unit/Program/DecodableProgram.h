@@ -1,4 +1,5 @@
 //===- DecodableProgram.h - Could decoding give a program? -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_PROGRAM_DECODABLEPROGRAM_H
 #define MF_TEST_UNIT_PROGRAM_DECODABLEPROGRAM_H

@@ -1,4 +1,5 @@
 //===- DecoderTest.cpp - From the ascend dialect to a Program -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ParsedProgram.h"
 #include <gmock/gmock.h>

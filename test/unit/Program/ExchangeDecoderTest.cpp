@@ -1,4 +1,5 @@
 //===- ExchangeDecoderTest.cpp - Decoding of ranks that communicate -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "MeshPrograms.h"
 #include "ParsedProgram.h"

@@ -1,4 +1,5 @@
 //===- LivenessTest.cpp - Lifetimes of the buffers of a step --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Liveness.h"
 #include "dialects/mf/MfDialect.h"

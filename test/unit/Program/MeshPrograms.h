@@ -1,4 +1,5 @@
 //===- MeshPrograms.h - Programs of many ranks, for tests ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_PROGRAM_MESHPROGRAMS_H
 #define MF_TEST_UNIT_PROGRAM_MESHPROGRAMS_H

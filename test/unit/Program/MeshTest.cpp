@@ -1,4 +1,5 @@
 //===- MeshTest.cpp - Ranks as coordinates of a mesh ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Mesh.h"
 #include "mf/Program/Program.h"

@@ -1,4 +1,5 @@
 //===- ParsedProgram.h - Programs from text, for tests ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_PROGRAM_PARSEDPROGRAM_H
 #define MF_TEST_UNIT_PROGRAM_PARSEDPROGRAM_H

@@ -1,4 +1,5 @@
 //===- ProgramMutator.h - Decoded programs, broken at random ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_PROGRAM_PROGRAMMUTATOR_H
 #define MF_TEST_UNIT_PROGRAM_PROGRAMMUTATOR_H

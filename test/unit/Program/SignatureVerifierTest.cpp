@@ -1,5 +1,7 @@
 //===- SignatureVerifierTest.cpp - What the proof of memory rests on ------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A kernel accesses its operands' memory as its signature says and not
 // otherwise: another record gives another verdict.
 //

@@ -1,4 +1,5 @@
 //===- VerifierTest.cpp - Proofs about a program before it runs -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Verifier.h"
 #include "MeshPrograms.h"

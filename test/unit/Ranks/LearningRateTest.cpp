@@ -1,4 +1,5 @@
 //===- LearningRateTest.cpp - The schedule of a program -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/LearningRate.h"
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 //===- SliceRunsTest.cpp - Where a rank's slice lies in the whole ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/SliceRuns.h"
 #include <gmock/gmock.h>

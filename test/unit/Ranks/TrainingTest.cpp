@@ -1,4 +1,5 @@
 //===- TrainingTest.cpp - The loop over the steps of an engine ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/Training.h"
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 //===- WholeTensorsTest.cpp - Tensors put together from slices ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/WholeTensors.h"
 #include "mf/Exec/Data/ElementConversion.h"

@@ -1,4 +1,5 @@
 //===- CollectivesTest.cpp - Results of collectives between threads -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CommunicatorTesting.h"
 #include "mf/Exec/Data/ElementConversion.h"

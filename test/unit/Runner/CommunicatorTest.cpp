@@ -1,4 +1,5 @@
 //===- CommunicatorTest.cpp - Ranks that are threads of one process -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CommunicatorTesting.h"
 #include <atomic>

@@ -1,4 +1,5 @@
 //===- CommunicatorTesting.h - Ranks that exchange bytes -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_RUNNER_COMMUNICATORTESTING_H
 #define MF_TEST_UNIT_RUNNER_COMMUNICATORTESTING_H

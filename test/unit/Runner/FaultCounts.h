@@ -1,4 +1,5 @@
 //===- FaultCounts.h - What became of injected faults ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_RUNNER_FAULTCOUNTS_H
 #define MF_TEST_UNIT_RUNNER_FAULTCOUNTS_H

@@ -1,4 +1,5 @@
 //===- FaultScheduleTest.cpp - Steps in orders and with faults of a seed --===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Device/FaultSchedule.h"
 #include "FaultCounts.h"

@@ -1,5 +1,7 @@
 //===- FaultyTrainingTest.cpp - Training runs with several faults ---------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A run with checkpoints has up to three faults, of its streams and of the
 // files that it writes. It ends with the bits of a run without faults, or with
 // the error of one that happened. Whole checkpoints are left, from which

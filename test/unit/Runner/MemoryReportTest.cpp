@@ -1,4 +1,5 @@
 //===- MemoryReportTest.cpp - Planned and used memory of a rank -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Runner/MemoryReport.h"
 #include "test/unit/Program/ParsedProgram.h"

@@ -1,4 +1,5 @@
 //===- MemoryTransport.h - Processes that are threads ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_RUNNER_MEMORYTRANSPORT_H
 #define MF_TEST_UNIT_RUNNER_MEMORYTRANSPORT_H

@@ -1,4 +1,5 @@
 //===- ModelStateTest.cpp - Parameters, moments, gradients ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "RunnerTesting.h"
 #include "mf/Exec/Data/Safetensors.h"

@@ -1,4 +1,5 @@
 //===- ProcessCommunicatorTest.cpp - Ranks in several processes -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CommunicatorTesting.h"
 #include <gmock/gmock.h>

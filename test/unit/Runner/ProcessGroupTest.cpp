@@ -1,4 +1,5 @@
 //===- ProcessGroupTest.cpp - Processes that run one program --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Runner/ProcessGroup.h"
 #include "MemoryTransport.h"

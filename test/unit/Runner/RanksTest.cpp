@@ -1,4 +1,5 @@
 //===- RanksTest.cpp - Several ranks of a stage ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TwoByTwo.h"
 #include "mf/Program/Verifier.h"

@@ -1,4 +1,5 @@
 //===- RowExchangeTest.cpp - all_to_all_v as its counts say ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "CommunicatorTesting.h"
 #include "mf/Exec/Data/ElementConversion.h"

@@ -1,4 +1,5 @@
 //===- RunnerTest.cpp - Execution of programs on emulated devices ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "RunnerTesting.h"
 #include "mf/Program/LocatedError.h"

@@ -1,4 +1,5 @@
 //===- RunnerTesting.h - Programs to run and their values -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_RUNNER_RUNNERTESTING_H
 #define MF_TEST_UNIT_RUNNER_RUNNERTESTING_H

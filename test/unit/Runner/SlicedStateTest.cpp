@@ -1,4 +1,5 @@
 //===- SlicedStateTest.cpp - Whole tensors on many ranks ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "RunnerTesting.h"
 #include "mf/Exec/Data/Safetensors.h"

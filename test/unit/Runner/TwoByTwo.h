@@ -1,4 +1,5 @@
 //===- TwoByTwo.h - A program of two stages of two ranks --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_RUNNER_TWOBYTWO_H
 #define MF_TEST_UNIT_RUNNER_TWOBYTWO_H

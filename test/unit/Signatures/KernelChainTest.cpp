@@ -1,4 +1,5 @@
 //===- KernelChainTest.cpp - Kernels that run as one ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/KernelChain.h"
 #include "gtest/gtest.h"

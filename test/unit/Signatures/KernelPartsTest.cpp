@@ -1,4 +1,5 @@
 //===- KernelPartsTest.cpp - Parsing of the rules for parts ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/KernelParts.h"
 #include "mf/Program/Signatures/KernelSignature.h"

@@ -1,4 +1,5 @@
 //===- KernelSignatureTest.cpp - The tables of AscendKernels.td -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,6 @@
 //===- ProfiledKernelsTest.cpp - Kernels by their names in profiles -------===//
+//
+// SPDX-License-Identifier: Apache-2.0
 //---------------===//
 
 #include "mf/Program/Signatures/ProfiledKernels.h"

@@ -1,4 +1,5 @@
 //===- StepSimulatorTest.cpp - A lowered step on a target -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Simulator/StepSimulator.h"
 #include "MeshPrograms.h"

@@ -1,4 +1,5 @@
 //===- TokenRoutingTest.cpp - Uneven choices of experts -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Simulator/TokenRouting.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,5 @@
 //===- Enumeration.cpp - All plans of a problem ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Enumeration.h"
 #include "PlanTesting.h"

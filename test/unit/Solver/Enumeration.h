@@ -1,4 +1,5 @@
 //===- Enumeration.h - All plans of a problem -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_SOLVER_ENUMERATION_H
 #define MF_TEST_UNIT_SOLVER_ENUMERATION_H

@@ -1,4 +1,5 @@
 //===- FrontierPrintTest.cpp - Tests of printed and drawn frontiers -------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Solver/FrontierPrint.h"
 #include "mf/Pipeline/Policy.h"

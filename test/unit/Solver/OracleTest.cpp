@@ -1,5 +1,7 @@
 //===- OracleTest.cpp - The solver against all plans ----------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The result of solve() for random problems equals that of trying all plans,
 // with the simulator of pipelines for the time and Plan::verify() for the
 // rules. MF_SEED and MF_COUNT draw others, and more.

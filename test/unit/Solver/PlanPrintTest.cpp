@@ -1,4 +1,5 @@
 //===- PlanPrintTest.cpp - Results as text and as JSON --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanTesting.h"
 #include "mf/Plan/Solver/ProblemJson.h"

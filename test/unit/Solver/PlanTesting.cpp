@@ -1,4 +1,5 @@
 //===- PlanTesting.cpp - Small problems for tests -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanTesting.h"
 #include "mf/Pipeline/Policy.h"

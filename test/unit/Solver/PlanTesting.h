@@ -1,4 +1,5 @@
 //===- PlanTesting.h - Small problems for tests ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_SOLVER_PLANTESTING_H
 #define MF_TEST_UNIT_SOLVER_PLANTESTING_H

@@ -1,4 +1,5 @@
 //===- PlanVerifyTest.cpp - The rules that plans keep ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanTesting.h"
 #include <gtest/gtest.h>

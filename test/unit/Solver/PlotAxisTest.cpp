@@ -1,4 +1,5 @@
 //===- PlotAxisTest.cpp - Tests of axes with round numbers ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Solver/PlotAxis.h"
 #include <cmath>

@@ -1,4 +1,5 @@
 //===- ProblemJsonTest.cpp - Problems as files ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "PlanTesting.h"

@@ -1,4 +1,5 @@
 //===- ProblemTest.cpp - Checks of well-formed problems -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanTesting.h"
 #include <cmath>

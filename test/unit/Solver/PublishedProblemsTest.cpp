@@ -1,5 +1,7 @@
 //===- PublishedProblemsTest.cpp - Problems of test/data/plan -------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The plans for the files of problems equal the published ones.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- RandomProblems.cpp - Problems drawn at random ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "RandomProblems.h"
 #include "Enumeration.h"

@@ -1,4 +1,5 @@
 //===- RandomProblems.h - Problems drawn at random ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_SOLVER_RANDOMPROBLEMS_H
 #define MF_TEST_UNIT_SOLVER_RANDOMPROBLEMS_H

@@ -1,4 +1,5 @@
 //===- RefusalPrintTest.cpp - Tests of why stages have no better option ---===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Solver/RefusalPrint.h"
 #include "mf/Pipeline/Policy.h"

@@ -1,4 +1,5 @@
 //===- SolverTest.cpp - Published problems and their optima ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PlanTesting.h"
 #include "SolverTesting.h"

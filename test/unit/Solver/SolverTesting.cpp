@@ -1,4 +1,6 @@
 //===- SolverTesting.cpp - Problems that tests of plans share
+//
+// SPDX-License-Identifier: Apache-2.0
 //---------------===//
 
 #include "SolverTesting.h"

@@ -1,4 +1,6 @@
 //===- SolverTesting.h - Problems that tests of the solver share -*- C++
+//
+// SPDX-License-Identifier: Apache-2.0
 //-*-===//
 
 #ifndef MF_TEST_UNIT_SOLVER_SOLVERTESTING_H

@@ -1,4 +1,5 @@
 //===- StrategySolverTest.cpp - Choices of strategies ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Solver/StrategySolver.h"
 #include "test/unit/Campaign.h"

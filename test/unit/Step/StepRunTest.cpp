@@ -1,4 +1,5 @@
 //===- StepRunTest.cpp - Training runs of programs outside of mf ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Step/StepRun.h"
 #include "mf/Program/Program.h"

@@ -1,5 +1,7 @@
 //===- AssertionsTest.cpp - Assertions are checked ------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Debian's LLVM has none, and its flags would silence those of our code and of
 // LLVM's headers.
 //

@@ -1,4 +1,5 @@
 //===- NearestNameTest.cpp - Tests of suggestions in messages -------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Support/NearestName.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,5 @@
 //===- TextTableTest.cpp - Tests of tables and their numbers --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Support/TextTable.h"
 #include "mf/Support/NumberText.h"

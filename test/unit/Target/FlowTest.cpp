@@ -1,5 +1,7 @@
 //===- FlowTest.cpp - Collectives as pieces on links ----------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Moves each piece of each collective over links, step after step, and counts
 // what each link carries: formulas must give the same times, also for many
 // groups side by side, whose pieces share links if any do.

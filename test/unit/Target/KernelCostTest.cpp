@@ -1,5 +1,7 @@
 //===- KernelCostTest.cpp - The time of a launch --------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Against numbers worked by hand from the Ascend values of docs/sources.md:
 // 800T A2, 294.9 TFLOPS.
 //

@@ -1,4 +1,5 @@
 //===- SampleTarget.h - A target for tests ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_TARGET_SAMPLETARGET_H
 #define MF_TEST_UNIT_TARGET_SAMPLETARGET_H

@@ -1,4 +1,5 @@
 //===- TargetCheckTest.cpp - Checks of a target's numbers -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SampleTarget.h"
 #include "mf/Perf/Target/TargetFields.h"

@@ -1,4 +1,5 @@
 //===- TargetFileTest.cpp - Targets as files ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Target/TargetFile.h"
 #include "SampleTarget.h"

@@ -1,4 +1,5 @@
 //===- TargetTest.cpp - Numbers of targets by their paths -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SampleTarget.h"
 #include "mf/Perf/Target/TargetFields.h"

@@ -1,5 +1,7 @@
 //===- TopologyTest.cpp - The time of communication -----------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Against numbers worked by hand from the Ascend values of
 // docs/sources.md: 13.4 GB/s of a HCCS link's 28, 18 GB/s of RoCE's 25.
 //

@@ -1,4 +1,5 @@
 //===- ComparisonTest.cpp - Differences between two steps in time ---------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExampleTimelines.h"
 #include "mf/Perf/Timeline/Writers.h"

@@ -1,4 +1,5 @@
 //===- ExampleTimelines.cpp - Steps in time made by hand ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExampleTimelines.h"
 

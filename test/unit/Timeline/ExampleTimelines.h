@@ -1,4 +1,5 @@
 //===- ExampleTimelines.h - Steps in time made by hand --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_TIMELINE_EXAMPLETIMELINES_H
 #define MF_TEST_UNIT_TIMELINE_EXAMPLETIMELINES_H

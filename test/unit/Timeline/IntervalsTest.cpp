@@ -1,4 +1,5 @@
 //===- IntervalsTest.cpp - Sets of intervals of time ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Perf/Timeline/Intervals.h"
 #include "gtest/gtest.h"

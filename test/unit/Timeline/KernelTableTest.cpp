@@ -1,4 +1,5 @@
 //===- KernelTableTest.cpp - Kernels beside their lower bounds ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Timeline/KernelTable.h"
 #include "ExampleTimelines.h"

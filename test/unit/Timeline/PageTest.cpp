@@ -1,4 +1,5 @@
 //===- PageTest.cpp - A step in time as a page ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExampleTimelines.h"
 #include "mf/Perf/Timeline/Writers.h"

@@ -1,4 +1,5 @@
 //===- PipelineTimeline.cpp - A step of any size --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExampleTimelines.h"
 #include <algorithm>

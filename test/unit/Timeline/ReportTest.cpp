@@ -1,4 +1,5 @@
 //===- ReportTest.cpp - A step in time as JSON ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExampleTimelines.h"
 #include "mf/Perf/Timeline/Writers.h"

@@ -1,4 +1,5 @@
 //===- SummaryTest.cpp - Summaries of stages ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExampleTimelines.h"
 #include "gtest/gtest.h"

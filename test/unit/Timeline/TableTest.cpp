@@ -1,4 +1,5 @@
 //===- TableTest.cpp - A step in time as lines of text --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExampleTimelines.h"
 #include "mf/Perf/Timeline/Writers.h"

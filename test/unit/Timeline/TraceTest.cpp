@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "TwoStageStep.h"
 #include "WrittenFiles.h"
 #include "mf/Perf/Timeline/Writers.h"

@@ -1,4 +1,5 @@
 //===- TwoStageStep.cpp - A small step in time ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "TwoStageStep.h"
 

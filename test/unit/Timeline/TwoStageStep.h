@@ -1,4 +1,5 @@
 //===- TwoStageStep.h - A small step in time ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_TIMELINE_TWOSTAGESTEP_H
 #define MF_TEST_UNIT_TIMELINE_TWOSTAGESTEP_H

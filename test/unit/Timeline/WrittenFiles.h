@@ -1,4 +1,5 @@
 //===- WrittenFiles.h - Reads the files that writers wrote ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_TEST_UNIT_TIMELINE_WRITTENFILES_H
 #define MF_TEST_UNIT_TIMELINE_WRITTENFILES_H

@@ -1,5 +1,7 @@
 //===- CannNeeds.h - Temporary memory of functions of CANN ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Functions of CANN take some operands in other types or shapes than our
 // kernels do, and some kernels are sequences of several functions. Both need
 // temporary memory. This library finds how much a launch needs: it runs the

@@ -1,5 +1,7 @@
 //===- BatchReader.h - Training batches from a token source ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Cuts a token source into training sequences and returns them batch by batch.
 // A sequence has seq_length + 1 consecutive tokens: the first seq_length are
 // the input, the last seq_length the labels. A sequence begins every seq_length

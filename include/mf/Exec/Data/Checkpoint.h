@@ -1,5 +1,7 @@
 //===- Checkpoint.h - Saving and resuming a training run ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A directory of checkpoints:
 //
 //   step_000020/rank_0.safetensors   parameters and optimizer state of a rank

@@ -1,5 +1,7 @@
 //===- CheckpointConversion.h - Renames checkpoint parameters ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Rewrites the safetensors of a model with the names and the layout of another
 // kind of checkpoint: from Hugging Face's to MindSpore Transformers' and back.
 // Rows are copied from the mapped source to the new file. No tensor is held in

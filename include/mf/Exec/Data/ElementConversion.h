@@ -1,5 +1,7 @@
 //===- ElementConversion.h - Between f32, bf16 and f16 --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Conversions of whole buffers, for parameters whose type in a file differs
 // from their type in the program. Values are rounded to nearest, ties to even,
 // as by IEEE 754 and MindSpore's Cast. NaNs stay NaNs.

@@ -1,5 +1,7 @@
 //===- Initializer.h - Initial values of parameters -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Initial values of parameters. They depend only on the seed, the parameter's
 // name and the element's index, not on the number of stages, ranks or threads,
 // nor on the order in which parameters are filled. Any slice can be computed

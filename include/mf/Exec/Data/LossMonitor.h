@@ -1,5 +1,7 @@
 //===- LossMonitor.h - Lines in the format of MFLossMonitor ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The two lines per step of MindSpore Transformers' MFLossMonitor, so that logs
 // can be read by the same tools:
 //

@@ -1,5 +1,7 @@
 //===- NamePairs.h - Names of tensors in two files ------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A table that maps names of tensors in one file to names in another, with a
 // pair of names per line:
 //

@@ -1,5 +1,7 @@
 //===- ParameterNames.h - Naming schemes of parameters ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A parameter has different names, and may be stored in one tensor together
 // with others, in the checkpoints of MindSpore Transformers' model families,
 // with and without qkv_concat, and in those of Hugging Face. This library knows

@@ -1,5 +1,7 @@
 //===- RunReport.h - JSON report of a training run --------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The file that mf-run --report writes:
 //
 //   {

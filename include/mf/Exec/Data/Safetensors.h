@@ -1,5 +1,7 @@
 //===- Safetensors.h - Reading safetensors files --------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The safetensors format (huggingface/safetensors, format description in its
 // README): eight bytes of little-endian header length N, N bytes of JSON
 // {"name": {"dtype", "shape", "data_offsets": [begin, end]}, ...,

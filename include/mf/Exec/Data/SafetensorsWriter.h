@@ -1,5 +1,7 @@
 //===- SafetensorsWriter.h - Writing safetensors files --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Writes a safetensors file (see Safetensors.h) in pieces. All tensors are
 // declared first, which fixes the header. Their bytes are then written in any
 // order and from any thread, without a second copy of the parameters. The file

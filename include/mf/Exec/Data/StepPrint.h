@@ -1,4 +1,5 @@
 //===- StepPrint.h - The lines that a run prints for a step -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_DATA_STEPPRINT_H
 #define MF_EXEC_DATA_STEPPRINT_H

@@ -1,4 +1,5 @@
 //===- TensorComparison.h - Compares the tensors of two runs ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_DATA_TENSORCOMPARISON_H
 #define MF_EXEC_DATA_TENSORCOMPARISON_H

@@ -1,5 +1,7 @@
 //===- TensorTrace.h - Order and roundings of dumped tensors ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // In addition to values, a dump records the order in which a step computed its
 // tensors, and the number and size of the roundings that each result went
 // through. They are stored in the entry `trace` of the safetensors file's

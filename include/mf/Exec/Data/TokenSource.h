@@ -1,5 +1,7 @@
 //===- TokenSource.h - Streams of token ids from files --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Training data as one long addressable sequence of token ids. It is read from
 //
 // - any file: its bytes are the tokens (0 to 255);

@@ -1,5 +1,7 @@
 //===- Arena.h - One contiguous memory of a device ------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The HBM or pinned host memory of an emulated NPU. It has exactly as many
 // bytes as the memory plan requires, so that a plan that is too small is
 // detected.

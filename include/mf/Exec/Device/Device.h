@@ -1,5 +1,7 @@
 //===- Device.h - One emulated NPU ----------------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The host program's view of an Ascend device, modelled after AscendCL: one HBM
 // arena, one arena of pinned host memory, streams and events.
 //

@@ -1,4 +1,5 @@
 //===- Event.h - Events that streams record and await -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_DEVICE_EVENT_H
 #define MF_EXEC_DEVICE_EVENT_H

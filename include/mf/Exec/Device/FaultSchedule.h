@@ -1,5 +1,7 @@
 //===- FaultSchedule.h - Seeded order of tasks, with faults -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Runs the streams of all ranks of a process in turns: only the stream whose
 // turn it is runs, until its task ends or must wait. A seed decides which
 // stream is next and which faults happen when, so that a run can be repeated

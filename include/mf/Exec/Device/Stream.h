@@ -1,4 +1,5 @@
 //===- Stream.h - Queues of asynchronous work -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_DEVICE_STREAM_H
 #define MF_EXEC_DEVICE_STREAM_H

@@ -1,5 +1,7 @@
 //===- Comparison.h - Checks that a rewrite preserves results ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Runs a module before and after a rewrite on the same random data and initial
 // values. Values that both compute must be equal. Values that only the
 // rewritten module computes are compared with a reference: gradients with

@@ -1,5 +1,7 @@
 //===- Interpreter.h - Runs models of the mf dialect ------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The reference for all rewrites. It runs one operator at a time on plain
 // tensors, with the kernels that lowered programs use, but without a memory
 // plan and without streams. It runs a model at every level of the mf dialect:

@@ -1,4 +1,5 @@
 //===- ModuleEngine.h - Steps of a module at any level ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_INTERPRETER_MODULEENGINE_H
 #define MF_EXEC_INTERPRETER_MODULEENGINE_H

@@ -1,4 +1,5 @@
 //===- Tensor.h - The values of the interpreter ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_INTERPRETER_TENSOR_H
 #define MF_EXEC_INTERPRETER_TENSOR_H

@@ -1,5 +1,7 @@
 //===- InstructionSet.h - Processor features that kernels use ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Kernels require an x86-64 processor with AVX2. They use AVX-512 and AMX if
 // the processor has them and the environment variable ONEDNN_MAX_CPU_ISA allows
 // it. The variable limits oneDNN, which reads it, as well as our own loops and

@@ -1,5 +1,7 @@
 //===- Kernel.h - Kernels of aclnn on the host ------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A kernel is one aclnn operator with fixed types, shapes and attributes.
 // Making it checks the specification and builds everything that can be built
 // once (oneDNN primitives, tile grids). Running it only computes.

@@ -1,5 +1,7 @@
 //===- MachineRates.h - Measured peak rates of this machine -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Measures the rates from which lower bounds of kernels are computed, with the
 // threads that run the kernels. Each measurement takes a fraction of a second.
 // Nothing else should run meanwhile.

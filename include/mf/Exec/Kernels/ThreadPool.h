@@ -1,5 +1,7 @@
 //===- ThreadPool.h - The threads of compute streams ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A device's compute stream runs one kernel at a time and cuts it into tiles.
 // The pool assigns tiles to its threads as they become free. Any thread may run
 // any tile, so a kernel whose results must not depend on the number of threads

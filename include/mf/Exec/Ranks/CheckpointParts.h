@@ -1,4 +1,5 @@
 //===- CheckpointParts.h - Checkpoints of ranks ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_RANKS_CHECKPOINTPARTS_H
 #define MF_EXEC_RANKS_CHECKPOINTPARTS_H

@@ -1,5 +1,7 @@
 //===- CollectiveShare.h - Computation of collectives -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The computation of collectives, independent of how bytes are transferred, for
 // the streams of the runner and the tensors of the interpreter. A reduction
 // combines the parts in the order of the group, whichever arrives first and

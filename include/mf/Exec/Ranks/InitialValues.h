@@ -1,4 +1,5 @@
 //===- InitialValues.h - Initial values of statics --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_RANKS_INITIALVALUES_H
 #define MF_EXEC_RANKS_INITIALVALUES_H

@@ -1,4 +1,5 @@
 //===- LearningRate.h - The schedule of a program -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_RANKS_LEARNINGRATE_H
 #define MF_EXEC_RANKS_LEARNINGRATE_H

@@ -1,4 +1,5 @@
 //===- LossScaler.h - The loss scale over the steps -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_RANKS_LOSSSCALER_H
 #define MF_EXEC_RANKS_LOSSSCALER_H

@@ -1,5 +1,7 @@
 //===- RankEngine.h - Runs steps on ranks ----------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The interface between a training run and the engine that runs its steps.
 // There are two engines: the runner, which executes programs on emulated
 // devices, and the reference interpreter, which runs models one operator at a

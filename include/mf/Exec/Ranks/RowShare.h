@@ -1,4 +1,5 @@
 //===- RowShare.h - Rows that are exchanged by counts -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_RANKS_ROWSHARE_H
 #define MF_EXEC_RANKS_ROWSHARE_H

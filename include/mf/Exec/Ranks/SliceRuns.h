@@ -1,4 +1,5 @@
 //===- SliceRuns.h - Runs of elements of a slice ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_RANKS_SLICERUNS_H
 #define MF_EXEC_RANKS_SLICERUNS_H

@@ -1,4 +1,5 @@
 //===- StateNames.h - Names of parameters and their state ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_RANKS_STATENAMES_H
 #define MF_EXEC_RANKS_STATENAMES_H

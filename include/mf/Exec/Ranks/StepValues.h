@@ -1,4 +1,5 @@
 //===- StepValues.h - Inputs and outputs of a step --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_RANKS_STEPVALUES_H
 #define MF_EXEC_RANKS_STEPVALUES_H

@@ -1,5 +1,7 @@
 //===- TensorDump.h - Results of operators in a step ------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Both engines report the results of each operator of the model here. Values
 // whose names match a pattern are kept and written as safetensors, with their
 // order and the roundings that they went through (TensorTrace.h), so that a

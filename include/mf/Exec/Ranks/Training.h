@@ -1,5 +1,7 @@
 //===- Training.h - A training run ----------------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Runs the training of mf-run on an engine: it reads batches, prints
 // loss-monitor lines, and writes checkpoints, safetensors files and a report.
 //

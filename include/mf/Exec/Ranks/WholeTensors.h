@@ -1,4 +1,5 @@
 //===- WholeTensors.h - Tensors assembled from slices -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_RANKS_WHOLETENSORS_H
 #define MF_EXEC_RANKS_WHOLETENSORS_H

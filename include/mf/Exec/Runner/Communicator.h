@@ -1,5 +1,7 @@
 //===- Communicator.h - Communication between ranks -------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The part of HCCL that a runner needs. A channel of the program represents all
 // groups of its kind; a rank finds its own group by its coordinates.
 // Implementations only transfer bytes. The arithmetic and its order are defined

@@ -1,4 +1,5 @@
 //===- MemoryReport.h - Planned and used memory of a rank -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_RUNNER_MEMORYREPORT_H
 #define MF_EXEC_RUNNER_MEMORYREPORT_H

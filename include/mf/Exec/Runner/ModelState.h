@@ -1,5 +1,7 @@
 //===- ModelState.h - Parameters, moments, gradients ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The statics of all ranks by their meaning: initial values, and reading and
 // writing of safetensors files.
 //

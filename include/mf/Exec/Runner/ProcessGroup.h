@@ -1,5 +1,7 @@
 //===- ProcessGroup.h - Processes that run one program --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Several processes that run one program, each with an equal number of its
 // ranks. They check that they run the same, agree on errors before a step, and
 // let the first process write shared files.

@@ -1,4 +1,5 @@
 //===- ProgramEngine.h - Steps of a program on a runner --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_RUNNER_PROGRAMENGINE_H
 #define MF_EXEC_RUNNER_PROGRAMENGINE_H

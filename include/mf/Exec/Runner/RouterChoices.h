@@ -1,5 +1,7 @@
 //===- RouterChoices.h - Experts chosen by a scenario -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Runs a program as if its routers chose the experts of a scenario, to study
 // the effect of uneven choices on a step. A token's gates are its own scores of
 // these experts, so that losses and gradients are those of a model that makes

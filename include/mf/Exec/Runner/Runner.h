@@ -1,5 +1,7 @@
 //===- Runner.h - Executes a program on emulated devices ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The embedded engine. Every rank that lives in this process has its own thread
 // and device, with an arena and host memory of exactly the planned sizes and
 // the streams that its stage names. Other ranks are reached through a

@@ -1,4 +1,5 @@
 //===- StepRecord.h - Times of the work in a step ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_RUNNER_STEPRECORD_H
 #define MF_EXEC_RUNNER_STEPRECORD_H

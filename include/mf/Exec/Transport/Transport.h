@@ -1,5 +1,7 @@
 //===- Transport.h - Messages between processes -----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The few functions of MPI that a run over several processes needs: messages of
 // known sizes, and a common end. The implementation over MPI is a separate
 // library that is loaded only if there are several processes, so that nothing

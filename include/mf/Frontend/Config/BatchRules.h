@@ -1,5 +1,7 @@
 //===- BatchRules.h - Number of samples in a step ---------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Computes gradient accumulation, micro-batches and batch size after the resets
 // that MindSpore Transformers applies, and the step wrapper that follows from
 // them.

@@ -1,5 +1,7 @@
 //===- CellTree.h - Names of the operators of one layer ---------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The tree of Cells (modules) and operators that users' patterns are matched
 // against. Names are dotted paths below the layer: `attention.wq.matmul` is
 // the operator `matmul` in the cell `wq` in the cell `attention`.

@@ -1,4 +1,5 @@
 //===- ConvertYaml.h - Conversion between YAML formats ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_FRONTEND_CONFIG_CONVERTYAML_H
 #define MF_FRONTEND_CONFIG_CONVERTYAML_H

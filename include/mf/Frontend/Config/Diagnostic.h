@@ -1,5 +1,7 @@
 //===- Diagnostic.h - Errors and warnings with their place ----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A message of the readers of user input: its text, its place, and notes at
 // other places. It is printed as by compilers, `file:line:column: error: text`.
 //

@@ -1,5 +1,7 @@
 //===- FusionConfig.h - Operators that a device fuses -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The keys of model_config and moe_config that select operators which a device
 // runs as one kernel. They affect names, time and memory, but not the result of
 // a model.

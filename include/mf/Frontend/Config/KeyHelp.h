@@ -1,4 +1,5 @@
 //===- KeyHelp.h - Descriptions of keys for editors -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_FRONTEND_CONFIG_KEYHELP_H
 #define MF_FRONTEND_CONFIG_KEYHELP_H

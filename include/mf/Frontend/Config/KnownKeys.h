@@ -1,4 +1,5 @@
 //===- KnownKeys.h - The keys of each section and their use -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_FRONTEND_CONFIG_KNOWNKEYS_H
 #define MF_FRONTEND_CONFIG_KNOWNKEYS_H

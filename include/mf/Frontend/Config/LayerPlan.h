@@ -1,5 +1,7 @@
 //===- LayerPlan.h - Recompute and swap of each layer -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Resolves recompute_config and swap_config for a stage map and the names of
 // every layer's operators: the layers that are recomputed as a whole, the
 // operators and cells that are recomputed individually, those whose

@@ -1,5 +1,7 @@
 //===- LayerSetting.h - Values of recompute and swap keys -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The values per layer of recompute_config and swap_config as written: a number
 // of layers of each stage (or, with swap on, layer indices), and the operators.
 // LayerPlan applies them to a stage map.

@@ -1,4 +1,5 @@
 //===- MemorySize.h - Sizes as users write them ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_FRONTEND_CONFIG_MEMORYSIZE_H
 #define MF_FRONTEND_CONFIG_MEMORYSIZE_H

@@ -1,4 +1,5 @@
 //===- NameRegex.h - A regular expression over one name ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_FRONTEND_CONFIG_NAMEREGEX_H
 #define MF_FRONTEND_CONFIG_NAMEREGEX_H

@@ -1,5 +1,7 @@
 //===- Node.h - An immutable YAML tree --------------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A YAML document as a tree of maps, lists and typed scalars with their lines
 // and columns. Scalars get the types of PyYAML's safe loader (YAML 1.1), which
 // MindSpore Transformers uses: `yes` is a bool, `1.e-8` a float, `1e-8` a

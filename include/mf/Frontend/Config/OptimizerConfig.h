@@ -1,5 +1,7 @@
 //===- OptimizerConfig.h - Optimizer and learning rates ---------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The sections optimizer, lr_schedule and grouped_lr_schedule of a training
 // YAML.
 //

@@ -1,5 +1,7 @@
 //===- PipelineRules.h - Consistency of a YAML's pipeline -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The rules on pipeline_scheduler, pipeline_interleave, pp_interleave_num and
 // the numbers of stages and micro-batches, as MindSpore Transformers and
 // MindSpore check them.

@@ -1,5 +1,7 @@
 //===- RankLayout.h - The ranks of a training step --------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Computes over how many ranks stages, samples, sequences and tensors are
 // distributed, by MindSpore Transformers' rules on parallel_config.
 //

@@ -1,4 +1,5 @@
 //===- RowBlocks.h - Layers that run block by block -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_FRONTEND_CONFIG_ROWBLOCKS_H
 #define MF_FRONTEND_CONFIG_ROWBLOCKS_H

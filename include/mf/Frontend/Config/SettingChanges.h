@@ -1,4 +1,5 @@
 //===- SettingChanges.h - Differences between two YAMLs ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_FRONTEND_CONFIG_SETTINGCHANGES_H
 #define MF_FRONTEND_CONFIG_SETTINGCHANGES_H

@@ -1,5 +1,7 @@
 //===- SettingEdit.h - Writes memory settings into a YAML -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Writes memory settings into a user's YAML. Only the values that change are
 // replaced. Comments, order, anchors, quoting and everything else are preserved
 // byte for byte.

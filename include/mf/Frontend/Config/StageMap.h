@@ -1,5 +1,7 @@
 //===- StageMap.h - Maps layers to stages and chunks ------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The placement of layers when a model is cut into pipeline stages and, with
 // interleaving, each stage into several chunks. A pair (chunk, stage) is a mini
 // stage. Layers are distributed evenly and then moved by `offset`. They are

@@ -1,5 +1,7 @@
 //===- TrainingConfig.h - A training YAML as typed values -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Reads an unmodified MindSpore Transformers training YAML, or one with only
 // some of its sections, into plain structs. Missing keys get the defaults of
 // MindSpore Transformers' template. Unknown keys are errors in sections that

@@ -1,4 +1,5 @@
 //===- YamlReader.h - A YAML text as a tree ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_FRONTEND_CONFIG_YAMLREADER_H
 #define MF_FRONTEND_CONFIG_YAMLREADER_H

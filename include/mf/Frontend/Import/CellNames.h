@@ -1,5 +1,7 @@
 //===- CellNames.h - Names that a layer's Cells register --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // MindSpore Transformers' patterns match the names of Cells and primitives
 // that a layer's constructor registers, whether or not its graph uses them.
 //

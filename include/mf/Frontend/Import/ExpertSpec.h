@@ -1,5 +1,7 @@
 //===- ExpertSpec.h - Layers with experts -----------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The experts of a model as defined by moe_config or, in the mcore training
 // graph, by model_config, resolved to the computation of their layers: how
 // tokens choose experts, what happens to tokens that are dropped, and how many

@@ -1,5 +1,7 @@
 //===- LatentAttentionSpec.h - Multi-head latent attention ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Attention whose keys and values, and optionally queries, are projected from a
 // narrower vector per token, the latent (DeepSeek-V2, 2024). Some dimensions of
 // a query or key are rotated by the position; the others do not depend on it.

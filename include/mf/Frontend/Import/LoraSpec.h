@@ -1,5 +1,7 @@
 //===- LoraSpec.h - Low-rank adapters of linear layers ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // model_config.pet_config with pet_type lora, resolved for a release: the
 // linear layers that get adapters, the sizes and types of adapters, and the
 // parameters of the model that are trained in addition.

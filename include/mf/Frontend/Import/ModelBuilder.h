@@ -1,5 +1,7 @@
 //===- ModelBuilder.h - A model specification as IR -------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Builds an `mf.model` from a ModelSpec: forward only, with global shapes,
 // unfused.
 //

@@ -1,5 +1,7 @@
 //===- ModelSpec.h - The shape of a dense transformer -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A model as defined by model.arch and model.model_config (or a Hugging Face
 // config.json), resolved to a description that all families share: sizes,
 // element types, weights that are stored together, and projections with a bias.

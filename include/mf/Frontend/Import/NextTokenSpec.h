@@ -1,5 +1,7 @@
 //===- NextTokenSpec.h - Layers that predict later tokens -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Multi-token prediction (DeepSeek-V3, 2024): each additional layer joins the
 // hidden state of every token with the embedding of the next token, runs one
 // more layer, and predicts the token after that with the model's head.

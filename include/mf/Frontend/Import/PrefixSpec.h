@@ -1,5 +1,7 @@
 //===- PrefixSpec.h - Trained keys and values before the tokens -*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // model_config.pet_config with pet_type prefixtuning or ptuning2: keys and
 // values of every layer that precede those of the tokens. Only these are
 // trained (Li and Liang, 2021; Liu et al., 2022).

@@ -1,4 +1,5 @@
 //===- LiveObjects.h - Objects of aclnn that are not destroyed --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_HOSTCANN_OBJECTS_LIVEOBJECTS_H
 #define MF_HOSTCANN_OBJECTS_LIVEOBJECTS_H

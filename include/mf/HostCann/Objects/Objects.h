@@ -1,4 +1,5 @@
 //===- Objects.h - Tensors, numbers and executors of aclnn ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_HOSTCANN_OBJECTS_OBJECTS_H
 #define MF_HOSTCANN_OBJECTS_OBJECTS_H

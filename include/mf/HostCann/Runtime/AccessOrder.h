@@ -1,5 +1,7 @@
 //===- AccessOrder.h - Races between streams, by vector clocks --*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Two accesses to the same byte, one of which is a write, must be ordered by a
 // stream, by an event, or by the host waiting (Lamport's happened-before, with
 // vector clocks by Mattern, 1989). The result depends on the calls alone and

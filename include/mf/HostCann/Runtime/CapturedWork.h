@@ -1,4 +1,5 @@
 //===- CapturedWork.h - Work of streams that runs again ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_HOSTCANN_RUNTIME_CAPTUREDWORK_H
 #define MF_HOSTCANN_RUNTIME_CAPTUREDWORK_H

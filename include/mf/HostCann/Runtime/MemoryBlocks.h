@@ -1,4 +1,5 @@
 //===- MemoryBlocks.h - Allocated memory of devices and host ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_HOSTCANN_RUNTIME_MEMORYBLOCKS_H
 #define MF_HOSTCANN_RUNTIME_MEMORYBLOCKS_H

@@ -1,5 +1,7 @@
 //===- Runtime.h - Devices, streams and events of a process -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The state that the functions of AscendCL and the operators share. Work is
 // checked when it is issued. A call that earlier calls do not allow is rejected
 // with a text that names both calls, and never runs.

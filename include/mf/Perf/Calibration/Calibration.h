@@ -1,4 +1,5 @@
 //===- Calibration.h - Targets fitted to profiles -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PERF_CALIBRATION_CALIBRATION_H
 #define MF_PERF_CALIBRATION_CALIBRATION_H

@@ -1,5 +1,7 @@
 //===- LogFit.h - Fits positive numbers to measured times -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Robust least squares on logarithms. It fits positive numbers, each with a
 // prior around its start value, to measured times that depend on them. Numbers
 // that the times do not determine keep their start values. This file does not

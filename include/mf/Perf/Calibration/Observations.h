@@ -1,5 +1,7 @@
 //===- Observations.h - Observed costs from a profile -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Groups the rows of a profile into launches and transfers whose costs a target
 // predicts. Equal ones form one observation.
 //

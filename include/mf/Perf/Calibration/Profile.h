@@ -1,5 +1,7 @@
 //===- Profile.h - Contents of a profile ------------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Reads the files of ASCEND_PROFILER_OUTPUT that rates can be fitted to:
 // kernel_details.csv, step_trace_time.csv and communication.json. MindSpore's
 // profiler writes them, and so does mf-run for simulations and executions.

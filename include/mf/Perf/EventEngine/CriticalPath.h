@@ -1,4 +1,5 @@
 //===- CriticalPath.h - Critical path of a simulation -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PERF_EVENTENGINE_CRITICALPATH_H
 #define MF_PERF_EVENTENGINE_CRITICALPATH_H

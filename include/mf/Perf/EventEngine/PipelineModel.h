@@ -1,5 +1,7 @@
 //===- PipelineModel.h - A schedule in time -------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The cost of a pipeline schedule (mf/Pipeline): the times of its tasks, the
 // length of the step, the causes of its bubbles, and the memory of each stage.
 // It reproduces the published model of SAPP pipeline balance of MindSpore

@@ -1,4 +1,5 @@
 //===- PipelinePrint.h - Pictures of schedules in time --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PERF_EVENTENGINE_PIPELINEPRINT_H
 #define MF_PERF_EVENTENGINE_PIPELINEPRINT_H

@@ -1,5 +1,7 @@
 //===- Queues.h - Simulation of queues in time ------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Computes when items run on queues that work in order, such as the stages of a
 // pipeline, the streams of a device or the ranks of a collective. Queues wait
 // for one another by events and by rendezvous, and share links. This library

@@ -1,4 +1,5 @@
 //===- Activities.h - Activities of instructions in timelines ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PERF_SIMULATOR_ACTIVITIES_H
 #define MF_PERF_SIMULATOR_ACTIVITIES_H

@@ -1,4 +1,5 @@
 //===- MemoryCurve.h - Memory of a step over time -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PERF_SIMULATOR_MEMORYCURVE_H
 #define MF_PERF_SIMULATOR_MEMORYCURVE_H

@@ -1,5 +1,7 @@
 //===- ProgramFacts.h - Properties of a program in its timeline -*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Computes the parts of a timeline that are the same for simulations and
 // executions.
 //

@@ -1,5 +1,7 @@
 //===- StepSimulator.h - A lowered step on a target -------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Puts the instructions of a program, with its streams and events exactly as
 // they are executed, on the queues of the event engine
 // (mf/Perf/EventEngine/Queues.h), each with its duration on a target.

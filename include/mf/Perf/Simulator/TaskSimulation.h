@@ -1,5 +1,7 @@
 //===- TaskSimulation.h - A lowered step without a target -----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Simulates the tasks of a step if kernels take time in proportion to their
 // FLOPs. It does not use the schedule that the program was made from: the
 // bubbles follow from kernels, events and exchanges alone.

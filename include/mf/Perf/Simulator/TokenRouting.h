@@ -1,5 +1,7 @@
 //===- TokenRouting.h - Uneven choices of experts ---------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The time of a step depends on how many tokens choose the experts of the
 // fullest rank. Scenarios draw the choices of a step. W0 to W7 are those of
 // Megatron's benchmark of token imbalance (NVIDIA/Megatron-LM pull request

@@ -1,4 +1,5 @@
 //===- KernelCost.h - The time of a launch ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PERF_TARGET_KERNELCOST_H
 #define MF_PERF_TARGET_KERNELCOST_H

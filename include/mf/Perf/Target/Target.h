@@ -1,5 +1,7 @@
 //===- Target.h - Rates and sizes of devices and networks -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The performance of a device and of the networks between devices: rates of
 // engines, memory, kernels of each kind and links. It is read from
 // #ascend.device (TargetFile.h). This library does not depend on MLIR. Rates

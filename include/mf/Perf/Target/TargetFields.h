@@ -1,5 +1,7 @@
 //===- TargetFields.h - Names and checks of a target's numbers --*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The names and ranges of a target's numbers. Files use the names, paths are
 // composed of them, and check() enforces the ranges.
 //

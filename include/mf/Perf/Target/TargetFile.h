@@ -1,4 +1,5 @@
 //===- TargetFile.h - Targets as files of #ascend.device ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PERF_TARGET_TARGETFILE_H
 #define MF_PERF_TARGET_TARGETFILE_H

@@ -1,4 +1,5 @@
 //===- Topology.h - The time of communication -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PERF_TARGET_TOPOLOGY_H
 #define MF_PERF_TARGET_TOPOLOGY_H

@@ -1,5 +1,7 @@
 //===- HtmlPage.h - Self-contained HTML pages -------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Pages are composed from the files of lib/Perf/Timeline/page, which are
 // embedded in the library. They need no other file and no network.
 //

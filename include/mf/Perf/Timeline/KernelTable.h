@@ -1,5 +1,7 @@
 //===- KernelTable.h - Kernels and their lower bounds -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A kernel takes at least the time of its matrix products at the rate of large
 // products, and the time in which its operands stream through memory. The time
 // of kernels above these bounds is the time that a step could still save.

@@ -1,4 +1,5 @@
 //===- MemoryPage.h - A step's memory as a page -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PERF_TIMELINE_MEMORYPAGE_H
 #define MF_PERF_TIMELINE_MEMORYPAGE_H

@@ -1,5 +1,7 @@
 //===- StepTimeline.h - Spans of streams and tasks in a step ----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The times of one training step, simulated or executed. Tables, reports,
 // traces, profiles and pages are made from this form, so that simulations and
 // executions can be compared. Times are in seconds from the start of the step.

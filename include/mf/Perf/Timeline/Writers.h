@@ -1,5 +1,7 @@
 //===- Writers.h - Writes a step's timeline in several formats --*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // All writers accept simulated and executed timelines, and write the same bytes
 // for the same timeline. Files are written atomically
 // (mf/Support/AtomicFile.h).

@@ -1,5 +1,7 @@
 //===- ChoiceCosts.h - Costs of MindSpore's choices -------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A step needs more memory than necessary where MindSpore, or the YAML, chooses
 // to keep, gather or convert a value that could be sharded, recomputed or left
 // as it is. This file finds those choices. For each one it compiles the step

@@ -1,5 +1,7 @@
 //===- Layout.h - Distribution of a step over devices -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Enumerates the layouts of ranks that a number of devices allows for a model.
 // All of them run the same training step: the number of samples per step stays
 // the same.

@@ -1,5 +1,7 @@
 //===- LayoutSearch.h - Search for the best layouts -------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Finds the layouts of ranks with the shortest training step at the same global
 // batch, each with the memory settings that suit it (StepPlanner.h). Layouts
 // are ordered by their best estimate so far: first bounds, then times from

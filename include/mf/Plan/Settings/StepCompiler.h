@@ -1,5 +1,7 @@
 //===- StepCompiler.h - From a YAML to a decoded step ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The whole compiler as a function. It runs mf-translate, mf-opt and the
 // decoder of mf-run on a training YAML in memory.
 //

@@ -1,4 +1,5 @@
 //===- StepMeasure.h - Costs of a compiled step -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PLAN_SETTINGS_STEPMEASURE_H
 #define MF_PLAN_SETTINGS_STEPMEASURE_H

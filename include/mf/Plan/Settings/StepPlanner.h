@@ -1,5 +1,7 @@
 //===- StepPlanner.h - The memory settings of a training YAML --*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Finds the settings of a YAML for which its step is shortest and every stage
 // fits. It compiles a few settings to learn the costs of layers that are kept,
 // recomputed or swapped (mf/Plan/Solver/Problem.h), solves the problem, and

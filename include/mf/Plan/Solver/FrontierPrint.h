@@ -1,4 +1,5 @@
 //===- FrontierPrint.h - Prints step time over memory -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PLAN_SOLVER_FRONTIERPRINT_H
 #define MF_PLAN_SOLVER_FRONTIERPRINT_H

@@ -1,4 +1,5 @@
 //===- NoPlanError.h - Error of a search without a plan ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PLAN_SOLVER_NOPLANERROR_H
 #define MF_PLAN_SOLVER_NOPLANERROR_H

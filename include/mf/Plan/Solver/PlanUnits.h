@@ -1,4 +1,5 @@
 //===- PlanUnits.h - Units of times and memory ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PLAN_SOLVER_PLANUNITS_H
 #define MF_PLAN_SOLVER_PLANUNITS_H

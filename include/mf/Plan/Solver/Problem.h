@@ -1,5 +1,7 @@
 //===- Problem.h - The planning problem and its costs -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The planning problem of a pipelined training step: choose the layers of each
 // chunk, and a treatment for each layer (kept, recomputed in some way,
 // swapped), so that every stage stays within its memory and the step is as

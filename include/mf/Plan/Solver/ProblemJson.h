@@ -1,4 +1,5 @@
 //===- ProblemJson.h - Problems as files ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PLAN_SOLVER_PROBLEMJSON_H
 #define MF_PLAN_SOLVER_PROBLEMJSON_H

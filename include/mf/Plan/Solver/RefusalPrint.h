@@ -1,4 +1,5 @@
 //===- RefusalPrint.h - Reasons against other options -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PLAN_SOLVER_REFUSALPRINT_H
 #define MF_PLAN_SOLVER_REFUSALPRINT_H

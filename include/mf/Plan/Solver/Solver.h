@@ -1,5 +1,7 @@
 //===- Solver.h - The shortest step that fits -----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Finds a plan of least time and proves that it is optimal. It uses the
 // Pareto-optimal options of every stage, path cuts (a critical path of any plan
 // bounds the time of all plans from below), a dynamic program over the stages

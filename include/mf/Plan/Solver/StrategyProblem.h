@@ -1,5 +1,7 @@
 //===- StrategyProblem.h - Strategies of nodes within a limit --*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The problem of the ASPLOS 2025 contest on intra-operator parallelism
 // (google/iopddl). Each node chooses one of its strategies. Nodes and edges
 // have costs, and a node uses memory during an interval. The sum of the costs

@@ -1,4 +1,5 @@
 //===- StrategySolver.h - Chooses strategies of nodes ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PLAN_SOLVER_STRATEGYSOLVER_H
 #define MF_PLAN_SOLVER_STRATEGYSOLVER_H

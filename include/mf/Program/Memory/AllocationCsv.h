@@ -1,5 +1,7 @@
 //===- AllocationCsv.h - Text form of an allocation problem ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The comma-separated form that MiniMalloc reads and writes
 // (https://github.com/google/minimalloc): a header line that names the
 // columns in any order, then a line per buffer.

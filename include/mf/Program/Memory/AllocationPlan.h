@@ -1,5 +1,7 @@
 //===- AllocationPlan.h - Entry point of the allocators ---------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Solves an AllocationProblem as well as the limits allow. Heuristics run
 // first. A search follows if they exceed the capacity or leave a gap.
 //

@@ -1,5 +1,7 @@
 //===- AllocationProblem.h - Static memory allocation ---------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The problem of assigning each buffer with a known lifetime an offset in one
 // arena, such that no two buffers that are live at the same time overlap.
 // Solvers are free functions over it (FirstFit.h, CapacitySearch.h,

@@ -1,5 +1,7 @@
 //===- CapacitySearch.h - Search for a fit within a capacity ----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Searches for offsets within a capacity that heuristics miss. It builds the
 // packing from below. The skyline is the height that each section of time has
 // reached. A stretch of it that is lower than both neighbours is a valley. In

@@ -1,5 +1,7 @@
 //===- FirstFit.h - Fast allocation heuristics ----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // List heuristics: buffers are placed in a fixed order, each at the lowest
 // address where it fits (Sekiyama et al., "Profile-guided memory optimization
 // for deep neural networks", 2018; Pisarchyk and Lee, "Efficient memory

@@ -1,4 +1,5 @@
 //===- PackMemo.h - Cache of packings ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PROGRAM_MEMORY_PACKMEMO_H
 #define MF_PROGRAM_MEMORY_PACKMEMO_H

@@ -1,5 +1,7 @@
 //===- PeakAdvice.h - Advice on lowering a step's peak ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // For a step that does not fit, computes how many bytes each layer would free
 // at the peak if it were recomputed or swapped, and how many layers are enough.
 //

@@ -1,5 +1,7 @@
 //===- StepPlan.h - Compact memory plan of a training step ----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A plan assigns every buffer of a StepProblem an address in one arena. It
 // holds offsets inside frames and inside the scratch memory of a routine once
 // per chunk. For each task it holds the bases of the frame's parts and one

@@ -1,5 +1,7 @@
 //===- StepProblem.h - Memory of a training step --------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The buffers that one pipeline stage needs in memory during a training step,
 // in a form whose size does not grow with micro-batches times operators.
 //

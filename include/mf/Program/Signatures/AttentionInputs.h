@@ -1,5 +1,7 @@
 //===- AttentionInputs.h - Optional inputs of attention ---------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Attention kernels have up to three optional inputs after the required ones,
 // in this order: ALiBi slopes (floating point), a dropout mask (i1) and the
 // first key that each query sees (i32). Each may be absent, so an input is

@@ -1,4 +1,5 @@
 //===- Collective.h - Kinds of collectives ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PROGRAM_SIGNATURES_COLLECTIVE_H
 #define MF_PROGRAM_SIGNATURES_COLLECTIVE_H

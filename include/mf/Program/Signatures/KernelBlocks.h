@@ -1,5 +1,7 @@
 //===- KernelBlocks.h - Block sizes of kernels ------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Block sizes of kernels that keep partial results in a workspace. The
 // workspace's size and the kernel that fills it use the same numbers, which
 // depend on shapes alone.

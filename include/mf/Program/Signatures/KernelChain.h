@@ -1,5 +1,7 @@
 //===- KernelChain.h - Kernels that are fused into one ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // mfChain runs several kernels one after another on a few rows at a time, so
 // that intermediate tensors are never written to device memory. Its attribute
 // `steps` lists the kernels. Each one computes one tensor from the chain's

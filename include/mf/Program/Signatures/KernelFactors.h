@@ -1,4 +1,5 @@
 //===- KernelFactors.h - Factors that scale gradients -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PROGRAM_SIGNATURES_KERNELFACTORS_H
 #define MF_PROGRAM_SIGNATURES_KERNELFACTORS_H

@@ -1,5 +1,7 @@
 //===- KernelParts.h - Effect of cut operands on results --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Ranks run one program, each on its own parts of tensors. Each kernel's record
 // has a line that defines how its outputs are sharded, given how its inputs are
 // (AscendKernelBase.td). This file parses that line for the proof that the

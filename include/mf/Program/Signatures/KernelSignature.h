@@ -1,5 +1,7 @@
 //===- KernelSignature.h - Signatures and costs of kernels ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The tables that are generated from dialects/ascend/AscendKernels.td. For each
 // kernel they hold its operands and how it uses their memory, its attributes,
 // its engine and its cost. No other code depends on the names of kernels for

@@ -1,4 +1,5 @@
 //===- KernelSpec.h - Complete specification of a launch --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PROGRAM_SIGNATURES_KERNELSPEC_H
 #define MF_PROGRAM_SIGNATURES_KERNELSPEC_H

@@ -1,5 +1,7 @@
 //===- ProfiledKernels.h - Kernels by their names in profiles ---*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A profiler lists kernels by the device's own names, with the shapes and
 // element types of their operands but without attributes. The records of
 // kernels define these names and the order of the operands there.

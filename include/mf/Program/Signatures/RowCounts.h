@@ -1,5 +1,7 @@
 //===- RowCounts.h - Row counts of an all_to_all_v --------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The sizes of an all_to_all_v are data. The code that moves rows and the code
 // that checks its result must reject the same counts with the same messages.
 //

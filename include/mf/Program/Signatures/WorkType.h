@@ -1,4 +1,5 @@
 //===- WorkType.h - The element type of a kernel's work ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PROGRAM_SIGNATURES_WORKTYPE_H
 #define MF_PROGRAM_SIGNATURES_WORKTYPE_H

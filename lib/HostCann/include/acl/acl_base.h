@@ -1,5 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Types, element types, formats and error codes of AscendCL, as far as programs
 // of training steps use them. Names and numbers are CANN's; the text is ours.
 //

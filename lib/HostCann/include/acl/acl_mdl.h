@@ -1,5 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Capture of work: the work that streams are given is recorded, and the record
 // is run as a whole any number of times.
 //

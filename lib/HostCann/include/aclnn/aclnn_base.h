@@ -1,5 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Every operator of aclnn includes this. Operators run in two calls: the first
 // checks its arguments, makes an executor and says how many bytes of workspace
 // the second needs, which puts the operator on a stream and, unless the

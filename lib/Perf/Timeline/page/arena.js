@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The arena of a stage over time, as lib/Perf/Timeline/MemoryPage.cpp describes it.
 
 const categoryHues = {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The page of mf-run --memory-html: a stage's numbers, its buffers by name, its layers.
 
 const mostFound = 200;

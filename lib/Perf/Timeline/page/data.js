@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Decodes what lib/Perf/Timeline/PageData.h describes. Times become seconds.
 
 function decodeTasks(numbers, tick) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The changes of a text, as `diff -u` writes them.
 
 // Lengths of the longest common subsequences of what is behind two places.

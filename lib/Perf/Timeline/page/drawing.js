@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // What the canvases share: colours of the theme, sharp pixels, a tooltip.
 
 function getColor(name) {

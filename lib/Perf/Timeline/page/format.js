@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Numbers and words for people.
 
 const gib = 2 ** 30;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The step against the limit on memory.
 
 function makeSvg(tag, attributes, ...children) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The lanes of the timeline: one for each stage, below it those of its streams where they are
 // shown; what is drawn in them and what is under the pointer.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Puts the page together. What was drawn is said in data attributes of the root element, for tests.
 
 function fillTimelineLegend(step) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // Memory over time: a curve for each stage, all on one scale.
 
 // Few stages have high plots.

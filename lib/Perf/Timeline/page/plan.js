@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The page of mf-plan: given and planned side by side, and why.
 
 function fillPlanHeader(data) {

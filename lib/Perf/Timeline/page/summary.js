@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The step's numbers, what limits it, and the table of stages.
 
 function getBaseName(path) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//
 // The layers of each stage as a grid, coloured by treatment.
 
 // Recomputing fewer operators is paler.

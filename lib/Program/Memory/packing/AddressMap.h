@@ -1,4 +1,5 @@
 //===- AddressMap.h - Occupied ranges of an address space -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_MEMORY_PACKING_ADDRESSMAP_H
 #define MF_LIB_PROGRAM_MEMORY_PACKING_ADDRESSMAP_H

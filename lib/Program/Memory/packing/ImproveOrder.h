@@ -1,4 +1,5 @@
 //===- ImproveOrder.h - Moves buffers at the peak forward -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_MEMORY_PACKING_IMPROVEORDER_H
 #define MF_LIB_PROGRAM_MEMORY_PACKING_IMPROVEORDER_H

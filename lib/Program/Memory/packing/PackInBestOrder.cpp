@@ -1,4 +1,5 @@
 //===- PackBest.cpp - The best of several list heuristics ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ImproveOrder.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- PackInOrder.cpp - First fit in a given order ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Packing.h"
 #include "StableSort.h"

@@ -1,4 +1,5 @@
 //===- PackInSlots.cpp - Slots for items of a few sizes -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StableSort.h"
 #include "lib/Program/Memory/search/PackSearch.h"

@@ -1,4 +1,5 @@
 //===- PackInTime.cpp - Best fit in order of time -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Packing.h"
 #include "StableSort.h"

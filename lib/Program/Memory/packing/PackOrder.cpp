@@ -1,4 +1,5 @@
 //===- PackOrder.cpp - Orders in which items are taken ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Packing.h"
 #include <algorithm>

@@ -1,5 +1,7 @@
 //===- Packing.h - List heuristics on compressed lifetimes ----*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The heuristics that the planners of buffers and of steps share. They work on
 // items whose lifetimes are ranges of sections. A section is a maximal span of
 // time in which nothing begins or ends.

@@ -1,4 +1,5 @@
 //===- ShapeGroups.cpp - Buffers that are packed as a group ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ShapeGroups.h"
 #include "llvm/ADT/MapVector.h"

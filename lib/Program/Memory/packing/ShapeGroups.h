@@ -1,5 +1,7 @@
 //===- ShapeGroups.h - Buffers that are packed as a group -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Buffers that are prefetched for one task are live at about the same time. If
 // they are packed by themselves first, they form one shape, which repeats for
 // every micro-batch and leaves no gaps that only some buffers of another group

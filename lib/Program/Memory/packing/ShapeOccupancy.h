@@ -1,4 +1,5 @@
 //===- ShapeOccupancy.h - Addresses that placed shapes occupy ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEOCCUPANCY_H
 #define MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEOCCUPANCY_H

@@ -1,4 +1,5 @@
 //===- ShapeOrder.cpp - Orders in which shapes are taken ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ShapeOrder.h"
 #include "StableSort.h"

@@ -1,4 +1,5 @@
 //===- ShapeOrder.h - Orders in which shapes are taken ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEORDER_H
 #define MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEORDER_H

@@ -1,4 +1,5 @@
 //===- ShapePacking.cpp - First fit of rigid shapes -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ShapePacking.h"
 #include "ImproveOrder.h"

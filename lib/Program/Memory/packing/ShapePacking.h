@@ -1,5 +1,7 @@
 //===- ShapePacking.h - First fit of rigid shapes ---------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Packs items that occupy different address ranges at different times: a frame
 // whose residuals are born and die, or the scratch memory of a task. Items may
 // be placed in holes of others.

@@ -1,4 +1,5 @@
 //===- StableSort.h - Sorting indices -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_MEMORY_PACKING_STABLESORT_H
 #define MF_LIB_PROGRAM_MEMORY_PACKING_STABLESORT_H

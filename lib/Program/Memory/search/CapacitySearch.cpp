@@ -1,4 +1,5 @@
 //===- CapacitySearch.cpp - Search for a fit within a capacity ------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Memory/CapacitySearch.h"
 #include "PackSearch.h"

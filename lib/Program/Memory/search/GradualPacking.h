@@ -1,4 +1,5 @@
 //===- GradualPacking.h - Successively better packings ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_MEMORY_SEARCH_GRADUALPACKING_H
 #define MF_LIB_PROGRAM_MEMORY_SEARCH_GRADUALPACKING_H

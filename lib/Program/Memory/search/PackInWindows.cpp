@@ -1,4 +1,5 @@
 //===- PackInWindows.cpp - Search in successive windows of time -----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "PackSearch.h"
 #include "lib/Program/Memory/packing/StableSort.h"

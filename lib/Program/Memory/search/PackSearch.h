@@ -1,4 +1,5 @@
 //===- PackSearch.h - Searches on compressed lifetimes --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_MEMORY_SEARCH_PACKSEARCH_H
 #define MF_LIB_PROGRAM_MEMORY_SEARCH_PACKSEARCH_H

@@ -1,4 +1,5 @@
 //===- PackThenSearch.cpp - Heuristics, slots and search in turn ----------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Program/Memory/search/GradualPacking.h"
 #include <algorithm>

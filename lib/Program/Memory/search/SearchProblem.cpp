@@ -1,4 +1,5 @@
 //===- SearchProblem.cpp - A problem prepared for search ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SearchProblem.h"
 #include "lib/Program/Memory/packing/StableSort.h"

@@ -1,4 +1,5 @@
 //===- SearchProblem.h - A problem prepared for search ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_MEMORY_SEARCH_SEARCHPROBLEM_H
 #define MF_LIB_PROGRAM_MEMORY_SEARCH_SEARCHPROBLEM_H

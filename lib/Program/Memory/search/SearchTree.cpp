@@ -1,4 +1,5 @@
 //===- SearchTree.cpp - Depth-first search over skylines ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "SearchTree.h"
 #include "lib/Program/Memory/packing/StableSort.h"

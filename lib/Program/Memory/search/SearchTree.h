@@ -1,4 +1,5 @@
 //===- SearchTree.h - Depth-first search over skylines --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_MEMORY_SEARCH_SEARCHTREE_H
 #define MF_LIB_PROGRAM_MEMORY_SEARCH_SEARCHTREE_H

@@ -1,4 +1,5 @@
 //===- Skyline.cpp - A partial packing built from below -------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "Skyline.h"
 #include "lib/Program/Memory/packing/Packing.h"

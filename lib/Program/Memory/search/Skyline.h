@@ -1,4 +1,5 @@
 //===- Skyline.h - A partial packing built from below ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_MEMORY_SEARCH_SKYLINE_H
 #define MF_LIB_PROGRAM_MEMORY_SEARCH_SKYLINE_H

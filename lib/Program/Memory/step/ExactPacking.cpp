@@ -1,4 +1,5 @@
 //===- ExactPacking.cpp - Packs the exact shapes of a step ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ExactPacking.h"
 #include "FramePacking.h"

@@ -1,5 +1,7 @@
 //===- ExactPacking.h - Packs the exact shapes of a step --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Packs frame instances, scratch and task buffers with their holes, in rounds.
 // A round has a rule for the order in which shapes are placed, and tries all
 // variants of the problem with it.

@@ -1,4 +1,5 @@
 //===- FramePacking.cpp - Layout of frames and scratch --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FramePacking.h"
 #include "ResidualStack.h"

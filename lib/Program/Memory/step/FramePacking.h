@@ -1,5 +1,7 @@
 //===- FramePacking.h - Layout of frames and scratch ----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The layout of one chunk's buffers: its residuals in the frame, its
 // temporaries in holes of the frame or in scratch.
 //

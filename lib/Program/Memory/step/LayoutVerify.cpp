@@ -1,4 +1,5 @@
 //===- LayoutVerify.cpp - Legality of the layouts of a step ---------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayoutVerify.h"
 #include "StepBlocks.h"

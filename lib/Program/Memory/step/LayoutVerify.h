@@ -1,5 +1,7 @@
 //===- LayoutVerify.h - Legality of the layouts of a step -------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Checks that do not depend on the bases of the tasks.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- PackMemo.cpp - Cache of packings -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Program/Memory/step/Packings.h"
 #include "llvm/ADT/Hashing.h"

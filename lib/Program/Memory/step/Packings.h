@@ -1,4 +1,5 @@
 //===- Packings.h - The contents of a PackMemo ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_PROGRAM_MEMORY_STEP_PACKINGS_H
 #define MF_LIB_PROGRAM_MEMORY_STEP_PACKINGS_H

@@ -1,4 +1,5 @@
 //===- PeakAdvice.cpp - Advice on lowering a step's peak ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Memory/PeakAdvice.h"
 #include "lib/Program/Memory/packing/StableSort.h"

@@ -1,4 +1,5 @@
 //===- ResidualStack.cpp - Residuals of a frame, in parts -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "ResidualStack.h"
 #include "lib/Program/Memory/packing/StableSort.h"

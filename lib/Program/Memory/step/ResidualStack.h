@@ -1,5 +1,7 @@
 //===- ResidualStack.h - Residuals of a frame, in parts ---------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A frame that holds only its residuals, each at its own offset. Residuals that
 // are born and die together are in one part.
 //

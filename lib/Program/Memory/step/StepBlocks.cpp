@@ -1,4 +1,5 @@
 //===- StepBlocks.cpp - Ranges of addresses with lifetimes ----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepBlocks.h"
 #include "lib/Program/Memory/packing/AddressMap.h"

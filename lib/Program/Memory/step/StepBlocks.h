@@ -1,5 +1,7 @@
 //===- StepBlocks.h - Ranges of addresses with lifetimes --------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The blocks of memory that the checks of a step's plan compare.
 //
 //===----------------------------------------------------------------------===//

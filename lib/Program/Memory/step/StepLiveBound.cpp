@@ -1,4 +1,5 @@
 //===- StepLiveBound.cpp - Bytes alive in a training step -----------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepPlaces.h"
 #include "lib/Program/Memory/packing/StableSort.h"

@@ -1,4 +1,5 @@
 //===- StepPlaces.cpp - Places of buffers in a training step --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepPlaces.h"
 #include "llvm/ADT/STLExtras.h"

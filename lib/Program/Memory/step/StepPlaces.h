@@ -1,5 +1,7 @@
 //===- StepPlaces.h - Derived data of a training step -----------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Data derived from a well-formed StepProblem that the bound, the planner and
 // the verifier share.
 //

@@ -1,4 +1,5 @@
 //===- StepPlan.cpp - Compact memory plan of a training step --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Memory/StepPlan.h"
 #include "ExactPacking.h"

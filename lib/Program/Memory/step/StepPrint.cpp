@@ -1,4 +1,5 @@
 //===- StepPrint.cpp - Text form of a step's memory plan ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepPlaces.h"
 #include "mf/Program/Memory/StepPlan.h"

@@ -1,4 +1,5 @@
 //===- StepProblem.cpp - Well-formed training steps -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Memory/StepProblem.h"
 #include "llvm/ADT/STLExtras.h"

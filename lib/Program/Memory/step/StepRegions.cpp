@@ -1,4 +1,5 @@
 //===- StepRegions.cpp - Blocks of a step and their contents --------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepRegions.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,5 +1,7 @@
 //===- StepRegions.h - Blocks of a step and their contents ------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // The check of a step's plan compares regions that share addresses at the same
 // time. Both finding such regions and comparing their contents take time in
 // proportion to what they share, not to all that is live or that they contain.

@@ -1,4 +1,5 @@
 //===- StepSections.cpp - Sections of a step's time -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepSections.h"
 #include "llvm/ADT/STLExtras.h"

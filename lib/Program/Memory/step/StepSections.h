@@ -1,5 +1,7 @@
 //===- StepSections.h - Sections of a step's time ---------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A section is a part of a task in which no task buffer and no part of a frame
 // begins or ends. Packing problems use sections as their time: a task buffer
 // has its exact lifetime, while frames and scratch are known by task and part

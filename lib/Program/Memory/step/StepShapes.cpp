@@ -1,4 +1,5 @@
 //===- StepShapes.cpp - Shapes of a laid out step -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "StepShapes.h"
 #include "lib/Program/Memory/packing/StableSort.h"

@@ -1,5 +1,7 @@
 //===- StepShapes.h - Shapes of a laid out step -----------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // Given the layouts of frames and routines, a frame instance, the scratch of a
 // task and a task buffer are rigid shapes in address and time. Within a
 // section, everything that is live at one of its instructions counts.

@@ -1,4 +1,5 @@
 //===- StepVerify.cpp - Legality of a step's memory plan ------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "LayoutVerify.h"
 #include "StepRegions.h"

@@ -1,4 +1,5 @@
 //===- FaultPlan.cpp - The fault of a run ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FaultPlan.h"
 #include <cstdio>

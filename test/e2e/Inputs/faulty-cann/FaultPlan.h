@@ -1,5 +1,7 @@
 //===- FaultPlan.h - The fault of a run -------------------------*- C++ -*-===//
 //
+// SPDX-License-Identifier: Apache-2.0
+//
 // A library to preload: it stands between an emitted program and CANN, and
 // changes one call as a wrong program would have made it. So one compiled
 // program serves for all faults. MF_FAULT=SITE:CHANGE:NUMBER:CHOICE says which

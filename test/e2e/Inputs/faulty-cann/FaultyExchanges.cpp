@@ -1,4 +1,5 @@
 //===- FaultyExchanges.cpp - Faults in calls of HCCL ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FaultPlan.h"
 #include "acl/acl.h"

@@ -1,4 +1,5 @@
 //===- FaultyOperators.cpp - Faults in calls of aclnn ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FaultPlan.h"
 #include "acl/acl.h"

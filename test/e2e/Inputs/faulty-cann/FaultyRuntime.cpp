@@ -1,4 +1,5 @@
 //===- FaultyRuntime.cpp - Faults in calls of AscendCL --------------------===//
+// SPDX-License-Identifier: Apache-2.0
 
 #include "FaultPlan.h"
 #include "acl/acl.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints what forward of the first chunk keeps for backward of one layer: operator and type, in order.
 
 usage: list_kept.py LAYER < MODEL

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints DeepSeek-V3 as mf IR: its parameters, as strategies cut them, in layers that only read them."""
 
 HIDDEN, VOCABULARY, LAYERS, DENSE, EXPERTS, WIDTH = 7168, 129280, 62, 3, 256, 2048

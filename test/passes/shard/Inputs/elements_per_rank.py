@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints how many elements of trained parameters a rank of each stage holds.
 
 usage: elements_per_rank.py < MODEL

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares small models on several ranks with the same on one.
 
 usage: sharded_models.py [--part=K/N] BIN_FOLDER WORK_FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes dumps of three tensors, made in the order c, b, a, and others beside it.
 
 usage: write_dumps.py FOLDER

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints what hover shows on operators of a model and on instructions of a program, also after edits.
 
 usage: hover_in_ir.py SERVER STEP_FILE

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Edits training YAMLs of both formats as a user does, with a language server.
 
 usage: yaml_editing.py SERVER SOURCE_FOLDER [--mutations=N] [--seed=N]

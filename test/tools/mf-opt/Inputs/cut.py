@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes two thirds of a file to another: what a full disk leaves."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws layer settings and compares mf-opt's log with layer_setting.py.
 
 usage: draw_settings.py WORK_FOLDER SEED COUNT

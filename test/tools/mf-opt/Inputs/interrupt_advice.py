@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Interrupts mf-opt while it looks for settings with which a step fits, and says
 what it did.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MindSpore Transformers' layer settings, written anew from their description.
 
 A second reading of the same rules, for swap off and on: what a configuration

@@ -1,3 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
 # Compiles a step that does not fit, and again with the settings that mf-opt
 # advises behind those of another YAML; prints what it said and the bytes that
 # the fullest stage then has.

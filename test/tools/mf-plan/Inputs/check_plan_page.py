@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opens a page of mf-plan --html in headless Chromium and uses it as people do.
 
 usage: check_plan_page.py CHROMIUM PAGE PLAN.json GIVEN.yaml PLANNED.yaml

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Interrupts mf-plan, and says what it did.
 
 usage: interrupt.py COMMAND...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether a report of mf-run --simulate has the step that mf-plan --devices promised.
 
 usage: same_seconds.py PLAN.json REPORT.json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a command on a terminal and prints what it wrote there.
 
 usage: terminal.py COMMAND...

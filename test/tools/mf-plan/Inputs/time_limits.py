@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ends the search of a problem after more and more time, by 2.5 ms at a time."""
 
 import re

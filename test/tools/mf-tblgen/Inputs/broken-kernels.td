@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 include "dialects/ascend/AscendKernelBase.td"
 
 class Broken<string kernelName> : Kernel<kernelName, "makeBroken"> {
