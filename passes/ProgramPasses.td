@@ -185,8 +185,10 @@ def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {
     parameters, gradients and optimizer state, messages between tasks, frames of
     residuals, temporaries and workspaces of kernels. Memory that HCCL, the driver
     and CANN allocate on the device is neither in the plan nor in `hbm`, so that
-    `hbm` must leave space for it. Fails if the arena exceeds `hbm` or the
-    program's own limit. The error lists the buffers that are live at the peak.
+    `hbm` must leave space for it. Fails if `hbm`, or the program's own limit, is
+    exceeded by what the trainer of the YAML holds (`trainer_memory`) or, if that
+    was not counted or with `limits-program`, by the arena. The error lists what is
+    live at the peak.
 
     ```mlir
     ascend.static @layers.0.w1.weight parameter of "layers.0.w1.weight"
@@ -205,7 +207,9 @@ def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {
            "device memory per rank, as `54GB` or bytes, or `none` for no limit; "
            "empty takes the YAML's">,
     Option<"slack", "slack", "bool", /*default=*/"false",
-           "reserve after each device buffer the 32 bytes that CANN requires">
+           "reserve after each device buffer the 32 bytes that CANN requires">,
+    Option<"limitsProgram", "limits-program", "bool", /*default=*/"false",
+           "the limit is for the program, not for the trainer of the YAML">
   ];
   let dependentDialects = ["::mf::ascend::AscendDialect"];
 }

@@ -45,6 +45,33 @@ def ShardOptimizer : Pass<"mf-shard-optimizer", "::mf::ir::ModelOp"> {
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
+def AccountTrainer : Pass<"mf-account-trainer", "::mf::ir::ModelOp"> {
+  let summary = "Count the device memory of the trainer";
+  let description = [{
+    The trainer of a YAML of the dynamic graph runs operator by operator, and its
+    automatic differentiation keeps more than mf's program does: operands that it
+    saves, converted weights, planes of logits, whole gradients. The pass follows
+    the blocks of its allocator through the layers of each chunk: each operator says
+    what is kept of it (`recordOnTape`), weights are gathered and freed layer by
+    layer, recomputed operators keep what comes from outside of them and run again
+    before their backward. The tasks of the schedule then add up the chunks that are
+    in flight. `trainer_memory` has the largest moment of each stage with its task,
+    its operator and its parts. The pass does not change layers, and it does nothing
+    for a YAML of the static graph, whose compiler plans a step as mf does.
+
+    ```mlir
+    mf.model @one_loss attributes {...} {
+      ...
+    }
+    // becomes
+    mf.model @one_loss attributes {..., trainer_memory = [{at = "lm_head.loss: scatter_add", live = 140214272 : i64, ...], ...} {
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
 def ReduceInBackward : Pass<"mf-reduce-in-backward", "::mf::ir::ModelOp"> {
   let summary = "Sum gradients over ranks in backward where possible";
   let description = [{

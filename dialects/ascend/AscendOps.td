@@ -33,6 +33,10 @@ def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
     with overflows, `factor` and `window` of #mf.loss_scale_update. Without
     `loss_scale` the scale is 1.
 
+    `trainer_memory` is what the trainer of the YAML holds on the stage, in bytes:
+    `live` at the largest moment, which is `at` an operator of a `task`, and its
+    `parts` (mf/Program/TrainerMemory.h). The program itself needs less.
+
     `graph_kernel_fusion` says that vector operators are fused where the program
     runs on devices: simulation counts less memory traffic for them.
   }];
@@ -46,6 +50,7 @@ def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
                        OptionalAttr<I64Attr>:$arena_bytes,
                        OptionalAttr<I64Attr>:$host_bytes,
                        OptionalAttr<I64Attr>:$max_live_bytes,
+                       OptionalAttr<DictionaryAttr>:$trainer_memory,
                        UnitAttr:$graph_kernel_fusion);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

@@ -94,6 +94,16 @@ def Mf_FlashAttentionOp : Mf_AttentionOp<"flash_attention",
           Mf_FloatTensor:$result),
     [Mf_DifferentiableWith<["isDifferentiable"]>,
      Mf_OwnShardingRuleWith<["localize"]>]> {
+  let trainer = [{ 
+    tape.keepContiguous(getQuery());
+    tape.keepContiguous(getKey());
+    tape.keepContiguous(getValue());
+    tape.keep(getResult());
+    for (::mlir::Value rows : {getSoftmaxMax(), getSoftmaxSum()}) {
+      tape.make(rows, ::mf::ir::flashAttentionRowWidth);
+      tape.keep(rows);
+    }
+   }];
   let summary = "softmax(scale * query * key^T) * value, in tiles";
   let description = [{
     Query is [batch, heads, sequence, head dimension]; key and value may have
@@ -131,7 +141,7 @@ def Mf_FlashAttentionOp : Mf_AttentionOp<"flash_attention",
                                  "bool":$causal,
                                  CArg<"::mlir::Value", "{}">:$slopes,
                                  CArg<"::mlir::Value", "{}">:$firstQuery)>];
-  let extraClassDeclaration = [{
+  let extraClassDeclaration = trainerDecl # [{
     /// Drops the probabilities at which `mask` is 0. `rate` is their expected
     /// fraction.
     void setDropout(::mlir::Value mask, double rate);

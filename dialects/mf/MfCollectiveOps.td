@@ -51,6 +51,7 @@ class Mf_WholeOp<string mnemonic, list<Trait> traits = [], dag attributes = (ins
 }
 
 def Mf_AllReduceOp : Mf_WholeOp<"all_reduce", [Mf_SumsParts]> {
+  let trainer = [{ ::mf::ir::recordOnTape(*this, tape); }];
   let summary = "the sum over a group of ranks, on each of them";
   let description = [{
     The sum is computed in the order of ranks, in fp32, and rounded once. The
@@ -65,6 +66,7 @@ def Mf_AllReduceOp : Mf_WholeOp<"all_reduce", [Mf_SumsParts]> {
 }
 
 def Mf_MirrorOp : Mf_WholeOp<"mirror", [], (ins UnitAttr:$wide_gradient)> {
+  let trainer = [{ tape.view(getResult(), getInput()); }];
   let summary = "the same value, whose gradient is a sum over ranks; a view";
   let description = [{
     The layout changes from replicated to reduced. Each rank of the group computes a
@@ -83,6 +85,7 @@ def Mf_AllGatherOp : Mf_GroupOp<"all_gather",
     (ins DefaultValuedAttr<I64Attr, "0">:$dim, UnitAttr:$replicated,
          UnitAttr:$wide_gradient),
     "(`dim` $dim^)? (`replicated` $replicated^)?"> {
+  let trainer = [{ ::mf::ir::recordOnTape(*this, tape); }];
   let summary = "the inputs of a group of ranks side by side, on each of them";
   let description = [{
     The inputs are concatenated along dimension `dim` in the order of ranks. The
@@ -112,6 +115,7 @@ def Mf_AllGatherOp : Mf_GroupOp<"all_gather",
 }
 
 def Mf_ReduceScatterOp : Mf_AlongOp<"reduce_scatter", "", [Mf_SumsParts]> {
+  let trainer = [{ tape.keep(getResult()); }];
   let summary = "a part of the sum over a group of ranks on each of them";
   let description = [{
     Dimension `dim` is cut in the order of ranks. The layout changes from partial to
@@ -125,6 +129,7 @@ def Mf_ReduceScatterOp : Mf_AlongOp<"reduce_scatter", "", [Mf_SumsParts]> {
 }
 
 def Mf_OwnPartOp : Mf_AlongOp<"own_part", "", [], Mf_AnyTensor> {
+  let trainer = [{ tape.takePart(getResult(), getInput()); }];
   let summary = "a part, on each rank, of a value that all ranks of a group have";
   let description = [{
     Dimension `dim` is cut in the order of ranks. Ranks exchange nothing, so the
@@ -171,6 +176,7 @@ def Mf_KeepPartOp : Mf_ComputeOp<"keep_part", "",
     (outs Mf_FloatTensor:$result),
     [Mf_Differentiable, Mf_OwnShardingRule, SameOperandsAndResultType,
      DeclareOpInterfaceMethods<Mf_SavedFormOpInterface>]> {
+  let trainer = [{ tape.view(getResult(), getInput()); }];
   let summary = "the same value, of which each rank keeps a part; a view";
   let description = [{
     The ranks of the group have the same value. Where the operator has a recompute

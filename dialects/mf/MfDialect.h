@@ -117,6 +117,7 @@ bool isLoss(mlir::Type type);
 } // namespace mf::ir
 
 #include "dialects/mf/LaunchEmitter.h"
+#include "dialects/mf/Tape.h"
 
 namespace mf::ir {
 

@@ -49,6 +49,7 @@ def Mf_DropoutOp : Mf_ComputeOp<"dropout", "aclnnDropoutDoMask",
     (outs Mf_FloatTensor:$result),
     [Mf_Differentiable, Mf_OwnShardingRule,
      AllTypesMatch<["input", "result"]>]> {
+  let trainer = [{ tape.keep(getMask()); }];
   let summary = "input / (1 - rate) where the mask is 1, else 0";
   let description = [{
     The gradient is mf.dropout of the result's gradient with the same mask

@@ -31,6 +31,10 @@ def Mf_AddOp : Mf_BinaryOp<"add", "aclnnAdd"> {
 }
 
 def Mf_MulOp : Mf_BinaryOp<"mul", "aclnnMul"> {
+  let trainer = [{ 
+    tape.keepFor(getLhs(), getRhs());
+    tape.keepFor(getRhs(), getLhs());
+   }];
   let summary = "elementwise product";
   let description = [{
     `rhs` may have fewer dimensions, or dimensions of one element: it is
@@ -40,6 +44,10 @@ def Mf_MulOp : Mf_BinaryOp<"mul", "aclnnMul"> {
 }
 
 def Mf_DivOp : Mf_BinaryOp<"div", "aclnnDiv"> {
+  let trainer = [{ 
+    tape.keepFor(getRhs(), getLhs());
+    tape.keepFor(getLhs(), getRhs());
+   }];
   let summary = "elementwise quotient";
   let description = [{
     `rhs` is broadcast as in `mf.mul`. The gradient of `lhs` needs `rhs`, and the
@@ -63,6 +71,7 @@ def Mf_NegOp : Mf_UnaryOp<"neg", "aclnnNeg"> {
 }
 
 def Mf_SiluOp : Mf_UnaryOp<"silu", "aclnnSilu"> {
+  let trainer = [{ tape.keep(getInput()); }];
   let summary = "x * sigmoid(x)";
 }
 
@@ -73,6 +82,7 @@ def Mf_SiluGradOp : Mf_ComputeOp<"silu_grad", "aclnnSiluBackward",
 }
 
 def Mf_GeluOp : Mf_UnaryOp<"gelu", "aclnnGelu"> {
+  let trainer = [{ tape.keep(getInput()); }];
   let summary = "Gaussian error linear unit, in its tanh form";
   let description = [{
     x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel,
@@ -87,6 +97,7 @@ def Mf_GeluGradOp : Mf_ComputeOp<"gelu_grad", "aclnnGeluBackward",
 }
 
 def Mf_FastGeluOp : Mf_UnaryOp<"fast_gelu", "aclnnFastGelu"> {
+  let trainer = [{ tape.keep(getInput()); }];
   let summary = "Gaussian error linear unit as x * sigmoid(1.702 x)";
 }
 
@@ -102,14 +113,17 @@ def Mf_AddScalarOp : Mf_UnaryOp<"add_scalar", "aclnnAdds",
 }
 
 def Mf_ExpOp : Mf_UnaryOp<"exp", "aclnnExp"> {
+  let trainer = [{ tape.keepFor(getResult(), getInput()); }];
   let summary = "e to the power of x";
 }
 
 def Mf_LogOp : Mf_UnaryOp<"log", "aclnnLog"> {
+  let trainer = [{ tape.keep(getInput()); }];
   let summary = "natural logarithm";
 }
 
 def Mf_SigmoidOp : Mf_UnaryOp<"sigmoid", "aclnnSigmoid"> {
+  let trainer = [{ tape.keepFor(getResult(), getInput()); }];
   let summary = "1 / (1 + exp(-x))";
 }
 
@@ -168,6 +182,7 @@ def Mf_CastOp : Mf_ComputeOp<"cast", "aclnnCast",
     (ins Mf_AnyTensor:$input), (ins), (outs Mf_AnyTensor:$result),
     [Mf_Differentiable, SameOperandsAndResultShape,
      DeclareOpInterfaceMethods<CastOpInterface>]> {
+  let trainer = [{ tape.convert(getResult(), getInput()); }];
   let summary = "conversion to another element type";
   let description = [{
     Rounds to nearest even and keeps NaN; to integers it truncates.

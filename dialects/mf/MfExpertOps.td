@@ -21,6 +21,7 @@ include "dialects/mf/MfOpBase.td"
 def Mf_GatherRowsOp : Mf_ComputeOp<"gather_rows", "mfGatherRows",
     (ins Mf_FloatTensor:$input, Mf_IndexTensor:$indices), (ins),
     (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+  let trainer = [{ ::mf::ir::recordOnTape(*this, tape); }];
   let summary = "rows by index, of each of the leading dimensions";
   let description = [{
     `input` is [..., rows, width], `indices` [..., places], the result
@@ -48,6 +49,7 @@ def Mf_TokenPermuteOp : Mf_ComputeOp<"token_permute", "aclnnMoeTokenPermute",
     (outs Mf_FloatTensor:$result, Mf_IndexTensor:$places),
     [Mf_Differentiable, Mf_OwnShardingRule,
      AllTypesMatch<["tokens", "result"]>]> {
+  let trainer = [{ tape.keep(getPlaces()); }];
   let summary = "rows in the order of their keys";
   let description = [{
     Row i of `tokens` [..., rows, width] becomes row `places`[i] of the result. Keys
@@ -63,6 +65,7 @@ def Mf_TokenUnpermuteOp : Mf_ComputeOp<"token_unpermute",
     (ins Mf_FloatTensor:$input, Mf_IndexTensor:$places), (ins),
     (outs Mf_FloatTensor:$result),
     [Mf_Differentiable, AllTypesMatch<["input", "result"]>]> {
+  let trainer = [{ tape.keep(getPlaces()); }];
   let summary = "row `places`[i] as row i: undoes mf.token_permute";
   let hasVerifier = 1;
 }
@@ -77,6 +80,13 @@ class Mf_ProductByExpertOp<string mnemonic, string kernel>
              Mf_FloatTensor:$counts),
         (ins DefaultValuedAttr<BoolAttr, "false">:$transpose_weight),
         (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+  let trainer = [{
+    tape.keep(getInput());
+    tape.keep(getWeight());
+    tape.keep(getCounts());
+    tape.useWorkspace(::mf::ir::groupedMatmulWorkspace,
+                      ::mf::ir::groupedMatmulWorkspace);
+  }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,
                                  "::mlir::Value":$weight,

@@ -52,6 +52,11 @@ def Mf_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
       True if running the operator a second time gives the same bits. Random
       operators and those with effects answer false and are never recomputed.
     }], "bool", "mayRecompute", (ins), [{}], [{ return true; }]>,
+    InterfaceMethod<[{
+      Tells the tape what the trainer of the YAML keeps of the operator from
+      forward to backward, and what it holds beside that.
+    }], "void", "recordOnTape", (ins "::mf::ir::Tape &":$tape), [{}],
+      [{ return; }]>,
     InterfaceMethod<"The dotted path in the Cell tree, or empty if it is unknown.",
       "::llvm::StringRef", "getCellName", (ins), [{}], [{
       ::std::optional<::llvm::StringRef> name = $_op.getName();

@@ -26,7 +26,10 @@ def Mf_ModelOp : Mf_Op<"model", [Symbol, SymbolTable, NoTerminator,
 
     A micro-batch is [`micro_batch_size`, `sequence_length`] tokens below
     `vocab_size`. Labels equal to `pad_token_id` do not count. `training` has the
-    settings of the YAML once it is read. `lora` says which linear layers get
+    settings of the YAML once it is read. With `compressed_mask` the trainer's
+    attention reads a mask of fixed size and not one of the whole sequence, which
+    only changes the memory of the trainer. `trainer_memory` has what the trainer
+    holds on each stage, for the stage's `ascend.program`. `lora` says which linear layers get
     adapters, or have them already.
 
     ```mlir
@@ -44,6 +47,8 @@ def Mf_ModelOp : Mf_Op<"model", [Symbol, SymbolTable, NoTerminator,
                        DefaultValuedAttr<I64Attr, "-1">:$pad_token_id,
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
                        OptionalAttr<StrAttr>:$family,
+                       UnitAttr:$compressed_mask,
+                       OptionalAttr<ArrayAttr>:$trainer_memory,
                        OptionalAttr<Mf_TrainingAttr>:$training,
                        OptionalAttr<Mf_LoraAttr>:$lora);
   let regions = (region SizedRegion<1>:$body);

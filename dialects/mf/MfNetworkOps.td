@@ -16,6 +16,11 @@ def Mf_MatmulOp : Mf_ComputeOp<"matmul", "aclnnMatmul",
          DefaultValuedAttr<BoolAttr, "false">:$transpose_b,
          DefaultValuedAttr<BoolAttr, "false">:$contract_batch),
     (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+  let trainer = [{ 
+    tape.keepFor(getLhs(), getRhs());
+    tape.keepFor(getRhs(), getLhs());
+    tape.useWorkspace(::mf::ir::matmulWorkspace, ::mf::ir::matmulWorkspace);
+   }];
   let summary = "matrix product over the last two dimensions";
   let description = [{
     `lhs` is [..., m, k] and `rhs` [..., k, n]; `transpose_a` and `transpose_b`
@@ -40,6 +45,11 @@ def Mf_RmsNormOp : Mf_ComputeOp<"rms_norm", "aclnnRmsNorm",
     (ins Mf_FloatTensor:$input, Mf_FloatTensor:$gamma), (ins F64Attr:$epsilon),
     (outs Mf_FloatTensor:$result, Mf_FloatTensor:$rstd),
     [Mf_Differentiable, AllTypesMatch<["input", "result"]>]> {
+  let trainer = [{ 
+    tape.makeLike(getResult(), tape.readUncast(getInput(), /*isKept=*/true));
+    tape.keep(getRstd());
+    tape.useWorkspace(::mf::ir::normWorkspace, ::mf::ir::normWorkspace);
+   }];
   let summary = "root-mean-square normalisation over the last dimension";
   let description = [{
     result = input * rstd * gamma with rstd = 1/sqrt(mean(input^2) + epsilon),
@@ -66,6 +76,11 @@ def Mf_LayerNormOp : Mf_ComputeOp<"layer_norm", "aclnnLayerNorm",
     (outs Mf_FloatTensor:$result, Mf_FloatTensor:$mean, Mf_FloatTensor:$rstd),
     [Mf_Differentiable, AllTypesMatch<["input", "result"]>,
      AllTypesMatch<["weight", "bias"]>]> {
+  let trainer = [{ 
+    tape.makeLike(getResult(), tape.readUncast(getInput(), /*isKept=*/true));
+    tape.keep(getMean());
+    tape.keep(getRstd());
+   }];
   let summary = "normalisation over the last dimension";
   let description = [{
     result = (input - mean) * rstd * weight + bias with rstd = 1/sqrt(variance +
@@ -107,6 +122,7 @@ def Mf_LayerNormGradOp : Mf_ComputeOp<"layer_norm_grad",
 def Mf_SoftmaxOp : Mf_ComputeOp<"softmax", "aclnnSoftmax",
     (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
     [Mf_Differentiable, SameOperandsAndResultType]> {
+  let trainer = [{ tape.keep(getResult()); }];
   let summary = "softmax over the last dimension";
 }
 
@@ -153,6 +169,7 @@ def Mf_RotaryPositionEmbeddingGradOp : Mf_ComputeOp<
 def Mf_SwiGluOp : Mf_ComputeOp<"swiglu", "aclnnSwiGlu",
     (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
     [Mf_Differentiable]> {
+  let trainer = [{ tape.keep(getInput()); }];
   let summary = "silu(gate) * up of the two rows of the last two dimensions";
   let description = [{
     `input` is [..., 2, width], the gate before the up projection, and the

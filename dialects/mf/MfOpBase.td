@@ -32,6 +32,14 @@ class Mf_ComputeOp<string mnemonic, string kernel, dag operands, dag attributes,
   let results = outputs;
   let assemblyFormat =
       "operands attr-dict `:` functional-type(operands, results)";
+  // What the trainer of a YAML keeps of the operator and what it makes for it:
+  // statements on `tape`, an mf::ir::Tape (Tape.h). By default each result has a
+  // block of its own, and nothing is kept for backward.
+  code trainer = "";
+  code trainerDecl = !if(!empty(trainer), "", [{
+    void recordOnTape(::mf::ir::Tape &tape) {}] # trainer # [{}
+  }]);
+  let extraClassDeclaration = trainerDecl;
   code computeDefs = [{
     ::llvm::StringRef $cppClass::getKernelName() { return "}] # kernel # [{"; }
   }];

@@ -16,6 +16,7 @@ def Mf_TopKOp : Mf_ComputeOp<"top_k", "aclnnTopk",
     (ins Mf_FloatTensor:$input), (ins I64Attr:$k),
     (outs Mf_FloatTensor:$values, Mf_IndexTensor:$indices),
     [Mf_Differentiable]> {
+  let trainer = [{ tape.keepFor(getIndices(), getInput()); }];
   let summary = "the k largest elements of each row and their indices";
   let description = [{
     Rows are along the last dimension. The results are in descending order, and of
@@ -33,6 +34,7 @@ def Mf_TopKOp : Mf_ComputeOp<"top_k", "aclnnTopk",
 def Mf_GatherElementsOp : Mf_ComputeOp<"gather_elements", "aclnnGather",
     (ins Mf_FloatTensor:$input, Mf_IndexTensor:$indices), (ins),
     (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
+  let trainer = [{ tape.keep(getIndices()); }];
   let summary = "elements of each row by index";
   let description = [{Rows are along the last dimension; other dimensions agree.}];
   let hasVerifier = 1;
@@ -108,6 +110,7 @@ class Mf_StatisticOp<string mnemonic, dag operands, dag attributes = (ins)>
 def Mf_TrackLoadOp : Mf_StatisticOp<"track_load",
     (ins Mf_FloatTensor:$bias, Mf_IndexTensor:$experts),
     (ins I64Attr:$choices)> {
+  let trainer = [{ tape.view(getResult(), getInput()); }];
   let summary = "counts in backward how often each expert is chosen; a view";
   let description = [{
     The result is `input`. In the place of a gradient of `bias`, [experts], a
@@ -123,6 +126,7 @@ def Mf_TrackLoadOp : Mf_StatisticOp<"track_load",
 
 def Mf_RecordOp : Mf_StatisticOp<"record",
     (ins Mf_FloatTensor:$statistic, Mf_FloatTensor:$value)> {
+  let trainer = [{ tape.view(getResult(), getInput()); }];
   let summary = "hands a value to a statistic of the step; a view";
   let description = [{
     The result is `input`. In the place of a gradient of `statistic`, a parameter
@@ -138,6 +142,7 @@ def Mf_RecordOp : Mf_StatisticOp<"record",
 
 def Mf_TrackLargestOp : Mf_StatisticOp<"track_largest",
     (ins Mf_FloatTensor:$statistic, Mf_FloatTensor:$values)> {
+  let trainer = [{ tape.view(getResult(), getInput()); }];
   let summary = "keeps the largest value of each head for the step's end; a view";
   let description = [{
     The result is `input`, [batch, heads, sequence, width]. In the place of a

@@ -9,6 +9,7 @@ include "dialects/mf/MfOpBase.td"
 def Mf_ReshapeOp : Mf_ComputeOp<"reshape", "",
     (ins Mf_AnyTensor:$input), (ins), (outs Mf_AnyTensor:$result),
     [Mf_Differentiable, Mf_OwnShardingRule]> {
+  let trainer = [{ tape.viewReshaped(getResult(), getInput()); }];
   let summary = "the same elements in another shape; a view";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -17,6 +18,7 @@ def Mf_ReshapeOp : Mf_ComputeOp<"reshape", "",
 def Mf_BarrierOp : Mf_ComputeOp<"barrier", "",
     (ins Mf_KeptTensor:$input, Variadic<Mf_AnyTensor>:$after), (ins),
     (outs Mf_KeptTensor:$result), [AllTypesMatch<["input", "result"]>]> {
+  let trainer = [{ tape.view(getResult(), getInput()); }];
   let summary = "the same value, not before others are known; a view";
   let description = [{
     Recomputed operators read results of barriers. A clone of a forward operator
@@ -29,6 +31,7 @@ def Mf_BarrierOp : Mf_ComputeOp<"barrier", "",
 def Mf_TransposeOp : Mf_ComputeOp<"transpose", "aclnnPermute",
     (ins Mf_AnyTensor:$input), (ins DenseI64ArrayAttr:$perm),
     (outs Mf_AnyTensor:$result), [Mf_Differentiable]> {
+  let trainer = [{ tape.viewPermuted(getResult(), getInput(), getPerm()); }];
   let summary = "permutation of dimensions";
   let description = [{Dimension `i` of the result is dimension `perm[i]` of the input.}];
   let hasVerifier = 1;
@@ -41,6 +44,7 @@ def Mf_SliceOp : Mf_ComputeOp<"slice", "aclnnSliceV2",
     (ins DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes),
     (outs Mf_AnyTensor:$result),
     [Mf_Differentiable, Mf_ShardableWith<["localize", "takePiece"]>]> {
+  let trainer = [{ tape.view(getResult(), getInput()); }];
   let summary = "a contiguous part of each dimension";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,
@@ -84,6 +88,10 @@ def Mf_SplitOp : Mf_ComputeOp<"split", "",
     (outs Variadic<Mf_FloatTensor>:$parts),
     [Mf_DifferentiableWith<["isDifferentiable"]>, Mf_OwnShardingRule],
     ["isView", "emitInstructions"]> {
+  let trainer = [{ 
+    for (::mlir::Value part : getParts())
+      tape.view(part, getInput());
+   }];
   let summary = "the parts of a tensor along a dimension; undoes mf.concat";
   let description = [{
     The sizes of the parts on `axis` are those of the result types. A gradient flows
@@ -95,7 +103,7 @@ def Mf_SplitOp : Mf_ComputeOp<"split", "",
     ```
   }];
   let hasVerifier = 1;
-  let extraClassDeclaration = [{
+  let extraClassDeclaration = trainerDecl # [{
     /// Returns the offsets at which the parts begin on the axis.
     ::llvm::SmallVector<int64_t> getOffsets();
   }];

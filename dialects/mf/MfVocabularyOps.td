@@ -24,6 +24,13 @@ def Mf_EmbeddingOp : Mf_VocabularyOp<"embedding",
     (ins Mf_FloatTensor:$table, Mf_IndexTensor:$indices), (ins),
     (outs Mf_FloatTensor:$result),
     [Mf_Differentiable, Mf_OwnShardingRuleWith<["localize"]>]> {
+  let trainer = [{ 
+    tape.keep(getIndices());
+    // The gradient of the gather works on the table and on the rows in fp32.
+    tape.useWorkspace(0, tape.getBytes(getTable()) +
+                             3 * tape.getBytes(getResult()) +
+                             ::mf::ir::scatterWorkspace + 1536);
+   }];
   let summary = "rows of a table by index";
   let description = [{
     An index outside of the table reads zeros. With `vocab_axes` and `first_row`
@@ -58,6 +65,7 @@ def Mf_CrossEntropyOp : Mf_VocabularyOp<"cross_entropy",
     [Mf_Differentiable, Mf_OwnShardingRuleWith<["localize", "takePiece"]>,
      AttrSizedOperandSegments],
     ["getEngine", "getFlops", "emitInstructions"]> {
+  let trainer = [{ ::mf::ir::recordOnTape(*this, tape); }];
   let summary = "mean negative log-likelihood of labels";
   let description = [{
     Logits are [rows, classes], labels [rows]. Rows whose label is

@@ -12,6 +12,12 @@ using ascend::BufferType;
 using ascend::Role;
 using ascend::StaticOp;
 
+/// Returns what the trainer holds on a stage; null if it was not counted.
+static DictionaryAttr getTrainerMemory(ir::ModelOp model, int64_t stage) {
+  ArrayAttr stages = model.getTrainerMemoryAttr();
+  return stages ? cast<DictionaryAttr>(stages[stage]) : DictionaryAttr();
+}
+
 /// Returns the learning rate schedule as one dictionary, for the runner.
 static DictionaryAttr getLrSchedule(ir::LrScheduleAttr schedule) {
   NamedAttrList attributes(schedule.getParameters());
@@ -106,6 +112,7 @@ ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
       training.getMaxDeviceMemory() > 0 ? number(training.getMaxDeviceMemory())
                                         : IntegerAttr(),
       IntegerAttr(), IntegerAttr(), IntegerAttr(),
+      getTrainerMemory(model, stage),
       training.getGraphKernelFusion() ? builder.getUnitAttr() : UnitAttr());
   Block &body = program.getBody().emplaceBlock();
   routines.setInsertionPointToEnd(&body);

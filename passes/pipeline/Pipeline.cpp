@@ -60,6 +60,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   model.addPass(createLocalize());
   model.addPass(createShardOptimizer({options.printPlan}));
   model.addPass(createReduceInBackward({options.printPlan}));
+  model.addPass(createAccountTrainer());
   model.addPass(createBuildBackward());
   // The certificate is for the proof of the results of all later passes.
   if (options.certify)
@@ -99,6 +100,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
     effort.memo = std::make_shared<memory::PackMemo>();
   plan.hbm = options.hbm;
   plan.slack = options.forCann;
+  plan.limitsProgram = options.limitsProgram;
   manager.addNestedPass<ascend::ProgramOp>(
       createPlanMemory(plan, effort, options.memoryLimitHandler,
                        memory::planStep, options.memoryProblemHandler));

@@ -14,6 +14,14 @@
 
 namespace mf::passes {
 
+/// What a limit of device memory is for.
+enum class LimitedMemory : uint8_t {
+  /// What the trainer of the YAML holds, as far as it is counted.
+  Trainer,
+  /// What the lowered program needs.
+  Program
+};
+
 /// How a step is lowered. Tools that propose settings for a step must compile
 /// it with the same options as the step itself.
 struct LoweringOptions {
@@ -22,6 +30,7 @@ struct LoweringOptions {
   bool fuseAccumulation = false;
   bool fuseElementwise = true;
   bool forCann = false;
+  LimitedMemory memory = LimitedMemory::Trainer;
 };
 
 /// Options of `mf-training-step`.
@@ -89,12 +98,18 @@ struct TrainingStepOptions
       *this, "verify",
       llvm::cl::desc("prove what comes out (ascend-verify-program)"),
       llvm::cl::init(true)};
+  Option<bool> limitsProgram{
+      *this, "limits-program",
+      llvm::cl::desc("the limit is for the program, not for the trainer of the "
+                     "YAML (ascend-plan-memory)"),
+      llvm::cl::init(false)};
   void setLowering(const LoweringOptions &lowering) {
     castOnce = lowering.castOnce;
     foldGradientScales = lowering.foldGradientScales;
     fuseAccumulation = lowering.fuseAccumulation;
     fuseElementwise = lowering.fuseElementwise;
     forCann = lowering.forCann;
+    limitsProgram = lowering.memory == LimitedMemory::Program;
   }
 
   /// True if programs have certificates, which only proofs read.

@@ -70,12 +70,22 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
         << remark::metric("arena bytes", plan->arenaSize)
         << remark::metric("max-live bytes", plan->bound.bytes)
         << remark::metric("pinned host bytes", host->arenaSize);
-    if (*limit && plan->arenaSize > **limit) {
+    if (!*limit)
+      return;
+    // A YAML is limited by what its trainer holds, which is counted for the
+    // dynamic graph.
+    const std::optional<trainer::TrainerPeak> &trainer =
+        decoded->stage.trainerPeak;
+    if (trainer && !limitsProgram ? trainer->moment.bytes.getTotal() <= **limit
+                                  : plan->arenaSize <= **limit)
+      return;
+    if (trainer && !limitsProgram)
+      reportTrainer(program, *trainer, plan->arenaSize, **limit);
+    else
       reportTooLarge(program, stage, *plan, **limit);
-      if (handler)
-        handler(**limit);
-      return signalPassFailure();
-    }
+    if (handler)
+      handler(**limit);
+    signalPassFailure();
   }
 
 private:
@@ -118,6 +128,24 @@ private:
         << broken.slot << " ('"
         << cast<StringAttr>(layout.getNames()[broken.slot]).getValue()
         << "') to be written by one routine and read by a later one";
+  }
+
+  /// Reports what the trainer holds in addition to the advice on the program.
+  static void reportTrainer(ascend::ProgramOp program,
+                            const trainer::TrainerPeak &peak, int64_t arena,
+                            int64_t limit) {
+    const trainer::TrainerMoment &moment = peak.moment;
+    InFlightDiagnostic error = program.emitError();
+    error << "on stage " << program.getStage() << " the trainer holds "
+          << describeMemorySize(moment.bytes.getTotal()) << ", but "
+          << describeMemorySize(limit) << " are allowed";
+    error.attachNote() << "the peak is in " << peak.task << " at " << moment.at;
+    for (size_t part = 0; part < trainer::numParts; ++part)
+      if (int64_t bytes = moment.bytes.parts[part])
+        error.attachNote() << trainer::getName(static_cast<trainer::Part>(part))
+                           << ": " << describeMemorySize(bytes);
+    error.attachNote() << "mf's own program needs " << describeMemorySize(arena)
+                       << "; --memory=program limits it instead";
   }
 
   void reportTooLarge(ascend::ProgramOp program, const StageProblem &stage,

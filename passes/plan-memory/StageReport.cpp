@@ -4,6 +4,7 @@
 #include "passes/plan-memory/StageReport.h"
 #include "dialects/mf/CellName.h"
 #include "dialects/mf/MfDialect.h"
+#include "mf/Program/Attributes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
@@ -117,6 +118,13 @@ FailureOr<StageReport> mf::passes::makeStageReport(ascend::ProgramOp program) {
   report.arenaBytes = *program.getArenaBytes();
   report.maxLiveBytes = *program.getMaxLiveBytes();
   report.hostBytes = program.getHostBytes().value_or(0);
+  if (DictionaryAttr memory = program.getTrainerMemoryAttr()) {
+    FailureOr<trainer::TrainerPeak> peak =
+        program::decodeTrainerMemory(program, memory);
+    if (failed(peak))
+      return failure();
+    report.trainer = std::move(*peak);
+  }
   addStatics(program, report);
   for (auto layout : program.getBody().getOps<ascend::FrameLayoutOp>()) {
     addSlots(layout, ascend::Space::Hbm, report);
@@ -140,8 +148,8 @@ FailureOr<StageReport> mf::passes::makeStageReport(ascend::ProgramOp program) {
 //===----------------------------------------------------------------------===//
 
 static void printRow(raw_ostream &os, unsigned indent, StringRef name,
-                     int64_t bytes) {
-  os.indent(indent) << llvm::left_justify(name, 24 - indent)
+                     int64_t bytes, unsigned width = 24) {
+  os.indent(indent) << llvm::left_justify(name, width - indent)
                     << llvm::format("%16lld\n", static_cast<long long>(bytes));
 }
 
@@ -153,6 +161,14 @@ void StageReport::print(raw_ostream &os) const {
   if (numRanks > 1)
     os << " to " << firstRank + numRanks - 1;
   os << "\n";
+  if (trainer) {
+    os << "  the trainer holds " << trainer->moment.bytes.getTotal()
+       << " bytes in " << trainer->task << " at " << trainer->moment.at << "\n";
+    for (size_t part = 0; part < trainer::numParts; ++part)
+      if (int64_t bytes = trainer->moment.bytes.parts[part])
+        printRow(os, 4, trainer::getName(static_cast<trainer::Part>(part)),
+                 bytes, /*width=*/34);
+  }
   for (auto [role, bytes] : statics)
     printRow(os, 2, ascend::stringifyRole(role), bytes);
   for (const LayoutReport &layout : layouts) {
@@ -196,14 +212,28 @@ llvm::json::Object StageReport::toJson() const {
                                       {"bytes", kind.bytes},
                                       {"count", count},
                                       {"total", count * kind.bytes}});
-  return llvm::json::Object{{"stage", stage},
-                            {"first_rank", firstRank},
-                            {"ranks", numRanks},
-                            {"arena_bytes", arenaBytes},
-                            {"max_live_bytes", maxLiveBytes},
-                            {"host_bytes", hostBytes},
-                            {"parameters", parameters},
-                            {"statics", std::move(roles)},
-                            {"frames", std::move(frames)},
-                            {"exchanges", std::move(rows)}};
+  // The compiler of the static graph plans a step as mf does.
+  const int64_t trainerBytes =
+      trainer ? trainer->moment.bytes.getTotal() : arenaBytes;
+  llvm::json::Object parts;
+  if (trainer)
+    for (size_t part = 0; part < trainer::numParts; ++part)
+      if (int64_t bytes = trainer->moment.bytes.parts[part])
+        parts[trainer::getKey(static_cast<trainer::Part>(part))] = bytes;
+  return llvm::json::Object{
+      {"stage", stage},
+      {"trainer_live_bytes", trainerBytes},
+      {"trainer_peak_at",
+       trainer ? trainer->task + ": " + trainer->moment.at : std::string()},
+      {"trainer_parts", std::move(parts)},
+      {"program_bytes", arenaBytes},
+      {"first_rank", firstRank},
+      {"ranks", numRanks},
+      {"arena_bytes", arenaBytes},
+      {"max_live_bytes", maxLiveBytes},
+      {"host_bytes", hostBytes},
+      {"parameters", parameters},
+      {"statics", std::move(roles)},
+      {"frames", std::move(frames)},
+      {"exchanges", std::move(rows)}};
 }

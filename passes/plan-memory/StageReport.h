@@ -5,6 +5,7 @@
 #define MF_PASSES_PLAN_MEMORY_STAGEREPORT_H
 
 #include "dialects/ascend/AscendDialect.h"
+#include "mf/Program/TrainerMemory.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/JSON.h"
 #include <map>
@@ -45,6 +46,8 @@ struct StageReport {
   int64_t arenaBytes = 0;
   int64_t maxLiveBytes = 0;
   int64_t hostBytes = 0;
+  /// What the trainer of the YAML holds, if it was counted.
+  std::optional<trainer::TrainerPeak> trainer;
   /// The number of elements of the parameters that a rank stores. Tied
   /// parameters do not count.
   int64_t parameters = 0;

@@ -40,6 +40,7 @@ SHARDED = [
     ("mf-chunk-loss{chunks=2}", "test/passes/sequence/Inputs/one_loss.mlir"),
     ("mf-propagate-layouts,mf-lower-reshards,mf-localize", "test/passes/shard/Inputs/one_layer.mlir"),
     ("mf-shard-optimizer", "test/passes/optimizer/Inputs/shared_weight.mlir"),
+    ("mf-account-trainer", "test/passes/trainer/Inputs/one_loss.mlir"),
     ("mf-reduce-in-backward", "test/passes/optimizer/Inputs/summed_weight.mlir"),
     ("mf-interleave-rows", "test/passes/shard/Inputs/two_blocks.mlir"),
     ("mf.chunk(mf-overlap-copies)", "test/passes/overlap/Inputs/two_copies.mlir"),

@@ -33,20 +33,31 @@ struct LoweringFlags {
         forCann("for-cann", llvm::cl::cat(category),
                 llvm::cl::desc("Lower to what mf-translate --ascend-to-cpp "
                                "takes: kernels that CANN has, and the slack "
-                               "that it asks for behind buffers")) {}
+                               "that it asks for behind buffers")),
+        memory("memory", llvm::cl::init(passes::LimitedMemory::Trainer),
+               llvm::cl::cat(category),
+               llvm::cl::desc("What the limit of device memory is for "
+                              "(default: trainer)"),
+               llvm::cl::values(
+                   clEnumValN(passes::LimitedMemory::Trainer, "trainer",
+                              "what the trainer of the YAML holds"),
+                   clEnumValN(passes::LimitedMemory::Program, "program",
+                              "what mf's own program needs"))) {}
 
   llvm::cl::opt<bool> fuseElementwise, castOnce, foldGradientScales,
       fuseAccumulation, forCann;
+  llvm::cl::opt<passes::LimitedMemory> memory;
 
   passes::LoweringOptions getOptions() const {
-    return {castOnce, foldGradientScales, fuseAccumulation, fuseElementwise,
-            forCann};
+    return {castOnce,         foldGradientScales,
+            fuseAccumulation, fuseElementwise,
+            forCann,          memory};
   }
 
   /// Returns all options, for example to check which are given.
-  std::array<const llvm::cl::Option *, 5> list() const {
-    return {&fuseElementwise, &castOnce, &foldGradientScales, &fuseAccumulation,
-            &forCann};
+  std::array<const llvm::cl::Option *, 6> list() const {
+    return {&fuseElementwise,  &castOnce, &foldGradientScales,
+            &fuseAccumulation, &forCann,  &memory};
   }
 };
 

@@ -17,6 +17,10 @@ mlir::FailureOr<InitialValue> decodeInitialValue(mlir::Operation *op,
 mlir::FailureOr<LearningRateRule>
 decodeLrSchedule(mlir::Operation *op, mlir::DictionaryAttr attribute);
 
+/// Decodes the `trainer_memory` of a program.
+mlir::FailureOr<trainer::TrainerPeak>
+decodeTrainerMemory(mlir::Operation *op, mlir::DictionaryAttr attribute);
+
 /// Returns the module's mesh, or a mesh of one rank per stage if the module has
 /// none. Reports a mesh whose number of stages is not `numStages`.
 mlir::FailureOr<Mesh> decodeMesh(mlir::ModuleOp module, int64_t numStages);

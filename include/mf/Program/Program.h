@@ -16,6 +16,7 @@
 #include "mf/Program/Certificate.h"
 #include "mf/Program/Instruction.h"
 #include "mf/Program/Mesh.h"
+#include "mf/Program/TrainerMemory.h"
 #include "mf/Support/SampleOrder.h"
 #include <algorithm>
 #include <map>
@@ -235,6 +236,8 @@ struct StageProgram {
   int64_t hostBytes = 0;
   std::optional<int64_t> maxLiveBytes;
   std::optional<int64_t> hbmLimitBytes;
+  /// What the trainer of the YAML holds, if it was counted.
+  std::optional<trainer::TrainerPeak> trainerPeak;
   uint32_t location = 0;
 };
 

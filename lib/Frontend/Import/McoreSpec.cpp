@@ -73,6 +73,9 @@ static void readMcore(SpecReader &reader, const McoreDefaults &defaults,
   reader.markRead({"qkv_concat"});
   spec.concatenatesFeedForward = true;
   spec.usesFlashAttention = reader.readBool({"use_flash_attention"}, true);
+  spec.compressesMask =
+      reader.readBool({"use_attn_mask_compression"}, false) ||
+      reader.readBool({"use_eod_attn_mask_compression"}, false);
   spec.tiesWordEmbeddings =
       reader.readBool({"tie_word_embeddings"}, false) ||
       !reader.readBool({"untie_embeddings_and_output_weights"}, true);

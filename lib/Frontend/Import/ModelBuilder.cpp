@@ -25,11 +25,12 @@ public:
   OwningOpRef<ModuleOp> build() {
     OwningOpRef<ModuleOp> module(ModuleOp::create(loc));
     builder.setInsertionPointToEnd(module->getBody());
-    model = ModelOp::create(
-        builder, loc, spec.name, spec.microBatchSize, spec.sequenceLength,
-        spec.vocabSize, spec.padTokenId, spec.ignoreTokenId,
-        builder.getStringAttr(getName(spec.family)), TrainingAttr(),
-        spec.lora ? getLora(*spec.lora) : LoraAttr());
+    model = ModelOp::create(builder, loc, spec.name, spec.microBatchSize,
+                            spec.sequenceLength, spec.vocabSize,
+                            spec.padTokenId, spec.ignoreTokenId,
+                            builder.getStringAttr(getName(spec.family)),
+                            spec.compressesMask, ArrayAttr(), TrainingAttr(),
+                            spec.lora ? getLora(*spec.lora) : LoraAttr());
     builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
     addTables();
     addCellTrees();

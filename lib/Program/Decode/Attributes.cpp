@@ -200,6 +200,38 @@ FailureOr<Mesh> decodeMesh(ModuleOp module, int64_t numStages) {
   return Mesh(std::move(axes));
 }
 
+FailureOr<trainer::TrainerPeak> decodeTrainerMemory(Operation *op,
+                                                    DictionaryAttr attribute) {
+  trainer::TrainerPeak peak;
+  auto live = attribute.getAs<IntegerAttr>("live");
+  auto task = attribute.getAs<StringAttr>("task");
+  auto at = attribute.getAs<StringAttr>("at");
+  auto parts = attribute.getAs<DictionaryAttr>("parts");
+  bool isKnown = live && task && at && parts && attribute.size() == 4;
+  size_t found = 0;
+  for (size_t part = 0; isKnown && part < trainer::numParts; ++part) {
+    Attribute bytes =
+        parts.get(trainer::getKey(static_cast<trainer::Part>(part)));
+    if (!bytes)
+      continue;
+    auto number = dyn_cast<IntegerAttr>(bytes);
+    isKnown = number && number.getInt() >= 0;
+    if (isKnown)
+      peak.moment.bytes.parts[part] = number.getInt();
+    ++found;
+  }
+  if (!isKnown || found != parts.size() ||
+      peak.moment.bytes.getTotal() != live.getInt())
+    return op->emitError(
+               "expected {live = ..., task = \"...\", at = \"...\", "
+               "parts = {...}} as trainer_memory, where the parts add "
+               "up to the live bytes, but got ")
+           << attribute;
+  peak.task = task.getValue().str();
+  peak.moment.at = at.getValue().str();
+  return peak;
+}
+
 LogicalResult decodeSampleOrder(ModuleOp module, SampleOrder &order) {
   auto name = module->getAttrOfType<StringAttr>(ir::sampleOrderAttribute);
   if (!name)

@@ -76,6 +76,12 @@ FailureOr<StageProgram> StageDecoder::decode() {
 }
 
 LogicalResult StageDecoder::decodeSizes() {
+  if (DictionaryAttr memory = program.getTrainerMemoryAttr()) {
+    FailureOr<trainer::TrainerPeak> peak = decodeTrainerMemory(program, memory);
+    if (failed(peak))
+      return failure();
+    context.stage.trainerPeak = std::move(*peak);
+  }
   if (!state.isPlanned)
     return success();
   if (!program.getArenaBytes())

@@ -163,6 +163,9 @@ struct ModelSpec {
   /// True if a trained table of positions is added to the embedding's result.
   bool learnsPositions = false;
   bool usesFlashAttention = false;
+  /// True if the trainer's attention reads a mask of fixed size, and not one of
+  /// the whole sequence.
+  bool compressesMask = false;
   /// True if, without flash attention, queries and keys are scaled instead of
   /// scores, and scores are masked in the softmax's type.
   bool scalesHeads = false;

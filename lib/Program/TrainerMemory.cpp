@@ -1,0 +1,91 @@
+//===- TrainerMemory.cpp - The device memory of the trainer ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "mf/Program/TrainerMemory.h"
+#include <numeric>
+
+using namespace mf;
+using namespace mf::trainer;
+
+namespace {
+struct PartNames {
+  llvm::StringLiteral key, name;
+};
+} // namespace
+
+/// In the order of Part.
+static constexpr PartNames partNames[numParts] = {
+    {"states", "weights and optimizer states"},
+    {"gradient_sums", "sums of gradients"},
+    {"gathered_weights", "gathered weights"},
+    {"kept", "kept for backward"},
+    {"tables", "masks and rotary tables"},
+    {"values", "values between operators"},
+    {"weight_gradients", "gradients of whole weights"},
+    {"workspace", "workspace of kernels"},
+};
+
+llvm::StringRef mf::trainer::getName(Part part) {
+  return partNames[static_cast<size_t>(part)].name;
+}
+
+llvm::StringRef mf::trainer::getKey(Part part) {
+  return partNames[static_cast<size_t>(part)].key;
+}
+
+int64_t Bytes::getTotal() const {
+  return std::accumulate(parts.begin(), parts.end(), int64_t{0});
+}
+
+Bytes &Bytes::operator+=(const Bytes &other) {
+  for (size_t part = 0; part < numParts; ++part)
+    parts[part] += other.parts[part];
+  return *this;
+}
+
+Bytes &Bytes::operator-=(const Bytes &other) {
+  for (size_t part = 0; part < numParts; ++part)
+    parts[part] -= other.parts[part];
+  return *this;
+}
+
+int64_t mf::trainer::getBlockBytes(int64_t tensorBytes) {
+  return (tensorBytes + 543) / 512 * 512;
+}
+
+TrainerPeak mf::trainer::findPeak(const schedule::Schedule &schedule,
+                                  int64_t stage,
+                                  const std::vector<ChunkMemory> &chunks,
+                                  const TrainerStage &memory) {
+  TrainerPeak peak;
+  Bytes live = memory.always;
+  auto consider = [&](const TrainerMoment &moment, auto name) {
+    Bytes bytes = live;
+    bytes += moment.bytes;
+    if (bytes.getTotal() > peak.moment.bytes.getTotal())
+      peak = {{bytes, moment.at}, name()};
+  };
+  // A gradient sum stays from the first backward of a chunk to the update.
+  std::vector<bool> hasSums(chunks.size(), false);
+  for (const schedule::Task &task : schedule.stages[stage]) {
+    const ChunkMemory &chunk = chunks[task.chunk];
+    const PhaseMemory *phase = nullptr;
+    switch (task.phase) {
+    case schedule::Phase::Forward:
+      phase = &chunk.forward;
+      break;
+    case schedule::Phase::Backward:
+    case schedule::Phase::InputGradient:
+      phase = hasSums[task.chunk] ? &chunk.backward : &chunk.firstBackward;
+      hasSums[task.chunk] = true;
+      break;
+    case schedule::Phase::WeightGradient:
+    case schedule::Phase::Recompute:
+      continue;
+    }
+    consider(phase->peak, [&] { return schedule.pipeline.getName(task); });
+    live += phase->change;
+  }
+  consider(memory.update, [] { return std::string("update"); });
+  return peak;
+}

@@ -1,0 +1,882 @@
+//===- TrainerTape.cpp - What a trainer holds for a chunk -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "TrainerTape.h"
+#include "dialects/mf/CollectiveUnit.h"
+#include "dialects/mf/KeptType.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::ir;
+using mf::passes::TapedChunk;
+using mf::trainer::Bytes;
+using mf::trainer::ChunkMemory;
+using mf::trainer::getBlockBytes;
+using mf::trainer::Part;
+using mf::trainer::TrainerMoment;
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A block of the trainer's allocator.
+struct TapedBlock {
+  int64_t bytes = 0;
+  /// The operators of forward that make the block and that read it last.
+  int64_t first = 0, last = 0;
+  /// The last operator of forward that reads the block or a part of it, at
+  /// whose backward its gradient begins; -1 without one.
+  int64_t lastReader = -1;
+  /// The operators whose backward reads the block.
+  SmallVector<int64_t, 2> keepers;
+  bool hasGradient = false;
+};
+
+/// Where the elements of a value are.
+struct TapedPlace {
+  /// The number of the block; -1 for weights, for constants and for values of a
+  /// conversion that has not run.
+  int64_t block = -1;
+  /// The distance in elements between neighbours in each dimension.
+  SmallVector<int64_t> strides;
+  /// The type of the elements, which may be narrower than in the model.
+  Type element;
+  /// The value that a conversion that has not run would convert.
+  Value uncast;
+  /// The weight that the value is, possibly gathered or in its kept type.
+  ParamOp weight;
+};
+
+/// A layer's operators, and the bytes of the weights that are gathered for it:
+/// those that are freed after it, and those that stay until its backward.
+struct TapedLayer {
+  LayerOp layer;
+  int64_t begin = 0, end = 0;
+  int64_t freed = 0, kept = 0;
+};
+
+/// An operator that reads a weight, whose gradient its backward makes.
+struct WeightRead {
+  int64_t operation = 0;
+  ParamOp param;
+  int64_t bytes = 0;
+  bool isNarrow = false;
+};
+
+/// Bytes beside those of blocks, at a moment of an operator.
+struct TapedMoment {
+  int64_t operation = 0;
+  bool isBackward = false;
+  std::string name;
+  Bytes bytes;
+};
+
+/// Operators that run again one after another before their backward.
+struct RecomputedRun {
+  int64_t first = 0, last = 0;
+};
+
+} // namespace
+
+static ArrayRef<int64_t> getShape(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+static SmallVector<int64_t> getDenseStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (size_t dim = shape.size(); dim-- > 1;)
+    strides[dim - 1] = strides[dim] * shape[dim];
+  return strides;
+}
+
+static bool isDense(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
+  int64_t expected = 1;
+  for (size_t dim = shape.size(); dim-- > 0;) {
+    if (shape[dim] != 1 && strides[dim] != expected)
+      return false;
+    expected *= shape[dim];
+  }
+  return true;
+}
+
+/// Returns the strides of a reshape that moves no element, or none.
+static std::optional<SmallVector<int64_t>>
+findReshapedStrides(ArrayRef<int64_t> from, ArrayRef<int64_t> strides,
+                    ArrayRef<int64_t> to) {
+  // Dimensions that follow each other without a gap can be divided anew.
+  SmallVector<std::pair<int64_t, int64_t>> runs;
+  for (auto [size, stride] : llvm::zip_equal(from, strides)) {
+    if (size == 1)
+      continue;
+    if (!runs.empty() && runs.back().second == stride * size)
+      runs.back() = {runs.back().first * size, stride};
+    else
+      runs.push_back({size, stride});
+  }
+  SmallVector<int64_t> result(to.size(), 1);
+  size_t dim = to.size();
+  for (auto [size, stride] : llvm::reverse(runs))
+    for (int64_t taken = 1; taken < size;) {
+      if (dim == 0)
+        return std::nullopt;
+      --dim;
+      result[dim] = stride * taken;
+      taken *= to[dim];
+      if (size % taken != 0)
+        return std::nullopt;
+    }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Recording
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Records the forward of a chunk.
+class ChunkTape : public Tape {
+public:
+  ChunkTape(ModelOp model, const TapedChunk &chunk)
+      : model(model), chunk(chunk), symbols(model) {}
+
+  void record();
+
+  bool needsGradient(Value value) override {
+    return withGradient.contains(resolve(value));
+  }
+  int64_t getBytes(Value value) override {
+    Type element = getPlace(value).element;
+    if (!element)
+      element = cast<RankedTensorType>(value.getType()).getElementType();
+    return countBytes(value, element);
+  }
+  SmallVector<Operation *> getReaders(Value value) override;
+  void keep(Value value) override;
+  Value readUncast(Value value, bool isKept) override;
+  void keepContiguous(Value value) override;
+  void keepBytes(int64_t bytes) override;
+  void holdToEnd(Value value) override { held = resolve(value); }
+  void make(Value result, int64_t copies) override;
+  void makeLike(Value result, Value like) override;
+  void view(Value result, Value of) override;
+  void viewPermuted(Value result, Value of,
+                    ArrayRef<int64_t> permutation) override;
+  void viewReshaped(Value result, Value of) override;
+  void convert(Value result, Value input) override;
+  bool gatherWeight(Value result, Value input, bool isFreed) override;
+  void makePart(Value result, int64_t numerator, int64_t denominator) override;
+  void takePart(Value result, Value input) override;
+  void useWorkspace(int64_t forward, int64_t backward) override;
+  void addMoment(bool isBackward, StringRef name, int64_t bytes,
+                 int64_t workspace) override;
+
+  std::string getName(int64_t operation) const;
+
+  ModelOp model;
+  const TapedChunk &chunk;
+  SmallVector<Operation *> operations;
+  SmallVector<TapedLayer> layers;
+  std::vector<TapedBlock> blocks;
+  std::vector<TapedMoment> moments;
+  std::vector<WeightRead> weightReads;
+  /// The run of each operator that runs again, or -1.
+  SmallVector<int64_t> runOf;
+  SmallVector<RecomputedRun> runs;
+  /// The bytes of the tables of rotary embedding, and of the largest.
+  int64_t rotaryBytes = 0, largestRotaryBytes = 0;
+  /// The block of the value that the next chunk reads; -1 without one.
+  int64_t outputBlock = -1;
+  size_t numInputs = 0;
+
+private:
+  void flatten();
+  void addLayer(LayerOp layer);
+  void recordParameter(GetParamOp read);
+  void recordOperator(ComputeOpInterface op);
+  void readOperands(Operation *op);
+  void findRuns();
+  void addRotaryTable(GetParamOp read);
+
+  /// Returns the value that an argument of a layer stands for.
+  Value resolve(Value value) const {
+    for (auto it = passed.find(value); it != passed.end();
+         it = passed.find(value))
+      value = it->second;
+    return value;
+  }
+  TapedPlace getPlace(Value value) const {
+    return places.lookup(resolve(value));
+  }
+  void setPlace(Value value, TapedPlace place) {
+    places[resolve(value)] = std::move(place);
+  }
+  /// Returns the value before conversions that have not run.
+  Value peel(Value value) const {
+    value = resolve(value);
+    while (Value uncast = getPlace(value).uncast)
+      value = resolve(uncast);
+    return value;
+  }
+  /// Runs the conversion of a value if it has not run.
+  void materialize(Value value);
+  int64_t countBytes(Value value, Type element) const;
+  void addBlock(Value value, int64_t bytes, Type element);
+  void use(Value value, int64_t operation);
+
+  SymbolTable symbols;
+  DenseMap<Operation *, int64_t> numbers;
+  DenseMap<Value, Value> passed;
+  DenseMap<Value, SmallVector<Value, 1>> receivers;
+  DenseMap<Value, TapedPlace> places;
+  /// The part of a value that the trainer makes.
+  DenseMap<Value, std::pair<int64_t, int64_t>> parts;
+  llvm::DenseSet<Value> withGradient, readBefore;
+  llvm::StringSet<> rotaryTables;
+  SmallVector<Value> inputs, outputs, passedByHeads;
+  Value held;
+  int64_t current = 0;
+};
+
+} // namespace
+
+std::string ChunkTape::getName(int64_t operation) const {
+  Operation *op = operations[operation];
+  std::string name = op->getParentOfType<LayerOp>().getCell().str();
+  if (auto compute = dyn_cast<ComputeOpInterface>(op))
+    name += ("." + compute.getCellName()).str();
+  return name;
+}
+
+/// Adds the operators of a layer. A head computes the losses of later tokens
+/// before that of the next one.
+void ChunkTape::addLayer(LayerOp layer) {
+  mlir::Block &body = layer.getBody().front();
+  TapedLayer taped{layer, static_cast<int64_t>(operations.size())};
+  auto add = [&](Operation *op) {
+    if (numbers.try_emplace(op, operations.size()).second)
+      operations.push_back(op);
+  };
+  if (layer.getKind() == LayerKind::Head) {
+    for (Value value : llvm::reverse(body.getTerminator()->getOperands())) {
+      SmallVector<Operation *> reached{value.getDefiningOp()};
+      llvm::DenseSet<Operation *> ofValue;
+      while (!reached.empty())
+        if (Operation *op = reached.pop_back_val();
+            op && ofValue.insert(op).second)
+          for (Value operand : op->getOperands())
+            reached.push_back(operand.getDefiningOp());
+      for (Operation &op : body.without_terminator())
+        if (ofValue.contains(&op))
+          add(&op);
+    }
+  }
+  for (Operation &op : body.without_terminator())
+    add(&op);
+  taped.end = static_cast<int64_t>(operations.size());
+  layers.push_back(taped);
+}
+
+void ChunkTape::flatten() {
+  SmallVector<Value> hidden;
+  for (LayerOp layer : chunk.layers) {
+    mlir::Block &body = layer.getBody().front();
+    for (BlockArgument argument : body.getArguments()) {
+      if (argument.getArgNumber() < hidden.size()) {
+        Value given = hidden[argument.getArgNumber()];
+        passed[argument] = given;
+        receivers[given].push_back(argument);
+      } else if (layers.empty() && isFloatTensor(argument.getType())) {
+        inputs.push_back(argument);
+        if (chunk.hasInputGradient)
+          withGradient.insert(argument);
+      }
+    }
+    addLayer(layer);
+    hidden.clear();
+    for (Value value : body.getTerminator()->getOperands())
+      if (!isLoss(value.getType()))
+        hidden.push_back(resolve(value));
+    // The frame of the model's function holds what one head passes to the next.
+    if (layer.getKind() == LayerKind::Head)
+      llvm::append_range(passedByHeads, hidden);
+  }
+  outputs = hidden;
+}
+
+SmallVector<Operation *> ChunkTape::getReaders(Value value) {
+  SmallVector<Operation *> readers;
+  SmallVector<Value> names{value};
+  if (auto it = receivers.find(value); it != receivers.end())
+    llvm::append_range(names, it->second);
+  for (Value name : names)
+    for (Operation *user : name.getUsers())
+      if (!isa<ReturnOp>(user))
+        readers.push_back(user);
+  return readers;
+}
+
+int64_t ChunkTape::countBytes(Value value, Type element) const {
+  int64_t elements = cast<RankedTensorType>(value.getType()).getNumElements();
+  if (auto it = parts.find(resolve(value)); it != parts.end())
+    elements = elements * it->second.first / it->second.second;
+  // Integers of the trainer have 64 bits; masks have one bit an element.
+  int64_t bits = element.getIntOrFloatBitWidth();
+  if (element.isInteger() && bits > 1)
+    bits = 64;
+  return llvm::divideCeil(elements * bits, 8);
+}
+
+void ChunkTape::addBlock(Value value, int64_t bytes, Type element) {
+  TapedPlace place;
+  place.block = static_cast<int64_t>(blocks.size());
+  place.strides = getDenseStrides(getShape(value));
+  place.element = element;
+  setPlace(value, place);
+  TapedBlock &block = blocks.emplace_back();
+  block.bytes = getBlockBytes(bytes);
+  block.first = block.last = current;
+  block.hasGradient = needsGradient(value);
+}
+
+void ChunkTape::materialize(Value value) {
+  value = resolve(value);
+  TapedPlace place = getPlace(value);
+  if (!place.uncast)
+    return;
+  const int64_t converter = numbers.lookup(value.getDefiningOp());
+  use(peel(value), converter);
+  const int64_t reader = std::exchange(current, converter);
+  addBlock(value, countBytes(value, place.element), place.element);
+  current = reader;
+}
+
+void ChunkTape::use(Value value, int64_t operation) {
+  if (int64_t block = getPlace(value).block; block >= 0)
+    blocks[block].last = std::max(blocks[block].last, operation);
+}
+
+void ChunkTape::keep(Value value) {
+  if (!places.contains(resolve(value)))
+    make(value, 1);
+  materialize(value);
+  if (int64_t block = getPlace(value).block; block >= 0)
+    blocks[block].keepers.push_back(current);
+}
+
+Value ChunkTape::readUncast(Value value, bool isKept) {
+  readBefore.insert(resolve(value));
+  Value source = peel(value);
+  if (isKept)
+    keep(source);
+  return source;
+}
+
+void ChunkTape::keepContiguous(Value value) {
+  materialize(value);
+  TapedPlace place = getPlace(value);
+  if (place.block < 0)
+    return;
+  if (isDense(getShape(value), place.strides))
+    keep(value);
+  else
+    keepBytes(countBytes(value, place.element));
+}
+
+void ChunkTape::keepBytes(int64_t bytes) {
+  TapedBlock &block = blocks.emplace_back();
+  block.bytes = getBlockBytes(bytes);
+  block.first = block.last = current;
+  block.keepers.push_back(current);
+}
+
+void ChunkTape::make(Value result, int64_t copies) {
+  Type element = cast<RankedTensorType>(result.getType()).getElementType();
+  addBlock(result, copies * countBytes(result, element), element);
+}
+
+void ChunkTape::makeLike(Value result, Value like) {
+  Type element = getPlace(like).element;
+  addBlock(result, countBytes(result, element), element);
+}
+
+void ChunkTape::view(Value result, Value of) {
+  materialize(of);
+  setPlace(result, getPlace(of));
+}
+
+void ChunkTape::viewPermuted(Value result, Value of,
+                             ArrayRef<int64_t> permutation) {
+  materialize(of);
+  TapedPlace place = getPlace(of);
+  SmallVector<int64_t> strides;
+  for (int64_t dim : permutation)
+    strides.push_back(place.block < 0 ? 0 : place.strides[dim]);
+  place.strides = strides;
+  setPlace(result, place);
+}
+
+void ChunkTape::viewReshaped(Value result, Value of) {
+  TapedPlace place = getPlace(of);
+  if (place.uncast) {
+    // A reshaped conversion has not run either.
+    place.uncast = of;
+    readBefore.insert(resolve(of));
+    return setPlace(result, place);
+  }
+  // A reshape of a reshape is one reshape of the trainer.
+  while (auto reshape = resolve(of).getDefiningOp<ReshapeOp>())
+    of = reshape.getInput();
+  place = getPlace(of);
+  if (place.block < 0)
+    return setPlace(result, place);
+  auto strides =
+      findReshapedStrides(getShape(of), place.strides, getShape(result));
+  if (!strides)
+    return addBlock(result, countBytes(result, place.element), place.element);
+  place.strides = *strides;
+  setPlace(result, place);
+}
+
+void ChunkTape::convert(Value result, Value input) {
+  TapedPlace place = getPlace(input);
+  Type to = cast<RankedTensorType>(result.getType()).getElementType();
+  if (auto it = parts.find(resolve(input)); it != parts.end())
+    parts[result] = it->second;
+  if (place.weight) {
+    if (KeptType::find(place.weight) != to)
+      return make(result, 1);
+    // The trainer stores the weight in the narrower type.
+    place.element = to;
+    return setPlace(result, place);
+  }
+  if (place.element == to && !place.uncast)
+    return setPlace(result, place);
+  if (isa<FloatType>(to) && isa<FloatType>(place.element) &&
+      to.getIntOrFloatBitWidth() > place.element.getIntOrFloatBitWidth()) {
+    readBefore.insert(resolve(input));
+    TapedPlace later;
+    later.uncast = input;
+    later.element = to;
+    return setPlace(result, later);
+  }
+  make(result, 1);
+}
+
+bool ChunkTape::gatherWeight(Value result, Value input, bool isFreed) {
+  TapedPlace place = getPlace(input);
+  if (!place.weight)
+    return false;
+  place.strides = getDenseStrides(getShape(result));
+  setPlace(result, place);
+  // A weight that is gathered over two axes is whole after the second gather.
+  const bool isWhole = llvm::none_of(result.getUsers(), [](Operation *user) {
+    return isa<AllGatherOp>(user) && CollectiveUnit::find(user);
+  });
+  if (isWhole)
+    (isFreed ? layers.back().freed : layers.back().kept) +=
+        getBlockBytes(countBytes(result, place.element));
+  return true;
+}
+
+void ChunkTape::makePart(Value result, int64_t numerator, int64_t denominator) {
+  parts[result] = {numerator, denominator};
+  make(result, 1);
+}
+
+void ChunkTape::takePart(Value result, Value input) {
+  materialize(input);
+  TapedPlace place = getPlace(input);
+  if (place.block >= 0 && !parts.contains(resolve(input)))
+    return make(result, 1);
+  place.strides = getDenseStrides(getShape(result));
+  setPlace(result, place);
+}
+
+void ChunkTape::useWorkspace(int64_t forward, int64_t backward) {
+  addMoment(false, "", 0, forward);
+  addMoment(true, "", 0, backward);
+}
+
+void ChunkTape::addMoment(bool isBackward, StringRef name, int64_t bytes,
+                          int64_t workspace) {
+  TapedMoment &moment =
+      moments.emplace_back(TapedMoment{current, isBackward, name.str(), {}});
+  moment.bytes[Part::Values] = bytes;
+  moment.bytes[Part::Workspace] = workspace;
+}
+
+void ChunkTape::addRotaryTable(GetParamOp read) {
+  if (!rotaryTables.insert(read.getParam()).second)
+    return;
+  const int64_t bytes = getBlockBytes(getTensorBytes(read.getType()));
+  rotaryBytes += bytes;
+  largestRotaryBytes = std::max(largestRotaryBytes, bytes);
+}
+
+void ChunkTape::recordParameter(GetParamOp read) {
+  auto param = symbols.lookup<ParamOp>(read.getParam());
+  TapedPlace place;
+  place.element = cast<RankedTensorType>(read.getType()).getElementType();
+  place.strides = getDenseStrides(getShape(read.getResult()));
+  const InitKind init = param.getInit().getKind();
+  if (init == InitKind::RotaryCos || init == InitKind::RotarySin)
+    addRotaryTable(read);
+  if (!param.getFrozen())
+    place.weight = param;
+  setPlace(read.getResult(), place);
+  if (param.needsGradient())
+    withGradient.insert(read.getResult());
+}
+
+void ChunkTape::recordOperator(ComputeOpInterface op) {
+  auto differentiable = dyn_cast<DifferentiableOpInterface>(op.getOperation());
+  if (differentiable && llvm::any_of(op->getOperands(), [&](Value operand) {
+        return isFloatTensor(operand.getType()) && needsGradient(operand);
+      }))
+    for (OpResult result : op->getResults())
+      if (differentiable.isDifferentiable(result.getResultNumber()))
+        withGradient.insert(result);
+  readBefore.clear();
+  op.recordOnTape(*this);
+  for (Value result : op->getResults())
+    if (!places.contains(result))
+      make(result, 1);
+  readOperands(op);
+}
+
+void ChunkTape::readOperands(Operation *op) {
+  // Weights that are gathered, converted or reshaped are still weights.
+  const bool isRead = llvm::none_of(op->getResults(), [&](Value result) {
+    return static_cast<bool>(getPlace(result).weight);
+  });
+  for (Value operand : op->getOperands()) {
+    Value read = resolve(operand);
+    if (readBefore.contains(read))
+      read = peel(read);
+    else
+      materialize(read);
+    use(read, current);
+    TapedPlace place = getPlace(read);
+    if (place.block >= 0) {
+      TapedBlock &block = blocks[place.block];
+      block.lastReader = std::max(block.lastReader, current);
+    }
+    if (isRead && place.weight && place.weight.needsGradient())
+      weightReads.push_back({current, place.weight,
+                             countBytes(operand, place.element),
+                             place.element.getIntOrFloatBitWidth() < 32});
+  }
+}
+
+/// Finds the operators that run again. Operators without a mark of the YAML's
+/// settings, such as gathers of weights, belong to the run around them.
+void ChunkTape::findRuns() {
+  runOf.assign(operations.size(), -1);
+  for (const TapedLayer &layer : layers) {
+    bool isOpen = false;
+    for (int64_t at = layer.begin; at < layer.end; ++at) {
+      auto compute = dyn_cast<ComputeOpInterface>(operations[at]);
+      std::optional<RecomputeKind> mark;
+      if (compute)
+        mark = compute.getRecomputeMark();
+      const bool isOfOthers =
+          !compute || mark == RecomputeKind::Preset ||
+          mark == RecomputeKind::Excluded ||
+          llvm::all_of(operations[at]->getResults(), [&](Value result) {
+            return getPlace(result).block < 0;
+          });
+      if (!isOfOthers && !isMarkedForRecompute(compute)) {
+        isOpen = false;
+        continue;
+      }
+      if (!isOfOthers && !isOpen) {
+        isOpen = true;
+        runs.push_back({at, at});
+      }
+      if (isOpen) {
+        runs.back().last = at;
+        runOf[at] = static_cast<int64_t>(runs.size()) - 1;
+      }
+    }
+  }
+}
+
+void ChunkTape::record() {
+  flatten();
+  for (Value input : inputs)
+    make(input, 1);
+  numInputs = blocks.size();
+  SmallVector<TapedLayer> all = std::move(layers);
+  layers.clear();
+  for (const TapedLayer &layer : all) {
+    layers.push_back(layer);
+    for (current = layer.begin; current < layer.end; ++current) {
+      if (auto read = dyn_cast<GetParamOp>(operations[current]))
+        recordParameter(read);
+      else if (auto op = dyn_cast<ComputeOpInterface>(operations[current]))
+        recordOperator(op);
+    }
+  }
+  current = static_cast<int64_t>(operations.size()) - 1;
+  for (Value value : passedByHeads)
+    use(peel(value), current);
+  if (held)
+    use(held, current);
+  for (Value output : outputs) {
+    use(output, current);
+    if (!chunk.hasReader)
+      continue;
+    // The stage sends the output and keeps it for its own backward.
+    keep(output);
+    outputBlock = getPlace(output).block;
+  }
+  findRuns();
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes over time
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The bytes that are alive at each operator of forward, and then at the
+/// backward of each, the last operator first.
+class ChunkTimeline {
+public:
+  explicit ChunkTimeline(const ChunkTape &tape)
+      : tape(tape), count(static_cast<int64_t>(tape.operations.size())),
+        change(2 * count + 1), sums(2 * count + 1) {
+    addBlocks();
+    for (auto [number, run] : llvm::enumerate(tape.runs))
+      addRerun(static_cast<int64_t>(number), run);
+    addGatheredWeights();
+    addTables();
+    addWeightGradients();
+  }
+
+  ChunkMemory summarize();
+
+private:
+  int64_t getEnd() const { return 2 * count - 1; }
+  int64_t getBackward(int64_t operation) const { return getEnd() - operation; }
+  /// Adds bytes that are alive from one time to another, both included. Notes
+  /// what begins with backward.
+  void add(Part part, int64_t bytes, int64_t from, int64_t to) {
+    if (to < from || bytes == 0)
+      return;
+    change[from][part] += bytes;
+    change[to + 1][part] -= bytes;
+    if (from < count && to >= count)
+      crossing[part] += bytes;
+  }
+  /// Adds a sum of gradients that the first backward leaves behind.
+  void addSum(int64_t bytes, int64_t from) {
+    sums[from][Part::GradientSums] += bytes;
+  }
+
+  void addBlocks();
+  void addRerun(int64_t number, const RecomputedRun &run);
+  void addGatheredWeights();
+  void addTables();
+  void addWeightGradients();
+  TrainerMoment findPeak(int64_t from, int64_t to,
+                         const std::vector<Bytes> &live,
+                         const Bytes &base) const;
+
+  const ChunkTape &tape;
+  int64_t count;
+  std::vector<Bytes> change, sums;
+  /// What forward keeps for backward.
+  Bytes crossing;
+  std::vector<TapedMoment> reruns;
+};
+
+} // namespace
+
+void ChunkTimeline::addBlocks() {
+  for (auto [number, block] : llvm::enumerate(tape.blocks)) {
+    const int64_t ownRun =
+        number < tape.numInputs ? -1 : tape.runOf[block.first];
+    int64_t release = -1, releaseOfRun = -1;
+    for (int64_t keeper : block.keepers) {
+      // A run that is repeated keeps only values from outside of it.
+      const bool isOfRun = ownRun >= 0 && tape.runOf[keeper] == ownRun;
+      int64_t &until = isOfRun ? releaseOfRun : release;
+      until = std::max(until, getBackward(keeper));
+    }
+    if (release >= 0)
+      add(Part::Kept, block.bytes, block.first, std::max(release, block.last));
+    else
+      add(Part::Values, block.bytes, block.first, block.last);
+    if (release < 0 && releaseOfRun >= 0)
+      add(Part::Kept, block.bytes, getBackward(tape.runs[ownRun].last),
+          releaseOfRun);
+    if (block.hasGradient && block.lastReader >= 0)
+      add(Part::Values, block.bytes, getBackward(block.lastReader),
+          getBackward(block.first));
+  }
+  // The buffer in which the gradient of the output arrives.
+  if (tape.outputBlock >= 0 && tape.blocks[tape.outputBlock].hasGradient)
+    add(Part::Kept, tape.blocks[tape.outputBlock].bytes, count - 1, count);
+}
+
+/// Adds what a repeated run holds beyond the values that its backward reads.
+void ChunkTimeline::addRerun(int64_t number, const RecomputedRun &run) {
+  std::vector<int64_t> steps(run.last - run.first + 2, 0);
+  int64_t kept = 0;
+  for (const TapedBlock &block : tape.blocks) {
+    if (block.first < run.first || block.first > run.last)
+      continue;
+    const bool isKept = llvm::any_of(block.keepers, [&](int64_t keeper) {
+      return tape.runOf[keeper] == number;
+    });
+    steps[block.first - run.first] += block.bytes;
+    if (isKept)
+      kept += block.bytes;
+    else
+      steps[std::min(block.last, run.last) - run.first + 1] -= block.bytes;
+  }
+  int64_t live = 0, most = 0;
+  for (int64_t step : steps)
+    most = std::max(most, live += step);
+  if (most <= kept)
+    return;
+  TapedMoment &moment =
+      reruns.emplace_back(TapedMoment{run.last, true, "recompute", {}});
+  moment.bytes[Part::Values] = most - kept;
+}
+
+/// The weights of a layer are gathered when the layer before it begins.
+void ChunkTimeline::addGatheredWeights() {
+  for (auto [number, layer] : llvm::enumerate(tape.layers)) {
+    const int64_t before =
+        number > 0 ? tape.layers[number - 1].begin : layer.begin;
+    const bool isLast = number + 1 == tape.layers.size();
+    const int64_t behind =
+        (isLast ? layer.end : tape.layers[number + 1].end) - 1;
+    add(Part::GatheredWeights, layer.kept, before, getBackward(layer.begin));
+    add(Part::GatheredWeights, layer.freed, before, layer.end - 1);
+    add(Part::GatheredWeights, layer.freed, getBackward(behind),
+        getBackward(layer.begin));
+  }
+}
+
+/// Returns the sizes of the mesh along an axis.
+static int64_t getAxisSize(ModelOp model, StringRef axis) {
+  MeshAttr mesh = MeshAttr::find(model);
+  return mesh ? mesh.getSize(axis) : 1;
+}
+
+/// Context parallel attention needs a compressed mask.
+static bool hasCompressedMask(ModelOp model) {
+  return model.getCompressedMask() || getAxisSize(model, "cp") > 1;
+}
+
+int64_t mf::passes::getLastingMaskBytes(ModelOp model) {
+  const auto rows = static_cast<int64_t>(model.getSequenceLength());
+  return hasCompressedMask(model) ? 0 : getBlockBytes(rows * rows * 2);
+}
+
+/// Masks, and the tables of rotary embedding. Their frequencies live as long as
+/// the model's forward.
+void ChunkTimeline::addTables() {
+  ModelOp model = tape.model;
+  // A compressed mask has 2048 rows and columns of a byte.
+  constexpr int64_t compressedRows = 2048;
+  const bool isCompressed = hasCompressedMask(model);
+  const int64_t rows = isCompressed
+                           ? compressedRows
+                           : static_cast<int64_t>(model.getSequenceLength());
+  const int64_t batch = static_cast<int64_t>(model.getMicroBatchSize()) /
+                        getAxisSize(model, "dp");
+  add(Part::Tables, getBlockBytes(rows * rows * (isCompressed ? 1 : batch)), 0,
+      getEnd());
+  // With cut sequences each sample has tables of its own.
+  const int64_t copies = getAxisSize(model, "cp") > 1 ? batch : 1;
+  add(Part::Tables, copies * tape.rotaryBytes, 0, getEnd());
+  add(Part::Tables, copies * tape.largestRotaryBytes, 0, count - 1);
+}
+
+/// The gradient of a weight is whole until the ranks have reduced it, which
+/// they wait for when the gradients of the next layer exist. With stages, whole
+/// sums stay in fp32 until the last backward of the step.
+void ChunkTimeline::addWeightGradients() {
+  ModelOp model = tape.model;
+  const bool reducesOnce =
+      model.getTrainingAttr().getParallel().getStages() > 1;
+  for (WeightRead read : tape.weightReads) {
+    size_t layer = 0;
+    while (tape.layers[layer].end <= read.operation)
+      ++layer;
+    const int64_t own = getBackward(tape.layers[layer].begin);
+    const int64_t next =
+        layer > 0 ? getBackward(tape.layers[layer - 1].begin) : own;
+    const int64_t wide =
+        getBlockBytes(read.isNarrow ? 2 * read.bytes : read.bytes);
+    add(Part::WeightGradients, getBlockBytes(read.bytes),
+        getBackward(read.operation), own);
+    if (reducesOnce) {
+      addSum(wide, own);
+      continue;
+    }
+    add(Part::WeightGradients, wide, own, next);
+    addSum(getBlockBytes(read.param.getStoredType().getNumElements() * 4),
+           next);
+  }
+}
+
+TrainerMoment ChunkTimeline::findPeak(int64_t from, int64_t to,
+                                      const std::vector<Bytes> &live,
+                                      const Bytes &base) const {
+  TrainerMoment peak;
+  auto consider = [&](int64_t time, const Bytes &extra, StringRef step) {
+    Bytes bytes = live[time];
+    bytes += extra;
+    bytes -= base;
+    if (!peak.at.empty() && bytes.getTotal() <= peak.bytes.getTotal())
+      return;
+    peak.bytes = bytes;
+    peak.at = tape.getName(time < count ? time : getEnd() - time);
+    if (!step.empty())
+      peak.at += (": " + step).str();
+  };
+  for (int64_t time = from; time < to; ++time)
+    consider(time, {}, "");
+  for (const auto *moments : {&tape.moments, &reruns})
+    for (const TapedMoment &moment : *moments) {
+      const int64_t time =
+          moment.isBackward ? getBackward(moment.operation) : moment.operation;
+      if (time >= from && time < to)
+        consider(time, moment.bytes, moment.name);
+    }
+  return peak;
+}
+
+ChunkMemory ChunkTimeline::summarize() {
+  std::vector<Bytes> live(change.size()), withSums(change.size());
+  Bytes now, sum;
+  for (size_t time = 0; time < change.size(); ++time) {
+    live[time] = now += change[time];
+    sum += sums[time];
+    withSums[time] = now;
+    withSums[time] += sum;
+  }
+  ChunkMemory memory;
+  memory.forward = {findPeak(0, count, live, {}), crossing};
+  memory.backward.peak = findPeak(count, 2 * count, live, crossing);
+  memory.backward.change -= crossing;
+  memory.firstBackward.peak = findPeak(count, 2 * count, withSums, crossing);
+  memory.firstBackward.change = sum;
+  memory.firstBackward.change -= crossing;
+  return memory;
+}
+
+ChunkMemory mf::passes::tapeChunk(ModelOp model, const TapedChunk &chunk) {
+  ChunkTape tape(model, chunk);
+  tape.record();
+  return ChunkTimeline(tape).summarize();
+}

@@ -1,0 +1,73 @@
+// What the trainer of the dynamic graph holds: each operator says what is kept of it, and the largest moment is written with its parts.
+// RUN: mf-opt --split-input-file --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %s | FileCheck %s
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %S/Inputs/one_loss.mlir | FileCheck %s --check-prefix=LOSS
+
+// Of the loss, 3 1/2 planes of logits are alive at the scatter of the labels: those in bf16 and their log-softmax, which are kept, the
+// probabilities and the gradient.
+//   states        3 x 262,656 of the embedding, 131,584 + 3 x 262,656 of the head
+//   kept          logits 16,777,728, log-softmax 33,554,944, the head's input 66,048, indices 16,896
+//   values        the probabilities and the gradient in fp32, 33,554,432 bytes each
+//   tables        a compressed mask of 4 MiB
+// LOSS: trainer_memory = [{at = "lm_head.loss: scatter_add", live = 140214272 : i64, parts = {kept = 50415616 : i64, states = 1707520 : i64, tables = 4194816 : i64, values = 67109376 : i64, workspace = 16786944 : i64}, task = "B0"}]
+
+// A view has the memory of its operand: the norm of half of a product keeps all of it, 64 x 512 x 2 = 65,536 bytes in a block of 66,048.
+// Beside it forward keeps the inputs of both products, 2,560 and 33,280, and a number for each row, 512.
+// CHECK-LABEL: mf.model @views
+// CHECK-SAME: trainer_memory = [{at = "layers.0.out.matmul", {{.*}}parts = {kept = 102400 : i64,
+mf.model @views attributes {
+    micro_batch_size = 1 : i64, sequence_length = 64 : i64, vocab_size = 16 : i64, compressed_mask,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
+      recompute = <recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false, dynamic_graph = true>,
+      swap = <swap = false, default_prefetch = 1>,
+      optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
+      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<512x16xf32> init <zeros> {mf.kept = bf16}
+  mf.param @v : tensor<16x256xf32> init <zeros> {mf.kept = bf16}
+  mf.param @gamma : tensor<256xf32> init <ones>
+  mf.layer @layers.0 body (%x: tensor<1x64x16xbf16>) -> tensor<1x64x16xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %w = mf.get_param @w : tensor<512x16xf32>
+    %c = mf.cast %w {name = "cast"} : (tensor<512x16xf32>) -> tensor<512x16xbf16>
+    %y = mf.matmul %x, %c {name = "matmul", transpose_b = true} : (tensor<1x64x16xbf16>, tensor<512x16xbf16>) -> tensor<1x64x512xbf16>
+    %s = mf.slice %y {name = "split", sizes = array<i64: 1, 64, 256>, starts = array<i64: 0, 0, 256>} : (tensor<1x64x512xbf16>) -> tensor<1x64x256xbf16>
+    %f = mf.cast %s {name = "cast"} : (tensor<1x64x256xbf16>) -> tensor<1x64x256xf32>
+    %g = mf.get_param @gamma : tensor<256xf32>
+    %n, %rstd = mf.rms_norm %f, %g {epsilon = 1.0e-6 : f64, name = "norm"} : (tensor<1x64x256xf32>, tensor<256xf32>) -> (tensor<1x64x256xf32>, tensor<1x64xf32>)
+    %b = mf.cast %n {name = "cast"} : (tensor<1x64x256xf32>) -> tensor<1x64x256xbf16>
+    %v = mf.get_param @v : tensor<16x256xf32>
+    %d = mf.cast %v {name = "out.cast"} : (tensor<16x256xf32>) -> tensor<16x256xbf16>
+    %o = mf.matmul %b, %d {name = "out.matmul", transpose_b = true} : (tensor<1x64x256xbf16>, tensor<16x256xbf16>) -> tensor<1x64x16xbf16>
+    mf.return %o : tensor<1x64x16xbf16>
+  }
+}
+
+// -----
+
+// The operators in front of the last product run again before its backward, and forward keeps only what they read from outside: the layer's
+// input. Before the backward of the first product, the rest is free again.
+// CHECK-LABEL: mf.model @recomputed
+// CHECK-SAME: trainer_memory = [{at = "layers.0.matmul", {{.*}}parts = {kept = 2560 : i64,
+mf.model @recomputed attributes {
+    micro_batch_size = 1 : i64, sequence_length = 64 : i64, vocab_size = 16 : i64, compressed_mask,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
+      recompute = <recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false, dynamic_graph = true>,
+      swap = <swap = false, default_prefetch = 1>,
+      optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
+      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<512x16xf32> init <zeros> {mf.kept = bf16}
+  mf.param @v : tensor<16x256xf32> init <zeros> {mf.kept = bf16}
+  mf.param @gamma : tensor<256xf32> init <ones>
+  mf.layer @layers.0 body (%x: tensor<1x64x16xbf16>) -> tensor<1x64x16xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %w = mf.get_param @w : tensor<512x16xf32>
+    %c = mf.cast %w {name = "cast", recompute = #mf.recompute<full>} : (tensor<512x16xf32>) -> tensor<512x16xbf16>
+    %y = mf.matmul %x, %c {name = "matmul", recompute = #mf.recompute<full>, transpose_b = true} : (tensor<1x64x16xbf16>, tensor<512x16xbf16>) -> tensor<1x64x512xbf16>
+    %s = mf.slice %y {name = "split", recompute = #mf.recompute<full>, sizes = array<i64: 1, 64, 256>, starts = array<i64: 0, 0, 256>} : (tensor<1x64x512xbf16>) -> tensor<1x64x256xbf16>
+    %f = mf.cast %s {name = "cast", recompute = #mf.recompute<full>} : (tensor<1x64x256xbf16>) -> tensor<1x64x256xf32>
+    %g = mf.get_param @gamma : tensor<256xf32>
+    %n, %rstd = mf.rms_norm %f, %g {epsilon = 1.0e-6 : f64, name = "norm", recompute = #mf.recompute<full>} : (tensor<1x64x256xf32>, tensor<256xf32>) -> (tensor<1x64x256xf32>, tensor<1x64xf32>)
+    %b = mf.cast %n {name = "cast", recompute = #mf.recompute<full>} : (tensor<1x64x256xf32>) -> tensor<1x64x256xbf16>
+    %v = mf.get_param @v : tensor<16x256xf32>
+    %d = mf.cast %v {name = "out.cast"} : (tensor<16x256xf32>) -> tensor<16x256xbf16>
+    %o = mf.matmul %b, %d {name = "out.matmul", transpose_b = true} : (tensor<1x64x256xbf16>, tensor<16x256xbf16>) -> tensor<1x64x16xbf16>
+    mf.return %o : tensor<1x64x16xbf16>
+  }
+}

@@ -1,0 +1,88 @@
+//===- TrainerMemoryTest.cpp - The memory of the trainer over a schedule --===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "mf/Program/TrainerMemory.h"
+#include "mf/Pipeline/Policy.h"
+#include "llvm/Testing/Support/Error.h"
+#include "gtest/gtest.h"
+
+using namespace mf;
+using namespace mf::trainer;
+
+namespace {
+
+Bytes makeBytes(Part part, int64_t bytes) {
+  Bytes result;
+  result[part] = bytes;
+  return result;
+}
+
+/// A chunk whose forward keeps `kept` bytes and holds `more` beside them at its
+/// end. Its first backward leaves `sums`.
+ChunkMemory makeChunk(int64_t kept, int64_t more, int64_t sums) {
+  ChunkMemory chunk;
+  chunk.forward = {{makeBytes(Part::Kept, kept), "forward"},
+                   makeBytes(Part::Kept, kept)};
+  chunk.forward.peak.bytes[Part::Values] = more;
+  chunk.backward = {{makeBytes(Part::Values, more), "backward"},
+                    makeBytes(Part::Kept, -kept)};
+  chunk.firstBackward = chunk.backward;
+  chunk.firstBackward.change[Part::GradientSums] = sums;
+  return chunk;
+}
+
+schedule::Schedule makeSchedule(int64_t stages, int64_t microBatches) {
+  schedule::Pipeline pipeline;
+  pipeline.stages = stages;
+  pipeline.microBatches = microBatches;
+  pipeline.stageOfChunk.clear();
+  for (int64_t stage = 0; stage < stages; ++stage)
+    pipeline.stageOfChunk.push_back(stage);
+  return cantFail(schedule::buildSchedule(
+      *cantFail(schedule::findPolicy("1f1b")), pipeline));
+}
+
+// A block has 32 bytes more than its tensor, in units of 512.
+TEST(TrainerMemoryTest, BlocksAreRounded) {
+  EXPECT_EQ(getBlockBytes(1), 512);
+  EXPECT_EQ(getBlockBytes(480), 512);
+  EXPECT_EQ(getBlockBytes(481), 1024);
+  EXPECT_EQ(getBlockBytes(32 << 20), (32 << 20) + 512);
+}
+
+// With 1F1B, stage s of 4 has 4 - s micro-batches in flight.
+TEST(TrainerMemoryTest, StagesHoldTheMicroBatchesInFlight) {
+  const schedule::Schedule schedule = makeSchedule(4, 8);
+  const std::vector<ChunkMemory> chunks(4, makeChunk(100, 10, 0));
+  TrainerStage stage;
+  stage.always = makeBytes(Part::States, 1000);
+  for (int64_t number = 0; number < 4; ++number) {
+    const TrainerPeak peak = findPeak(schedule, number, chunks, stage);
+    EXPECT_EQ(peak.moment.bytes[Part::Kept], 100 * (4 - number));
+    EXPECT_EQ(peak.moment.bytes.getTotal(), 1000 + 100 * (4 - number) + 10);
+    EXPECT_EQ(peak.moment.at, "forward");
+  }
+}
+
+// The sums of the first micro-batch's gradients are there in the second's
+// forward, and only once.
+TEST(TrainerMemoryTest, SumsStayFromTheFirstBackward) {
+  const std::vector<ChunkMemory> chunks(1, makeChunk(100, 10, 50));
+  EXPECT_EQ(findPeak(makeSchedule(1, 1), 0, chunks, {}).moment.bytes.getTotal(),
+            110);
+  const TrainerPeak peak = findPeak(makeSchedule(1, 3), 0, chunks, {});
+  EXPECT_EQ(peak.moment.bytes.getTotal(), 160);
+  EXPECT_EQ(peak.moment.bytes[Part::GradientSums], 50);
+  EXPECT_EQ(peak.task, "F1");
+}
+
+TEST(TrainerMemoryTest, TheUpdateCanBeThePeak) {
+  const std::vector<ChunkMemory> chunks(1, makeChunk(100, 10, 50));
+  TrainerStage stage;
+  stage.update = {makeBytes(Part::Values, 500), "largest weight"};
+  const TrainerPeak peak = findPeak(makeSchedule(1, 2), 0, chunks, stage);
+  EXPECT_EQ(peak.moment.bytes.getTotal(), 550);
+  EXPECT_EQ(peak.task, "update");
+}
+
+} // namespace
