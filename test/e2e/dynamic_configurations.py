@@ -33,6 +33,8 @@ DEEPSEEK = {
     "num_experts_per_tok": 4, "first_k_dense_replace": 1, "kv_lora_rank": 16, "q_lora_rank": 16,
     "qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 16,
 }  # fmt: skip
+# DeepSeek-V3 without latent attention, whose keys then have no effect.
+STANDARD = {"multi_latent_attention": "False", "num_key_value_heads": 2}
 COMMON = {
     "vocab_size": VOCABULARY, "seq_length": SEQUENCE_LENGTH, "num_hidden_layers": LAYERS, "hidden_dropout": 0.0,
     "attention_dropout": 0.0, "params_dtype": "float32", "compute_dtype": "float32", "layernorm_compute_dtype": "float32",
@@ -143,6 +145,8 @@ def draw(generator):
         parallel["expert"] = generator.choice([n for n in (1, 2, 4) if sharing % n == 0])
     model = dict(QWEN if is_qwen else dict(DEEPSEEK, num_nextn_predict_layers=generator.choice([0, 0, 1])))
     model["pad_token_id"] = PAD
+    if not is_qwen and generator.random() < 0.3:
+        model.update(STANDARD)
     micro_batches = generator.choice([2, 4]) if stages > 1 else generator.choice([1, 2])
     local = generator.choice([n for n in (1, 2) if micro_batches * n * data <= SAMPLES])
     return Configuration(model, parallel, draw_schedule(generator, stages), (micro_batches, local))

@@ -104,6 +104,17 @@ QWEN3_LOSS = dict(
     moe_router_load_balancing_type="sub_seq_aux_loss",
     moe_aux_loss_coeff=0.01,
 )
+# DeepSeek-V3 of the mcore graph with grouped heads instead of latent attention.
+STANDARD = dict(
+    {key: value for key, value in QWEN3.items() if key not in ("num_experts", "head_dim")},
+    model_type="deepseek_v3",
+    multi_latent_attention=False,
+    n_routed_experts=8,
+    num_nextn_predict_layers=0,
+    n_shared_experts=1,
+    first_k_dense_replace=0,
+    scoring_func="sigmoid",
+)
 
 
 class Case:
@@ -221,6 +232,9 @@ CASES = {
     ),
     "qwen3": mcore(QWEN3, {"scale": 1.5}),
     "qwen3-loss": mcore(QWEN3_LOSS, {"scale": 1.5, "losses": (("expert", 0.01),)}),
+    "deepseek3-standard": Case(
+        None, {"scale": 1.5, "kind": "mcore", "sigmoid": True}, model=STANDARD, arch="deepseek_v3"
+    ),
 }
 
 

@@ -15,8 +15,9 @@ import numpy
 import safetensors
 import step_results
 import torch
+import torch_moe
 import training
-from dynamic_configurations import COMMON, DEEPSEEK, LAYERS, SEQUENCE_LENGTH, VOCABULARY, Configuration
+from dynamic_configurations import COMMON, DEEPSEEK, LAYERS, SEQUENCE_LENGTH, STANDARD, VOCABULARY, Configuration
 from latent_attention_matches_torch import MCORE_SHARPNESS
 from torch_deepseek import DeepSeek
 
@@ -33,16 +34,19 @@ CASES = {
     "replicas, divided": ({"data": 4, "shard": 2}, {"disable_gradient_division": "False"}, {}),
     "parts of the sequence": ({"data": 2, "shard": 1, "context": 2}, {}, {}),
     "pieces": ({"data": 2, "shard": 2, "tensor": 2}, {}, {"chunk_loss_num": 3}),
+    "grouped heads": ({"data": 2, "shard": 2}, {}, STANDARD),
+    "grouped heads, tensor": ({"data": 2, "shard": 2, "tensor": 2}, {}, dict(STANDARD, qk_layernorm="True", head_dim=32)),
+    "grouped heads, stages": ({"data": 2, "shard": 2, "pipeline": 2}, {}, STANDARD),
+    "grouped heads, parts of the sequence": ({"data": 2, "shard": 1, "context": 2}, {}, STANDARD),
+    # As in the class without the key there are more groups than heads, so that each head is one.
+    "ungrouped heads": ({"data": 2, "shard": 2}, {}, {"multi_latent_attention": "False"}),
 }
 
 
-class Reference(DeepSeek):
+class LocalLoss:
     def accumulate(self, tokens, labels, groups):
         """Adds the gradients of the mean of the means of `groups`, which say where their tokens are."""
-        x = self.params[self.names["table"]][tokens]
-        for index in range(LAYERS):
-            x = self.layer(x, self.names["layers"] % index)
-        logits = self.linear(self.norm(x, self.names["final"]), self.names["head"])
+        logits = self.get_logits(tokens)
         losses = torch.nn.functional.cross_entropy(
             logits.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="none"
         ).view_as(labels)
@@ -51,6 +55,22 @@ class Reference(DeepSeek):
         loss = sum(means) / len(means)
         loss.backward()
         return loss.item()
+
+
+class Latent(LocalLoss, DeepSeek):
+    def get_logits(self, tokens):
+        x = self.params[self.names["table"]][tokens]
+        for index in range(LAYERS):
+            x = self.layer(x, self.names["layers"] % index)
+        return self.linear(self.norm(x, self.names["final"]), self.names["head"])
+
+
+class Standard(LocalLoss, torch_moe.Decoder):
+    def get_logits(self, tokens):
+        x = self.params["embedding.word_embeddings.weight"][tokens]
+        for index in range(LAYERS):
+            x, _ = self.run_layer(index, x)
+        return self.linear(self.norm(x, "decoder.final_layernorm.weight"), "output_layer")
 
 
 def make_samples():
@@ -62,13 +82,25 @@ def make_samples():
     return rows
 
 
-def get_reference(values, rows, groups):
+def make_model(keys, values):
+    heads, length = keys["num_attention_heads"], SEQUENCE_LENGTH
+    if keys.get("multi_latent_attention") == "False":
+        config = {
+            "num_layers": LAYERS, "num_heads": heads, "n_kv_heads": keys.get("num_key_value_heads", heads),
+            "hidden_size": keys["hidden_size"], "head_dim": keys.get("head_dim", keys["hidden_size"] // heads),
+            "seq_length": length, "theta": 10000.0, "rms_norm_eps": keys["rms_norm_eps"],
+            "experts": dict(torch_moe.SETTINGS, kind="mcore"), "first_expert_layer": LAYERS,
+        }  # fmt: skip
+        return Standard(config, values)
     config = {
-        "num_heads": MODEL["num_attention_heads"], "seq_length": SEQUENCE_LENGTH,
-        **{key: MODEL[key] for key in ("qk_nope_head_dim", "qk_rope_head_dim", "kv_lora_rank", "q_lora_rank", "v_head_dim", "rms_norm_eps")},
+        "num_heads": heads, "seq_length": length,
+        **{key: keys[key] for key in ("qk_nope_head_dim", "qk_rope_head_dim", "kv_lora_rank", "q_lora_rank", "v_head_dim", "rms_norm_eps")},
     }  # fmt: skip
-    values = {name: torch.tensor(value) for name, value in values.items()}
-    model = Reference(config, values, layout="together", scale=MCORE_SHARPNESS)
+    return Latent(config, {name: torch.tensor(value) for name, value in values.items()}, layout="together", scale=MCORE_SHARPNESS)
+
+
+def get_reference(keys, values, rows, groups):
+    model = make_model(keys, values)
     tokens = torch.from_numpy(rows[:, :-1].astype(numpy.int64))
     labels = torch.from_numpy(rows[:, 1:].astype(numpy.int64))
     loss = model.accumulate(tokens, labels.masked_fill(tokens == PAD, -100), groups)
@@ -77,9 +109,9 @@ def get_reference(values, rows, groups):
 
 def check(tools, name, rows):
     parallel, schedule, model = CASES[name]
-    data = parallel["data"]
+    data, keys = parallel["data"], dict(MODEL, **model)
     configuration = Configuration(
-        dict(MODEL, **model), parallel, schedule, (SAMPLES // data, 1), training={"max_norm": "1.e+9"}
+        keys, parallel, schedule, (SAMPLES // data, 1), training={"max_norm": "1.e+9"}
     )
     yaml, mlir, step, file = (tools.path("case" + end) for end in (".yaml", ".mlir", ".step.mlir", ".npy"))
     configuration.write(yaml)
@@ -92,13 +124,13 @@ def check(tools, name, rows):
     # A rank has one sample, or a part of its tokens, in each micro-batch.
     parts = numpy.split(numpy.arange(SEQUENCE_LENGTH), parallel.get("context", 1))
     groups = [(row, torch.from_numpy(part)) for row in range(SAMPLES) for part in parts]
-    loss, gradients = get_reference(safetensors.load(initial), rows, groups)
+    loss, gradients = get_reference(keys, safetensors.load(initial), rows, groups)
     distance = abs(actual.losses[0][0] - loss) / loss
     divisor = parallel["shard"] if "disable_gradient_division" in schedule else 1
     for parameter, gradient in gradients.items():
         difference = numpy.abs(actual.gradients[parameter] * divisor - gradient).max()
         distance = max(distance, difference / numpy.abs(gradient).max())
-    _, whole = get_reference(safetensors.load(initial), rows, [...])
+    _, whole = get_reference(keys, safetensors.load(initial), rows, [...])
     other = max(numpy.abs(whole[key] - value).max() / numpy.abs(value).max() for key, value in gradients.items())
     print("%s: %.1e off; a mean over all tokens would be %.1e off" % (name, distance, other))
     return distance < BOUND < other

@@ -298,6 +298,9 @@ void StaticSections::writeBalance(const Node &model) {
     experts = model["num_moe_experts"];
   if (!bias.getBool().value_or(false) || experts.getInt().value_or(0) < 1)
     return;
+  if (model["first_k_dense_replace"].getInt().value_or(0) >=
+      readDynamicDepth(model).layers)
+    return;
   NodeBuilder callback(bias);
   callback.set("type", "TopkBiasBalanceCallback", bias);
   callback.set("balance_via_topk_bias", "True", bias);

@@ -45,7 +45,6 @@ static constexpr ModelDefault deepSeekDefaults[] = {
     {"moe_router_enable_expert_bias balance_via_topk_bias", "True"},
     {"mtp_loss_scaling_factor mtp_loss_factor", "0.1"},
     {"multi_latent_attention", "True"},
-    {"qk_layernorm", "True"},
 };
 
 static constexpr ModelDefault qwenDefaults[] = {

@@ -24,10 +24,10 @@ public:
   ExpertSpec read(int64_t numExperts) {
     experts.numExperts = numExperts;
     experts.dropless.emplace();
+    readLayers();
     readChoice();
     readGroups();
     readWidths();
-    readLayers();
     readBias();
     readLosses();
     readKernels();
@@ -48,6 +48,8 @@ private:
   void readWidths();
   void readLayers();
   void readLayerFrequency();
+  void extendLayers();
+  bool hasExpertLayers() const;
   void readBias();
   void readLosses();
   void addBalancingLoss(double factor);
@@ -119,8 +121,9 @@ void McoreReader::readGroups() {
   if (groups.num <= 1)
     return;
   int64_t chosen = experts.router.numChosen;
-  // Numbers with errors are not compared.
-  if (reader.diagnostics.hasErrors())
+  // Numbers with errors are not compared, nor those of routers that no layer
+  // has.
+  if (reader.diagnostics.hasErrors() || !hasExpertLayers())
     return;
   if (experts.numExperts % groups.num != 0) {
     error(numKeys,
@@ -197,10 +200,29 @@ void McoreReader::readLayerFrequency() {
       experts.layers.push_back(i >= experts.firstLayer && i % *period == 0);
 }
 
+/// Layers that predict later tokens are as the last layer of the model.
+void McoreReader::extendLayers() {
+  const bool last = experts.hasLayer(spec.numLayers - 1);
+  if (experts.hasLayer(spec.numLayers) == last)
+    return;
+  for (auto i = static_cast<int64_t>(experts.layers.size());
+       i < std::min<int64_t>(spec.numLayers, 10000); ++i)
+    experts.layers.push_back(experts.hasLayer(i));
+  experts.layers.push_back(last);
+}
+
+bool McoreReader::hasExpertLayers() const {
+  for (int64_t i = 0; i < spec.numLayers; ++i)
+    if (experts.hasLayer(i))
+      return true;
+  return false;
+}
+
 void McoreReader::readLayers() {
   if (!reader.find({"first_k_dense_replace"}).isUndefinedOrNull())
     experts.firstLayer = readCount(reader, {"first_k_dense_replace"}, 0);
   readLayerFrequency();
+  extendLayers();
   // Keys of Qwen3's config.json that TransformerConfig does not have.
   Node step = reader.find({"decoder_sparse_step"});
   if (step && step.getInt() != 1)

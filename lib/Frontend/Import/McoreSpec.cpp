@@ -3,6 +3,7 @@
 
 #include "ExpertReader.h"
 #include "FamilyReaders.h"
+#include <algorithm>
 #include <cmath>
 
 namespace mf {
@@ -94,27 +95,71 @@ static void readMcore(SpecReader &reader, const McoreDefaults &defaults,
   spec.parallelOptimizerTable = true;
 }
 
-static void readGroupedAttention(SpecReader &reader, ModelSpec &spec,
-                                 bool hasHeadNorms) {
-  spec.numKeyValueHeads = reader.readSize(
-      {"num_key_value_heads", "n_kv_heads", "num_query_groups"}, 32);
-  spec.headSize = reader.readSize({"head_dim", "kv_channels"}, 128);
+namespace {
+/// Defaults of attention with grouped heads in which the config classes differ.
+struct GroupedDefaults {
+  int64_t keyValueHeads = 32, headSize = 128;
+  bool hasHeadNorms = false;
+};
+} // namespace
+
+/// Attention has groups only if there are fewer groups than heads. Otherwise
+/// each head has keys and values of its own.
+static void readGroups(SpecReader &reader, ModelSpec &spec, int64_t missing) {
+  SpecReader::Keys keys = {"num_key_value_heads", "n_kv_heads",
+                           "num_query_groups"};
+  spec.numKeyValueHeads = reader.readSize(keys, missing);
+  if (spec.numKeyValueHeads <= spec.numHeads)
+    return;
+  if (reader.find(keys))
+    reader.warn(keys, "attention with " + llvm::Twine(spec.numHeads) +
+                          " heads has no more groups than heads: "
+                          "'num_key_value_heads' " +
+                          llvm::Twine(spec.numKeyValueHeads) +
+                          " has the same effect as " +
+                          llvm::Twine(spec.numHeads));
+  spec.numKeyValueHeads = spec.numHeads;
+}
+
+/// Reads all of attention with grouped heads but its rotation.
+static void readGroupedHeads(SpecReader &reader, ModelSpec &spec,
+                             const GroupedDefaults &defaults) {
+  readGroups(reader, spec, defaults.keyValueHeads);
+  spec.headSize =
+      reader.readSize({"head_dim", "kv_channels"}, defaults.headSize);
   spec.projections = ProjectionLayout::QueryKeyValue;
   spec.queryKeyValueBias =
       reader.readBool({"attention_bias", "add_qkv_bias"}, false);
-  spec.normalizesQueryKey = reader.readBool({"qk_layernorm"}, hasHeadNorms);
-  readRotary(reader, spec, {"rope_theta", "rotary_base", "theta"},
-             spec.headSize);
-  readRopeScaling(reader, spec);
+  spec.normalizesQueryKey =
+      reader.readBool({"qk_layernorm"}, defaults.hasHeadNorms);
+}
+
+/// The sizes of heads and their rotation must have been read.
+static void checkGroupedHeads(SpecReader &reader, const ModelSpec &spec) {
+  if (spec.hiddenSize % spec.numHeads != 0)
+    reader.error({"hidden_size"}, "expected 'hidden_size' to be a multiple of "
+                                  "the " +
+                                      llvm::Twine(spec.numHeads) +
+                                      " heads, but got " +
+                                      llvm::Twine(spec.hiddenSize));
   checkHeads(reader, spec, {"num_attention_heads", "num_heads"},
              {"num_key_value_heads", "n_kv_heads", "num_query_groups"});
   checkHeadParts(reader, spec.numKeyValueHeads, spec.ranks.modelParallel,
                  {"num_key_value_heads", "n_kv_heads", "num_query_groups"});
 }
 
+static void readGroupedAttention(SpecReader &reader, ModelSpec &spec,
+                                 const GroupedDefaults &defaults) {
+  readGroupedHeads(reader, spec, defaults);
+  readRotary(reader, spec, {"rope_theta", "rotary_base", "theta"},
+             spec.headSize);
+  readRopeScaling(reader, spec);
+  checkGroupedHeads(reader, spec);
+}
+
 void readQwen3(SpecReader &reader, ModelSpec &spec) {
   readMcore(reader, McoreDefaults(), spec);
-  readGroupedAttention(reader, spec, /*hasHeadNorms=*/true);
+  readGroupedAttention(reader, spec, {32, 128, /*hasHeadNorms=*/true});
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,23 +202,32 @@ static YarnSpec readYarn(SpecReader &reader, const ModelSpec &spec,
   return yarn;
 }
 
+/// Reads the rotary tables for `size` dimensions of a head as the classes do
+/// that have YaRN. Returns the numbers of YaRN, with their defaults if the
+/// tables are those without.
+static YarnSpec readYarnRotary(SpecReader &reader, ModelSpec &spec,
+                               bool &isYarn) {
+  spec.rotary.base =
+      reader.readPositive({"rope_theta", "rotary_base", "theta"}, 10000.0);
+  const YarnSpec yarn = readYarn(reader, spec, isYarn);
+  if (!isYarn)
+    return yarn;
+  setYarnFrequencies(yarn, spec.rotary);
+  // These classes multiply angles by the amplitude.
+  spec.rotary.positionScale = getYarnScale(yarn.factor, yarn.scale) /
+                              getYarnScale(yarn.factor, yarn.scaleOfAllDims);
+  return yarn;
+}
+
 /// Reads the rotary tables and the scale of the scores, both as in the mcore
-/// graph. It multiplies angles by the amplitude, and scales scores also without
-/// YaRN.
+/// graph. It scales scores also without YaRN.
 static void readLatentRotary(SpecReader &reader, ModelSpec &spec) {
   LatentAttentionSpec &latent = *spec.latent;
   spec.rotary.size = latent.rotarySize;
-  spec.rotary.base =
-      reader.readPositive({"rope_theta", "rotary_base", "theta"}, 10000.0);
   spec.rotary.movesPairs = true;
   bool isYarn = false;
-  const YarnSpec yarn = readYarn(reader, spec, isYarn);
+  const YarnSpec yarn = readYarnRotary(reader, spec, isYarn);
   const double scale = getYarnScale(yarn.factor, yarn.scale);
-  if (isYarn) {
-    setYarnFrequencies(yarn, spec.rotary);
-    spec.rotary.positionScale =
-        scale / getYarnScale(yarn.factor, yarn.scaleOfAllDims);
-  }
   latent.scale =
       scale * scale / std::sqrt(static_cast<double>(latent.getKeySize()));
 }
@@ -222,13 +276,57 @@ static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
         "weight of its loss, 'mtp_loss_scaling_factor', which has no default");
 }
 
-/// The classes build grouped attention without it.
-static void checkIsLatent(SpecReader &reader) {
-  SpecReader::Keys key = {"multi_latent_attention"};
-  if (!reader.readBool(key, true))
-    reader.error(key,
-                 "this class has no grouped attention in mf: expected True for "
-                 "'multi_latent_attention', but got False");
+//===----------------------------------------------------------------------===//
+// DeepSeek-V3 without latent attention
+//===----------------------------------------------------------------------===//
+
+/// The tables of YaRN are as wide as latent attention's, whatever the heads.
+static void readStandardRotary(SpecReader &reader, ModelSpec &spec) {
+  spec.rotary.size = spec.headSize;
+  bool isYarn = false;
+  readYarnRotary(reader, spec, isYarn);
+  if (!isYarn)
+    return;
+  const int64_t size =
+      reader.readSize({"qk_rope_head_dim", "qk_pos_emb_head_dim"}, 64);
+  if (size != spec.headSize)
+    reader.error({"qk_rope_head_dim", "qk_pos_emb_head_dim"},
+                 "without 'multi_latent_attention' yarn rotates "
+                 "'qk_rope_head_dim' " +
+                     llvm::Twine(size) + " of the " +
+                     llvm::Twine(spec.headSize) +
+                     " dimensions of a head, which is not supported; expected "
+                     "the size of a head, or rope for "
+                     "'position_embedding_type'");
+}
+
+/// Warns once about the keys of latent attention that the YAML has.
+static void warnAboutLatentKeys(SpecReader &reader) {
+  static constexpr llvm::StringLiteral keys[] = {
+      "q_lora_rank",         "kv_lora_rank",  "qk_nope_head_dim",
+      "qk_head_dim",         "v_head_dim",    "qk_rope_head_dim",
+      "qk_pos_emb_head_dim", "mla_qkv_concat"};
+  std::string found;
+  for (llvm::StringLiteral key : keys) {
+    if (!reader.wasRead(key) && !reader.getNode()[key].isUndefinedOrNull())
+      found += (found.empty() ? "" : ", ") + key.str();
+    reader.markRead({key});
+  }
+  if (!found.empty())
+    reader.warn({"multi_latent_attention"},
+                "without 'multi_latent_attention' these keys have no effect: " +
+                    found);
+}
+
+/// Heads are as wide as hidden_size allows, if no key says otherwise.
+static void readStandardAttention(SpecReader &reader, ModelSpec &spec) {
+  GroupedDefaults defaults;
+  defaults.keyValueHeads = 128;
+  defaults.headSize = std::max<int64_t>(spec.hiddenSize / spec.numHeads, 1);
+  readGroupedHeads(reader, spec, defaults);
+  readStandardRotary(reader, spec);
+  checkGroupedHeads(reader, spec);
+  warnAboutLatentKeys(reader);
 }
 
 void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec) {
@@ -239,9 +337,25 @@ void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec) {
   defaults.numHeads = 128;
   defaults.feedForwardSize = 18432;
   readMcore(reader, defaults, spec);
-  checkIsLatent(reader);
-  readLatentAttention(reader, spec, /*hasNorms=*/true, /*padsValues=*/true);
+  if (reader.readBool({"multi_latent_attention"}, true))
+    readLatentAttention(reader, spec, /*hasNorms=*/true, /*padsValues=*/true);
+  else
+    readStandardAttention(reader, spec);
   readNextTokens(reader, spec);
+}
+
+//===----------------------------------------------------------------------===//
+// TeleChat3
+//===----------------------------------------------------------------------===//
+
+/// The class builds grouped attention without it, with sizes that are not
+/// known.
+static void checkIsLatent(SpecReader &reader) {
+  SpecReader::Keys key = {"multi_latent_attention"};
+  if (!reader.readBool(key, true))
+    reader.error(key,
+                 "this class has no grouped attention in mf: expected True for "
+                 "'multi_latent_attention', but got False");
 }
 
 void readTelechat3Moe(SpecReader &reader, ModelSpec &spec) {
@@ -258,7 +372,7 @@ void readTelechat3(SpecReader &reader, ModelSpec &spec) {
     readLatentAttention(reader, spec, /*hasNorms=*/false,
                         /*padsValues=*/false);
   else
-    readGroupedAttention(reader, spec, /*hasHeadNorms=*/false);
+    readGroupedAttention(reader, spec, {});
   readNextTokens(reader, spec);
 }
 

@@ -132,9 +132,12 @@ void rejectExperts(const Node &model, llvm::StringRef where,
 }
 
 void rejectLatentAttention(const Node &model, DiagnosticList &diagnostics) {
+  // Then other keys of latent attention have no effect.
+  if (!model["multi_latent_attention"].getBool().value_or(true))
+    return;
   for (llvm::StringRef key : {"kv_lora_rank", "multi_latent_attention"}) {
     Node latent = model[key];
-    if (latent.isUndefinedOrNull() || (latent.getBool() && !*latent.getBool()))
+    if (latent.isUndefinedOrNull())
       continue;
     diagnostics.error(latent.getLocation(),
                       "multi-head latent attention (" + quote(key) +
