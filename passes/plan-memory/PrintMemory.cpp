@@ -22,17 +22,16 @@ struct PrintMemoryPass : mf::passes::impl::PrintMemoryBase<PrintMemoryPass> {
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    FailureOr<std::vector<mf::passes::StageReport>> reports =
+        mf::passes::makeStageReports(getOperation());
+    if (failed(reports))
+      return signalPassFailure();
     llvm::json::Array stages;
-    for (auto program : getOperation().getOps<ascend::ProgramOp>()) {
-      FailureOr<mf::passes::StageReport> report =
-          mf::passes::makeStageReport(program);
-      if (failed(report))
-        return signalPassFailure();
+    for (const mf::passes::StageReport &report : *reports)
       if (json || handler)
-        stages.push_back(report->toJson());
+        stages.push_back(report.toJson());
       else
-        report->print(llvm::errs());
-    }
+        report.print(llvm::errs());
     llvm::json::Object all{{"stages", std::move(stages)}};
     if (handler)
       handler(std::move(all));

@@ -4,7 +4,9 @@
 #include "passes/plan-memory/StageReport.h"
 #include "dialects/mf/CellName.h"
 #include "dialects/mf/MfDialect.h"
+#include "mf/Perf/Simulator/TokenRouting.h"
 #include "mf/Program/Attributes.h"
+#include "mf/Program/Decoder.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
@@ -104,7 +106,7 @@ static void addExchanges(Block &body, int64_t times, ir::MeshAttr mesh,
   }
 }
 
-FailureOr<StageReport> mf::passes::makeStageReport(ascend::ProgramOp program) {
+static FailureOr<StageReport> makeReport(ascend::ProgramOp program) {
   if (!program.getArenaBytes() || !program.getMaxLiveBytes())
     return program.emitOpError("has no memory plan; run ascend-plan-memory "
                                "first");
@@ -143,6 +145,57 @@ FailureOr<StageReport> mf::passes::makeStageReport(ascend::ProgramOp program) {
   return report;
 }
 
+/// Adds the rows of experts, if ranks exchange any.
+static LogicalResult addExpertRows(ModuleOp module,
+                                   MutableArrayRef<StageReport> reports) {
+  const StringRef kind =
+      ascend::stringifyCollectiveKind(ascend::CollectiveKind::AllToAllV);
+  auto exchangesRows = [&](const StageReport &report) {
+    return llvm::any_of(report.exchanges, [&](const auto &exchange) {
+      return exchange.first.kind == kind;
+    });
+  };
+  if (llvm::none_of(reports, exchangesRows))
+    return success();
+  FailureOr<program::DecodedProgram> decoded = program::decodeProgram(module);
+  if (failed(decoded))
+    return failure();
+  const program::Program &program = decoded->program;
+  llvm::Expected<simulator::ExpertGroup> group =
+      simulator::findExpertGroup(program);
+  // Without kernels that multiply by expert, nothing says which rows these are.
+  if (!group) {
+    llvm::consumeError(group.takeError());
+    return success();
+  }
+  const int64_t most = group->getMostRows();
+  for (StageReport &report : reports) {
+    if (!exchangesRows(report))
+      continue;
+    const program::StageProgram &stage = program.stages[report.stage];
+    auto getPeak = [&](int64_t rows) {
+      return simulator::getPeakBytes(program, stage, *group, rows);
+    };
+    report.expertRows = {group->getMeanRows(), group->room, most,
+                         getPeak(most) - getPeak(group->room)};
+  }
+  return success();
+}
+
+FailureOr<std::vector<StageReport>>
+mf::passes::makeStageReports(ModuleOp module) {
+  std::vector<StageReport> reports;
+  for (auto program : module.getOps<ascend::ProgramOp>()) {
+    FailureOr<StageReport> report = makeReport(program);
+    if (failed(report))
+      return failure();
+    reports.push_back(std::move(*report));
+  }
+  if (failed(addExpertRows(module, reports)))
+    return failure();
+  return reports;
+}
+
 //===----------------------------------------------------------------------===//
 // Printing
 //===----------------------------------------------------------------------===//
@@ -178,6 +231,10 @@ void StageReport::print(raw_ostream &os) const {
       printRow(os, 4, layer, bytes);
     printRow(os, 4, "total", layout.total);
   }
+  if (expertRows)
+    os << "  rows for experts: " << expertRows->mean << " on average, room for "
+       << expertRows->room << ", at most " << expertRows->most
+       << ", which would take " << expertRows->growthBytes << " bytes more\n";
   if (exchanges.empty())
     return;
   os << "  exchanges of a rank per step                count   bytes of one    "
@@ -220,7 +277,7 @@ llvm::json::Object StageReport::toJson() const {
     for (size_t part = 0; part < trainer::numParts; ++part)
       if (int64_t bytes = trainer->moment.bytes.parts[part])
         parts[trainer::getKey(static_cast<trainer::Part>(part))] = bytes;
-  return llvm::json::Object{
+  llvm::json::Object report{
       {"stage", stage},
       {"trainer_live_bytes", trainerBytes},
       {"trainer_peak_at",
@@ -236,4 +293,11 @@ llvm::json::Object StageReport::toJson() const {
       {"statics", std::move(roles)},
       {"frames", std::move(frames)},
       {"exchanges", std::move(rows)}};
+  if (expertRows)
+    report["expert_rows"] =
+        llvm::json::Object{{"mean", expertRows->mean},
+                           {"room", expertRows->room},
+                           {"most", expertRows->most},
+                           {"growth_bytes", expertRows->growthBytes}};
+  return report;
 }

@@ -38,6 +38,18 @@ struct LayoutReport {
   int64_t total = 0;
 };
 
+/// The rows of tokens that a rank gets for its experts in an exchange.
+struct ExpertRowsReport {
+  /// If all experts are chosen equally often.
+  int64_t mean = 0;
+  /// Those that fit; with more a step ends with an error.
+  int64_t room = 0;
+  /// If all tokens choose experts of the same rank.
+  int64_t most = 0;
+  /// The bytes by which the peak would grow with room for `most` rows.
+  int64_t growthBytes = 0;
+};
+
 /// The memory of each rank of a stage, and its exchanges in a step.
 struct StageReport {
   int64_t stage = 0;
@@ -55,13 +67,17 @@ struct StageReport {
   std::vector<LayoutReport> layouts;
   /// The number of exchanges of each kind in a step.
   std::map<ExchangeKind, int64_t> exchanges;
+  /// Empty if no ranks exchange rows by expert.
+  std::optional<ExpertRowsReport> expertRows;
 
   void print(llvm::raw_ostream &os) const;
   llvm::json::Object toJson() const;
 };
 
-/// Returns the report of a planned program. Fails if it is not planned.
-mlir::FailureOr<StageReport> makeStageReport(ascend::ProgramOp program);
+/// Returns the reports of the planned programs of a module. Fails if one is not
+/// planned.
+mlir::FailureOr<std::vector<StageReport>>
+makeStageReports(mlir::ModuleOp module);
 
 } // namespace mf::passes
 

@@ -43,8 +43,9 @@ struct ImportOptions {
   llvm::cl::opt<double> expertRoom{
       "expert-room",
       llvm::cl::desc("Let a rank take F times as many tokens for its experts, "
-                     "of those without a capacity, as it sends (2; at least "
-                     "1024 tokens, at most all)"),
+                     "of those without a capacity, as it sends (default: what "
+                     "a balanced router needs; at least 1024 tokens, at most "
+                     "all)"),
       llvm::cl::value_desc("F"), llvm::cl::cat(category)};
   llvm::cl::opt<std::string> release{
       "mindformers-release",

@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExpertLayer.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace mf::ir;
@@ -47,7 +46,6 @@ private:
   Value multiplyByExpert(Value rows, Value counts);
   Value addWeight(StringRef leaf, int64_t in, int64_t out,
                   const Matrices &matrices = {});
-  int64_t getRoom(int64_t sent) const;
 
   /// Returns the inverse of the permutation that a sort applied.
   Value invert(Value order, StringRef sort) {
@@ -130,14 +128,6 @@ Value DroplessBuilder::removeZeroTokens(Value rows, Value order) {
 // The way to the ranks of experts and back
 //===----------------------------------------------------------------------===//
 
-/// Rows that a rank has room for if each sends `sent`.
-int64_t DroplessBuilder::getRoom(int64_t sent) const {
-  constexpr double least = 1024;
-  double wanted = std::ceil(dropless.room * static_cast<double>(sent));
-  double most = static_cast<double>(numParts) * static_cast<double>(sent);
-  return static_cast<int64_t>(std::min(most, std::max(wanted, least)));
-}
-
 Value DroplessBuilder::exchange(Value value, Value send, Value receive,
                                 int64_t room, double fill) {
   if (numParts == 1)
@@ -190,7 +180,7 @@ Value DroplessBuilder::runExperts(const SortedTokens &sorted) {
   StringRef leaf = names.morph;
   SmallVector<int64_t> shape(getShape(sorted.rows));
   const int64_t sent = shape[1], hidden = shape[2];
-  const int64_t room = numParts == 1 ? sent : getRoom(sent);
+  const int64_t room = numParts == 1 ? sent : getExpertRoom(experts, sent);
   Value rows =
       cells.reshape(sorted.rows, {numGroups, numParts, sent, hidden}, leaf);
   Value ids = cells.reshape(sorted.ids, {numGroups, numParts, sent, 1}, leaf);

@@ -260,6 +260,29 @@ void SizeResolver::checkNumbers() {
 
 } // namespace
 
+int64_t getExpertRoom(const ExpertSpec &experts, int64_t sent) {
+  constexpr double least = 1024;
+  // docs/experts.md#room-for-rows derives both numbers.
+  constexpr double measuredExcess = 0.12, deviations = 6;
+  const auto rows = static_cast<double>(sent);
+  const auto parts = static_cast<double>(experts.numParts);
+  const auto choices = static_cast<double>(experts.getNumChoices());
+  double wanted = 0;
+  if (const std::optional<double> &room = experts.dropless->room) {
+    wanted = *room * rows;
+  } else {
+    // The variance of the choices of a rank's experts if each token draws its
+    // experts without replacement, all with the same probability.
+    const auto all = static_cast<double>(experts.numExperts);
+    const auto chosen = static_cast<double>(experts.router.numChosen);
+    const double variance =
+        choices * (1 - 1 / parts) * (all - chosen) / std::max(all - 1, 1.0);
+    wanted = rows + measuredExcess * choices + deviations * std::sqrt(variance);
+  }
+  return static_cast<int64_t>(
+      std::min(parts * rows, std::max(std::ceil(wanted), least)));
+}
+
 void resolveExpertSizes(const TrainingConfig &config,
                         const ModelOverrides &overrides, ModelSpec &spec,
                         DiagnosticList &diagnostics) {

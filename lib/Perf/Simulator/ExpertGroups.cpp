@@ -120,18 +120,21 @@ static std::set<int64_t> findRoomSizes(const Program &program, int64_t room) {
   return sizes;
 }
 
+int64_t getPeakBytes(const Program &program, const StageProgram &stage,
+                     const ExpertGroup &group, int64_t rows) {
+  const std::set<int64_t> sizes = findRoomSizes(program, group.room);
+  std::vector<Lifetime> lifetimes = computeLifetimes(stage);
+  for (Lifetime &lifetime : lifetimes)
+    if (lifetime.kind != BufferKind::Static && sizes.count(lifetime.bytes) > 0)
+      lifetime.bytes = lifetime.bytes / group.room * rows;
+  return findPeak(lifetimes, Space::Device).bytes;
+}
+
 int64_t getPeakBytes(const Program &program, const ExpertGroup &group,
                      int64_t rows) {
-  const std::set<int64_t> sizes = findRoomSizes(program, group.room);
   int64_t most = 0;
-  for (const StageProgram &stage : program.stages) {
-    std::vector<Lifetime> lifetimes = computeLifetimes(stage);
-    for (Lifetime &lifetime : lifetimes)
-      if (lifetime.kind != BufferKind::Static &&
-          sizes.count(lifetime.bytes) > 0)
-        lifetime.bytes = lifetime.bytes / group.room * rows;
-    most = std::max(most, findPeak(lifetimes, Space::Device).bytes);
-  }
+  for (const StageProgram &stage : program.stages)
+    most = std::max(most, getPeakBytes(program, stage, group, rows));
   return most;
 }
 

@@ -189,6 +189,43 @@ TEST(ExpertSpecTest, RowsOfOtherRanksAreEmulated) {
   EXPECT_EQ(experts.dropless->room, 3.5);
 }
 
+/// Returns the room for a rank that sends `extra` rows beside its choices.
+static int64_t getRoom(int64_t experts, int64_t chosen, int64_t parts,
+                       int64_t tokens, int64_t extra = 0,
+                       std::optional<double> room = std::nullopt) {
+  ExpertSpec spec;
+  spec.numExperts = experts;
+  spec.router.numChosen = chosen;
+  spec.numParts = parts;
+  spec.rowLength = tokens;
+  spec.dropless.emplace().room = room;
+  return getExpertRoom(spec, spec.getNumChoices() + extra);
+}
+
+TEST(ExpertSpecTest, RoomIsWhatABalancedRouterNeeds) {
+  // 8448 + 0.12 * 8192 + 6 * sqrt(8192 * 7/8 * 248/255) = 9932.003.
+  EXPECT_EQ(getRoom(256, 8, 8, 1024, 256), 9933);
+  // 8192 + 983.04 + 6 * sqrt(8192 * 1/2 * 4/7) = 9465.32.
+  EXPECT_EQ(getRoom(8, 4, 2, 2048), 9466);
+  // 2048 + 245.76 + 6 * sqrt(2048 * 3/4 * 3/3) = 2528.91.
+  EXPECT_EQ(getRoom(4, 1, 4, 2048), 2529);
+  // Tokens that choose all experts leave nothing to chance.
+  EXPECT_EQ(getRoom(4, 4, 4, 1024), 4588);
+}
+
+TEST(ExpertSpecTest, FewRowsHaveMoreRoom) {
+  EXPECT_EQ(getRoom(8, 2, 8, 100), 1024);
+  // No more than all.
+  EXPECT_EQ(getRoom(8, 2, 4, 100), 800);
+  EXPECT_EQ(getRoom(2, 1, 2, 1000), 1255);
+}
+
+TEST(ExpertSpecTest, RoomCanBeGiven) {
+  EXPECT_EQ(getRoom(256, 8, 8, 1024, 256, 2.0), 16896);
+  EXPECT_EQ(getRoom(256, 8, 8, 1024, 256, 1.0), 8448);
+  EXPECT_EQ(getRoom(256, 8, 8, 1024, 256, 100.0), 67584);
+}
+
 TEST(ExpertSpecTest, GatesFollowTheRelease) {
   auto readRouter = [](llvm::StringRef keys,
                        std::optional<Release> release = std::nullopt) {

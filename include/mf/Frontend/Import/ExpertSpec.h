@@ -116,8 +116,9 @@ struct DroplessSpec {
   /// True if each row has one additional zero token for each expert.
   bool safeTokens = false;
   /// The number of rows of tokens that fit on a rank after an exchange,
-  /// relative to those that it sends.
-  double room = 2.0;
+  /// relative to those that it sends. If it has no value, getExpertRoom says
+  /// what a balanced router needs.
+  std::optional<double> room;
 };
 
 /// Operators that are fused into one kernel.
@@ -168,6 +169,10 @@ struct ExpertSpec {
   /// Returns the choices of a row, kN.
   int64_t getNumChoices() const { return router.numChosen * rowLength; }
 };
+
+/// Returns the number of rows of tokens that fit on a rank after an exchange of
+/// dropless experts in which each rank sends `sent` rows.
+int64_t getExpertRoom(const ExpertSpec &experts, int64_t sent);
 
 } // namespace mf
 

@@ -14,6 +14,7 @@
 
 #include "mf/Program/Program.h"
 #include "llvm/Support/Error.h"
+#include <algorithm>
 
 namespace mf::simulator {
 
@@ -33,15 +34,24 @@ struct ExpertGroup {
 
   /// Returns the rows of a rank if experts are chosen evenly.
   int64_t getMeanRows() const { return tokens * choices + safeRows; }
+  /// Returns the rows of a rank if all tokens of the group choose as many of
+  /// its experts as they can.
+  int64_t getMostRows() const {
+    return ranks * tokens * std::min(choices, experts / ranks) + safeRows;
+  }
 };
 
 /// Returns the largest group of a program. Fails if no ranks of the program
 /// exchange rows of tokens by expert.
 llvm::Expected<ExpertGroup> findExpertGroup(const program::Program &program);
 
-/// Returns the most bytes that are live at once on a rank of any stage, if
+/// Returns the most bytes that are live at once on a rank of a stage, if
 /// buffers for a variable number of rows had exactly `rows` rows. This is the
 /// memory that a rank needs whose experts receive that many rows.
+int64_t getPeakBytes(const program::Program &program,
+                     const program::StageProgram &stage,
+                     const ExpertGroup &group, int64_t rows);
+/// Returns the same for the stage that needs most.
 int64_t getPeakBytes(const program::Program &program, const ExpertGroup &group,
                      int64_t rows);
 
