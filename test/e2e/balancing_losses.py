@@ -1,41 +1,133 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks losses of routers in the dynamic graph: ranks with parts of the same sequences count choices together.
+"""Compares the loss that balances experts in the dynamic graph with that of a PyTorch model.
 
 usage: balancing_losses.py BIN_FOLDER WORK_FOLDER
+
+As in MindSpore Transformers' dynamic graph the loss counts the best experts by normalised scores alone, whatever bias
+and groups choose. `seq_aux_loss` is the mean of the losses of sequences, `aux_loss` that of the sequences which a
+replica has in a micro-batch; ranks with parts of the same sequences count together.
 """
 
 import os
 import sys
 
 import numpy
+import safetensors
 import step_results
+import torch
 import training
-from dynamic_configurations import DEEPSEEK, Configuration, make_data
+from dynamic_configurations import DEEPSEEK, PAD, SEQUENCE_LENGTH, Configuration, make_data
+from latent_attention_matches_torch import MCORE_SHARPNESS
+from torch_deepseek import DeepSeek
+from torch_moe import SETTINGS, Experts
 
-BOUND = 2e-5
-MODEL = dict(DEEPSEEK, num_hidden_layers=2, num_nextn_predict_layers=0, moe_aux_loss_coeff=0.5)
-LAYOUTS = [{"tensor": 2}, {"context": 2}, {"tensor": 2, "context": 2}]
+BOUND, FACTOR, LAYERS = 2e-5, 0.5, 2
+MODEL = dict(
+    DEEPSEEK, num_hidden_layers=LAYERS, num_nextn_predict_layers=0, moe_aux_loss_coeff=FACTOR, n_group=4, topk_group=2,
+    pad_token_id=PAD, rms_norm_eps="1.e-6",
+)  # fmt: skip
+SAMPLES = 12
+# A layout, and the sequences that a replica has in a micro-batch.
+CASES = [({}, 1), ({"tensor": 2}, 1), ({"context": 2}, 1), ({"tensor": 2, "context": 2}, 1)]
+# Groups that leave no choice out, and none.
+EVERY_GROUP, NO_GROUPS = {"n_group": 4, "topk_group": 4}, {"n_group": 0, "topk_group": 0}
 
 
-def run(tools, loss, parallel):
+class Reference(DeepSeek):
+    """`own` sequences have a loss of their own."""
+
+    def __init__(self, model, parameters, own, counts_choices):
+        config = {key: MODEL[key] for key in ("qk_nope_head_dim", "qk_rope_head_dim", "kv_lora_rank", "q_lora_rank",
+                                              "v_head_dim", "rms_norm_eps")}  # fmt: skip
+        config.update(num_heads=MODEL["num_attention_heads"], seq_length=SEQUENCE_LENGTH, num_layers=LAYERS)
+        super().__init__(config, parameters, layout="together", scale=MCORE_SHARPNESS)
+        self.own, self.counts_choices, self.balancing = own, counts_choices, 0
+        self.settings = dict(
+            SETTINGS, kind="mcore", experts=model["n_routed_experts"], chosen=model["num_experts_per_tok"], sigmoid=True,
+            method="mcore" if model["n_group"] else "greedy", groups=model["n_group"], kept_groups=model["topk_group"],
+            scale=2.5, has_bias=True,
+        )  # fmt: skip
+        for name, value in self.params.items():
+            value.requires_grad_("expert_bias" not in name)
+
+    def balance(self, x, weight, choices):
+        """E / (k T^2) times the sum over experts of their probabilities and of the tokens whose k best they are."""
+        scores = torch.sigmoid(torch.nn.functional.linear(x, weight))
+        scores = (scores / scores.sum(-1, keepdim=True)).flatten(0, 1).unflatten(0, (-1, self.own * SEQUENCE_LENGTH))
+        tokens, experts = scores.shape[1:]
+        chosen = self.settings["chosen"]
+        best = choices.view(*scores.shape[:2], chosen) if self.counts_choices else scores.topk(chosen, -1).indices
+        counts = torch.zeros_like(scores).scatter_(-1, best, 1.0).sum(1)
+        return (scores.sum(1) * counts).sum(-1).mean() * experts / (chosen * tokens**2)
+
+    def feed_forward(self, x, layer):
+        at = layer + "mlp."
+        if at + "router.weight" not in self.params:
+            return super().feed_forward(x, layer)
+        experts = Experts(self.settings, self.params, at)
+        result = experts.run(x)[0]
+        self.balancing = self.balancing + self.balance(x, self.params[at + "router.weight"], experts.indices)
+        return result
+
+
+def run(tools, loss, parallel, local, more):
+    """The step and what it began with."""
     yaml, mlir, step, data = (tools.path("case" + end) for end in (".yaml", ".mlir", ".step.mlir", ".npy"))
-    configuration = Configuration(dict(MODEL, moe_router_load_balancing_type=loss), parallel, {}, (2, 1))
+    micro_batches = SAMPLES // local // parallel.get("data", 1)
+    configuration = Configuration(
+        dict(MODEL, moe_router_load_balancing_type=loss, **more), parallel, {}, (micro_batches, local),
+        training={"max_norm": "1.e+9"},
+    )  # fmt: skip
     configuration.write(yaml)
     os.environ["RANK_SIZE"] = str(configuration.get_ranks())
     tools.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
     tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
-    numpy.save(data, make_data(2, 2))
-    return step_results.run(tools, step, data, 1, step_results.initialize(tools, mlir))
+    numpy.save(data, make_data(SAMPLES, 2))
+    initial = step_results.initialize(tools, mlir)
+    return step_results.run(tools, step, data, 1, initial), safetensors.load(initial)
+
+
+def get_reference(model, values, own, counts_choices=False):
+    rows = torch.from_numpy(make_data(SAMPLES, 2).astype(numpy.int64))
+    tokens, labels = rows[:, :-1], rows[:, 1:].masked_fill(rows[:, :-1] == PAD, -100)
+    values = {name: torch.tensor(value).double() for name, value in values.items()}
+    reference = Reference(model, values, own, counts_choices)
+    loss = reference.loss(tokens, labels) + FACTOR * reference.balancing
+    loss.backward()
+    return loss.item(), {name: p.grad.numpy() for name, p in reference.params.items() if p.requires_grad}
+
+
+def get_distances(actual, reference):
+    loss, gradients = reference
+    distances = {"loss": abs(actual.losses[0][0] - loss) / loss}
+    for name, gradient in gradients.items():
+        distances[name] = numpy.abs(actual.gradients[name] - gradient).max() / numpy.abs(gradient).max()
+    return distances
+
+
+def get_router(distances):
+    return max(value for name, value in distances.items() if "router" in name)
+
+
+def check(tools, loss, parallel, local, more):
+    actual, values = run(tools, loss, parallel, local, more)
+    arguments = dict(MODEL, **more), values, local if loss == "aux_loss" else 1
+    distances = get_distances(actual, get_reference(*arguments))
+    other = get_router(get_distances(actual, get_reference(*arguments, counts_choices=True)))
+    print("%s of %s with %d sequences, %s: loss %.1e off, router %.1e, the worst %.1e; the counts of choices would be "
+          "%.1e off" % (loss, parallel, local, more or "groups", distances["loss"], get_router(distances),
+                        max(distances.values()), other), flush=True)  # fmt: skip
+    assert max(distances.values()) < BOUND < other
 
 
 def main():
     tools = training.Tools(sys.argv[1], sys.argv[2])
-    one = run(tools, "aux_loss", {})
-    assert one.has_same_bits(run(tools, "seq_aux_loss", {})), "of one sequence both are the same"
-    for parallel in LAYOUTS:
-        distance = step_results.get_distance(one, run(tools, "aux_loss", parallel))
-        print("%s: %.1e off one rank" % (parallel, distance))
-        assert distance < BOUND
+    torch.set_num_threads(1)
+    for parallel, local in CASES:
+        for loss in ("aux_loss", "seq_aux_loss"):
+            check(tools, loss, parallel, local, {})
+    for more in (EVERY_GROUP, NO_GROUPS):
+        check(tools, "seq_aux_loss", {}, 1, more)
 
 
 if __name__ == "__main__":

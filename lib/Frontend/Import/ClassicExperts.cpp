@@ -265,7 +265,7 @@ void ClassicReader::readBias() {
         "the bias stays 0: TopkBiasBalanceCallback updates models with shared "
         "experts only");
   experts.router.bias = bias;
-  experts.router.lossesIgnoreBias = true;
+  experts.router.lossesCountScores = true;
 }
 
 void ClassicReader::addLoss(const NamedFactor &loss) {

@@ -191,7 +191,7 @@ Choice RouterBuilder::build(Value tokens) {
   if (!router.losses.empty() || router.recordsLoad) {
     lossScores = getLossScores(scores);
     Value counted = choice.experts;
-    if (router.bias && router.lossesIgnoreBias)
+    if (router.lossesCountScores && (router.bias || router.groups))
       counted = cells.create<TopKOp>(names.choose, lossScores, router.numChosen)
                     .getIndices();
     shares = addShares(cells, names, counted);

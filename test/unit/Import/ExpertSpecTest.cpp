@@ -290,7 +290,7 @@ TEST(ExpertSpecTest, CallbackMovesTheBiasBesideSharedExperts) {
                             "LlamaForCausalLM");
   ASSERT_TRUE(experts.router.bias.has_value());
   EXPECT_TRUE(experts.router.bias->isUpdated);
-  EXPECT_TRUE(experts.router.lossesIgnoreBias);
+  EXPECT_TRUE(experts.router.lossesCountScores);
 }
 
 TEST(ExpertSpecTest, McoreReadsTheRouterFromTheModel) {
@@ -308,7 +308,7 @@ TEST(ExpertSpecTest, McoreReadsTheRouterFromTheModel) {
   EXPECT_EQ(diagnostics.str(), "");
   const ExpertSpec &experts = *spec->experts;
   EXPECT_TRUE(experts.router.bias->isUpdated);
-  EXPECT_FALSE(experts.router.lossesIgnoreBias);
+  EXPECT_FALSE(experts.router.lossesCountScores);
   EXPECT_EQ(experts.router.groups->numSummed, 2);
   EXPECT_FALSE(experts.router.groups->keepsTies);
   EXPECT_EQ(experts.sharedWidth, 96);

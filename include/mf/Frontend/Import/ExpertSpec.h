@@ -77,9 +77,9 @@ struct RouterSpec {
   double initializerRange = 0.01;
   std::optional<LoadBias> bias;
   std::vector<AuxiliaryLoss> losses;
-  /// With a bias: true if the losses count the choices that scores without the
-  /// bias would make.
-  bool lossesIgnoreBias = false;
+  /// True if the losses count the choices that the scores alone would make:
+  /// without the bias, and among all groups.
+  bool lossesCountScores = false;
   /// The factor on the mean square of ln(sum of exp(products)); 0 for no such
   /// loss.
   double zLossFactor = 0.0;
