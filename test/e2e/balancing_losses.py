@@ -27,8 +27,11 @@ MODEL = dict(
     pad_token_id=PAD, rms_norm_eps="1.e-6",
 )  # fmt: skip
 SAMPLES = 12
-# A layout, and the sequences that a replica has in a micro-batch.
-CASES = [({}, 1), ({"tensor": 2}, 1), ({"context": 2}, 1), ({"tensor": 2, "context": 2}, 1)]
+# A layout, and the sequences that a replica has in a micro-batch: fewer than parts, as many, more, and none of both.
+CASES = [
+    ({}, 1), ({}, 2), ({"data": 2}, 3), ({"tensor": 2}, 1), ({"context": 2}, 1), ({"tensor": 2, "context": 2}, 1),
+    ({"tensor": 2, "context": 2}, 2), ({"tensor": 2}, 2), ({"context": 2}, 3), ({"tensor": 2}, 3),
+]  # fmt: skip
 # Groups that leave no choice out, and none.
 EVERY_GROUP, NO_GROUPS = {"n_group": 4, "topk_group": 4}, {"n_group": 0, "topk_group": 0}
 
@@ -127,7 +130,7 @@ def main():
         for loss in ("aux_loss", "seq_aux_loss"):
             check(tools, loss, parallel, local, {})
     for more in (EVERY_GROUP, NO_GROUPS):
-        check(tools, "seq_aux_loss", {}, 1, more)
+        check(tools, "seq_aux_loss", {}, 2, more)
 
 
 if __name__ == "__main__":

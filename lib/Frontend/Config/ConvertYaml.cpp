@@ -8,6 +8,7 @@
 #include "StageSettings.h"
 #include "mf/Frontend/Config/BatchRules.h"
 #include "mf/Support/NumberText.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mf {
 
@@ -30,6 +31,38 @@ static void warnNoWords(const Node &value, llvm::StringRef what,
     diagnostics.warning(value.getLocation(),
                         quote(what) + " cannot be said in the YAML of the " +
                             format + " graph, and is left out");
+}
+
+/// Writes the static graph's closest balancing loss: that of a rank's row.
+/// Warns if the static graph counts other choices than the dynamic one.
+static void convertBalancingLoss(const Node &model, const DynamicLayout &layout,
+                                 int64_t batchSize, NodeBuilder &to,
+                                 DiagnosticList &diagnostics) {
+  constexpr llvm::StringLiteral key = "moe_router_load_balancing_type";
+  Node type = model[key];
+  if (type.getText() == "aux_loss")
+    to.set("model.model_config." + key.str(), "seq_aux_loss", type);
+  if (model["moe_aux_loss_coeff"].getFloat().value_or(0) <= 0)
+    return;
+  auto isAny = [&](std::initializer_list<llvm::StringRef> keys, auto isSet) {
+    return llvm::any_of(keys,
+                        [&](llvm::StringRef key) { return isSet(model[key]); });
+  };
+  llvm::SmallVector<llvm::StringRef, 3> differences;
+  if (isAny({"moe_router_enable_expert_bias", "balance_via_topk_bias"},
+            [](const Node &bias) { return bias.getBool().value_or(false); }) ||
+      isAny({"moe_router_num_groups", "n_group"},
+            [](const Node &count) { return count.getInt().value_or(0) > 1; }))
+    differences.push_back("after expert bias and groups");
+  if (layout.context > 1)
+    differences.push_back("of each part of context_parallel on its own");
+  if (batchSize > 1 && type.getText() == "seq_aux_loss")
+    differences.push_back("of a rank's sequences together");
+  if (!differences.empty())
+    diagnostics.warning(type.getLocation(),
+                        "the balancing loss differs: the static graph counts "
+                        "the choices " +
+                            llvm::join(differences, ", and "));
 }
 
 /// Returns the sections of the static graph. Emits a warning for each setting
@@ -64,10 +97,8 @@ static Node convertToStatic(const Node &root, DiagnosticList &diagnostics) {
     if (config.lrSchedule.lateSteps > 0 &&
         root["optimizer"][key].getBool().value_or(false))
       warnNoWords(root["optimizer"][key], key, "static", diagnostics);
-  // The static graph has no such loss, but that of a rank's row is the same.
-  constexpr llvm::StringLiteral balancing = "moe_router_load_balancing_type";
-  if (Node type = root["model"][balancing]; type.getText() == "aux_loss")
-    to.set("model.model_config." + balancing.str(), "seq_aux_loss", type);
+  convertBalancingLoss(sections["model"]["model_config"], layout,
+                       config.runner.batchSize, to, diagnostics);
   warnNoWords(root["training"]["rampup_batch_size"], "rampup_batch_size",
               "static", diagnostics);
   for (llvm::StringRef key :

@@ -46,7 +46,8 @@ mlir::Value addRouterLoss(CellBuilder &cells, const RouterNames &names,
                           mlir::Value products, mlir::Value scores,
                           mlir::Value shares);
 
-/// For each expert, returns its share of a row's choices: [rows, experts],
+/// For each expert, returns its share of the choices in a row of the losses:
+/// [rows, experts], or [rows, pieces, experts] if the losses have shorter rows;
 /// fp32.
 mlir::Value addShares(CellBuilder &cells, const RouterNames &names,
                       mlir::Value chosen);

@@ -15,20 +15,34 @@ static Value addMean(CellBuilder &cells, Value value, int64_t axis,
   return cells.scale(cells.reduceSum(value, {axis}, leaf), 1.0 / size, leaf);
 }
 
-Value addShares(CellBuilder &cells, const RouterNames &names, Value chosen) {
-  const ExpertSpec &experts = *cells.spec.experts;
-  Value places = cells.reshape(
-      chosen, {experts.numRows, experts.getNumChoices()}, names.oneHot);
-  places = cells.create<OneHotOp>(names.oneHot, places, experts.numExperts)
-               .getResult();
-  return addMean(cells, places, 1, names.meanShares);
+/// Returns the shape of values of a router's rows, [rows, `perToken` * tokens,
+/// ...], or [rows, pieces, `perToken` * tokens of a piece, ...] if the losses
+/// have rows of their own. Each rank then keeps the pieces of its rows.
+static SmallVector<int64_t> getLossShape(const ExpertSpec &experts,
+                                         int64_t perToken) {
+  SmallVector<int64_t> shape = {experts.numRows};
+  if (experts.lossRowLength != experts.rowLength)
+    shape.push_back(experts.rowLength / experts.lossRowLength);
+  shape.push_back(perToken * experts.lossRowLength);
+  return shape;
 }
 
-/// Returns the mean over each group of adjacent experts: [rows, groups].
+Value addShares(CellBuilder &cells, const RouterNames &names, Value chosen) {
+  const ExpertSpec &experts = *cells.spec.experts;
+  const auto shape = getLossShape(experts, experts.router.numChosen);
+  Value places = cells.reshape(chosen, shape, names.oneHot);
+  places = cells.create<OneHotOp>(names.oneHot, places, experts.numExperts)
+               .getResult();
+  return addMean(cells, places, static_cast<int64_t>(shape.size()) - 1,
+                 names.meanShares);
+}
+
+/// Returns the mean over each group of adjacent experts: [rows, groups]. Rows
+/// in pieces have a group for each expert.
 static Value meanOverGroups(CellBuilder &cells, Value value, int64_t groups,
                             StringRef leaf) {
   ArrayRef<int64_t> shape = getShape(value);
-  if (shape[1] == groups)
+  if (shape.back() == groups)
     return value;
   value = cells.reshape(value, {shape[0], groups, shape[1] / groups}, leaf);
   return addMean(cells, value, 2, leaf);
@@ -38,7 +52,7 @@ static Value addAuxiliaryLoss(CellBuilder &cells, const RouterNames &names,
                               const AuxiliaryLoss &loss, Value scores,
                               Value shares) {
   const ExpertSpec &experts = *cells.spec.experts;
-  const int64_t groups = loss.numGroups, rows = experts.numRows;
+  const int64_t groups = loss.numGroups, rows = experts.getNumLossRows();
   scores = meanOverGroups(cells, scores, groups, names.meanScores);
   shares = meanOverGroups(cells, shares, groups, names.meanShares);
   if (int64_t neighbours = loss.numSharedRows; neighbours > 1) {
@@ -76,13 +90,19 @@ static Value addZLoss(CellBuilder &cells, Value products) {
 
 Value addRouterLoss(CellBuilder &cells, const RouterNames &names,
                     Value products, Value scores, Value shares) {
-  const RouterSpec &router = cells.spec.experts->router;
+  const ExpertSpec &experts = *cells.spec.experts;
+  const RouterSpec &router = experts.router;
   Value sum;
   auto add = [&](Value loss) {
     sum = sum ? cells.add(sum, loss, names.addLoss) : loss;
   };
   if (!router.losses.empty()) {
-    scores = addMean(cells, scores, 1, names.meanScores);
+    auto shape = getLossShape(experts, /*perToken=*/1);
+    const int64_t tokens = static_cast<int64_t>(shape.size()) - 1;
+    shape.push_back(experts.numExperts);
+    if (getShape(scores) != ArrayRef(shape))
+      scores = cells.reshape(scores, shape, names.meanScores);
+    scores = addMean(cells, scores, tokens, names.meanScores);
     scores = cells.cast(scores, DType::F32, names.cast);
     for (const AuxiliaryLoss &loss : router.losses)
       add(addAuxiliaryLoss(cells, names, loss, scores, shares));

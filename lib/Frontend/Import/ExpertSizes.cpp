@@ -4,6 +4,7 @@
 #include "ExpertReader.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace mf {
 namespace {
@@ -32,6 +33,7 @@ private:
   }
   void checkPieces();
   void resolveRows();
+  void resolveLossRows();
   bool checkCounts();
   void resolveParts();
   void resolveRoom();
@@ -99,8 +101,19 @@ void SizeResolver::resolveRows() {
     tokens = experts.numRows;
   }
   experts.rowLength = tokens / experts.numRows;
+  resolveLossRows();
+}
+
+/// A sequence begins and ends with a row of the losses, if each has its own
+/// loss: ranks may have parts of a sequence, several sequences, or both.
+void SizeResolver::resolveLossRows() {
+  experts.lossRowLength = experts.rowLength;
+  if (experts.router.lossesSeparateSequences)
+    experts.lossRowLength = std::gcd(experts.rowLength, spec.sequenceLength);
   for (AuxiliaryLoss &loss : experts.router.losses)
-    if (loss.numSharedRows == 0)
+    if (experts.router.lossesSeparateSequences)
+      loss.numSharedRows = spec.sequenceLength / experts.lossRowLength;
+    else if (loss.numSharedRows == 0)
       loss.numSharedRows = experts.numRows;
 }
 

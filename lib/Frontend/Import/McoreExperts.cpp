@@ -262,15 +262,16 @@ void McoreReader::addBalancingLoss(double factor) {
     // The choices of ranks with parts of the same sequences are counted
     // together.
     loss.numSharedRows = spec.ranks.modelParallel * spec.ranks.contextParallel;
-    if (factor != 0.0 && type == "seq_aux_loss" && config.runner.batchSize > 1)
-      reader.warn(
-          {key},
-          "'seq_aux_loss' counts the choices of a rank's " +
-              llvm::Twine(config.runner.batchSize) +
-              " sequences together, as 'aux_loss' does, where the trainer "
-              "counts those of each");
+    experts.router.lossesSeparateSequences = type == "seq_aux_loss";
   } else if (type == "seq_aux_loss") {
     loss.numSharedRows = spec.ranks.modelParallel;
+    if (factor != 0.0 && config.runner.batchSize > 1)
+      reader.warn({key},
+                  "'seq_aux_loss' of the static graph counts the choices of a "
+                  "rank's " +
+                      llvm::Twine(config.runner.batchSize) +
+                      " sequences together; only the dynamic graph counts "
+                      "those of each sequence");
   } else if (type == "gbs_aux_loss") {
     loss.numSharedRows = 0;
     DiagnosticList unused;

@@ -318,6 +318,52 @@ TEST(ExpertSpecTest, McoreReadsTheRouterFromTheModel) {
   EXPECT_EQ(experts.router.losses.size(), 1u);
 }
 
+ExpertSpec readDynamic(const std::string &model, int sequences,
+                       const std::string &parallelism) {
+  DiagnosticList diagnostics;
+  TrainingConfig config = parseTrainingConfig(
+      "training: {local_batch_size: " + std::to_string(sequences) +
+          ", global_batch_size: " + std::to_string(sequences) +
+          "}\nparallelism: {" + parallelism +
+          "}\nmodel: {model_type: deepseek_v3, architectures: "
+          "DeepseekV3ForCausalLM, seq_length: 1024, num_hidden_layers: 4, "
+          "hidden_dropout: 0.0, attention_dropout: 0.0, moe_aux_loss_coeff: "
+          "0.5, " +
+          model + "}\n",
+      "t.yaml", diagnostics);
+  std::optional<ModelSpec> spec = readModelSpec(config, {}, diagnostics);
+  EXPECT_TRUE(spec && spec->experts) << diagnostics.str();
+  return spec && spec->experts ? *spec->experts : ExpertSpec();
+}
+
+TEST(ExpertSpecTest, LossesOfTheDynamicGraphCountScores) {
+  ExpertSpec experts = readDynamic("moe_router_load_balancing_type: aux_loss",
+                                   2, "data_parallel_shard: 1");
+  EXPECT_TRUE(experts.router.bias && experts.router.groups);
+  EXPECT_TRUE(experts.router.lossesCountScores);
+  EXPECT_EQ(experts.lossRowLength, 2048);
+}
+
+TEST(ExpertSpecTest, SequencesOfTheDynamicGraphHaveTheirOwnLoss) {
+  // Ranks and sequences, the tokens of a row of the losses, and the rows of a
+  // sequence.
+  const std::tuple<const char *, int, int64_t, int64_t> cases[] = {
+      {"tensor_parallel: 1", 1, 1024, 1}, {"tensor_parallel: 1", 3, 1024, 1},
+      {"tensor_parallel: 4", 1, 256, 4},  {"tensor_parallel: 4", 2, 512, 2},
+      {"tensor_parallel: 2", 4, 1024, 1}, {"tensor_parallel: 2", 3, 512, 2},
+  };
+  for (const auto &[ranks, sequences, length, rows] : cases) {
+    setenv("RANK_SIZE", llvm::StringRef(ranks).take_back(1).str().c_str(), 1);
+    ExpertSpec experts =
+        readDynamic("moe_router_load_balancing_type: seq_aux_loss", sequences,
+                    std::string(ranks) + ", sequence_parallel: True");
+    EXPECT_EQ(experts.lossRowLength, length) << ranks << " " << sequences;
+    ASSERT_EQ(experts.router.losses.size(), 1U);
+    EXPECT_EQ(experts.router.losses[0].numSharedRows, rows);
+  }
+  unsetenv("RANK_SIZE");
+}
+
 TEST(ExpertSpecTest, LayersWithExperts) {
   auto readLayers = [](const char *frequency) {
     std::string lines = "num_experts: 8\nrouted_scaling_factor: 1\n"

@@ -49,8 +49,8 @@ struct AuxiliaryLoss {
   /// The number of groups of neighbouring experts. It is the number of experts
   /// if each is its own group.
   int64_t numGroups = 1;
-  /// The number of neighbouring rows that share one f, the mean of theirs; 0
-  /// for all rows.
+  /// The number of neighbouring rows of the losses that share one f, the mean
+  /// of theirs; 0 for all rows.
   int64_t numSharedRows = 1;
 };
 
@@ -80,6 +80,9 @@ struct RouterSpec {
   /// True if the losses count the choices that the scores alone would make:
   /// without the bias, and among all groups.
   bool lossesCountScores = false;
+  /// True if each loss is the mean of those of all sequences, so that no row of
+  /// the losses has tokens of two sequences.
+  bool lossesSeparateSequences = false;
   /// The factor on the mean square of ln(sum of exp(products)); 0 for no such
   /// loss.
   double zLossFactor = 0.0;
@@ -160,6 +163,8 @@ struct ExpertSpec {
   /// rows. The rows of a sequence are ordered by piece.
   int64_t numPieces = 1;
   int64_t rowLength = 0;
+  /// The number of tokens in a row of the losses. It divides N.
+  int64_t lossRowLength = 0;
 
   bool hasLayer(int64_t index) const {
     if (index >= 0 && static_cast<uint64_t>(index) < layers.size())
@@ -168,6 +173,9 @@ struct ExpertSpec {
   }
   /// Returns the choices of a row, kN.
   int64_t getNumChoices() const { return router.numChosen * rowLength; }
+  int64_t getNumLossRows() const {
+    return numRows * (rowLength / lossRowLength);
+  }
 };
 
 /// Returns the number of rows of tokens that fit on a rank after an exchange of
