@@ -30,35 +30,6 @@ void emitRemarks(ModelOp model, const StageMap &map) {
     }
 }
 
-/// Warns about mini stages of `map` on which no layer of `model` is placed.
-/// MindSpore Transformers accepts them, but there is no chunk to schedule. A
-/// warning about mini stages with a negative number of layers was already
-/// emitted.
-void warnAboutEmptyMiniStages(ModelOp model, const StageMap &map) {
-  DenseSet<PlacementAttr> taken;
-  for (LayerOp layer : model.getBody().getOps<LayerOp>())
-    taken.insert(layer.getPlacementAttr());
-  DiagnosticList diagnostics;
-  StageOffset offset = mf::passes::getStageOffset(model.getTrainingAttr());
-  for (auto [chunk, row] : llvm::enumerate(map.getLayersPerStage()))
-    for (auto [position, count] : llvm::enumerate(row)) {
-      auto interleave = static_cast<int64_t>(chunk);
-      int64_t stage = map.getStage(interleave, static_cast<int64_t>(position));
-      if (count < 0 || taken.contains(PlacementAttr::get(model.getContext(),
-                                                         stage, interleave,
-                                                         /*piece=*/0,
-                                                         /*keeps=*/false)))
-        continue;
-      diagnostics.warning(offset.location,
-                          "'offset' " + offset.repr() + " leaves stage " +
-                              Twine(stage) + " of interleave " +
-                              Twine(interleave) +
-                              " without layers, which cannot be scheduled; "
-                              "give it one more and another stage one less");
-    }
-  mf::passes::emitDiagnostics(model.getLoc(), diagnostics);
-}
-
 struct PartitionPass : mf::passes::impl::PartitionBase<PartitionPass> {
   void runOnOperation() override {
     ModelOp model = getOperation();
@@ -89,7 +60,6 @@ struct PartitionPass : mf::passes::impl::PartitionBase<PartitionPass> {
                                                 /*piece=*/0,
                                                 /*keeps=*/false));
     }
-    warnAboutEmptyMiniStages(model, *map);
   }
 };
 

@@ -52,17 +52,32 @@ StageMapOptions getStageMapOptions(const TrainingConfig &config,
   return options;
 }
 
+/// Returns "; OFFSET would do" with an offset that is right, or nothing if
+/// there are too few layers for any.
+static std::string proposeOffset(int64_t layers, int64_t stages,
+                                 int64_t interleave) {
+  if (layers < stages * interleave)
+    return "";
+  StageOffset offset;
+  offset.kind = interleave > 1 ? StageOffset::Kind::PerMiniStage
+                               : StageOffset::Kind::PerStage;
+  offset.rows = dealLayersEvenly(layers, stages, interleave);
+  return "; " + offset.repr() + " would do";
+}
+
 /// Checks an offset as MindSpore Transformers does, in the same order.
 static bool checkOffset(const StageOffset &offset, int64_t layers,
                         int64_t stages, int64_t interleave,
                         DiagnosticList &diagnostics) {
   auto columns =
       static_cast<int64_t>(offset.rows.empty() ? 0 : offset.rows[0].size());
+  const std::string proposal = proposeOffset(layers, stages, interleave);
   if (offset.kind != StageOffset::Kind::Scalar && columns != stages) {
     diagnostics.error(offset.location,
                       "expected one value per pipeline stage (" +
                           llvm::Twine(stages) + ") in each row of 'offset' " +
-                          offset.repr() + ", but got " + llvm::Twine(columns));
+                          offset.repr() + ", but got " + llvm::Twine(columns) +
+                          proposal);
     return false;
   }
   auto rows = static_cast<int64_t>(offset.rows.size());
@@ -70,7 +85,8 @@ static bool checkOffset(const StageOffset &offset, int64_t layers,
     Diagnostic &error = diagnostics.error(
         offset.location, "expected one row per interleave (" +
                              llvm::Twine(interleave) + ") in 'offset' " +
-                             offset.repr() + ", but got " + llvm::Twine(rows));
+                             offset.repr() + ", but got " + llvm::Twine(rows) +
+                             proposal);
     if (interleave == 1)
       error.attachNote("pp_interleave_num counts only if "
                        "parallel.pipeline_config.pipeline_interleave is True");
@@ -86,7 +102,7 @@ static bool checkOffset(const StageOffset &offset, int64_t layers,
                           " mini stages (pipeline_stage " +
                           llvm::Twine(stages) + " * " + "pp_interleave_num " +
                           llvm::Twine(interleave) + "), but they add up to " +
-                          llvm::Twine(offset.getSum()));
+                          llvm::Twine(offset.getSum()) + proposal);
     return false;
   }
   return true;
@@ -121,24 +137,39 @@ getVisits(const StageMapOptions &options, int64_t stages,
   return std::nullopt;
 }
 
-static void warnAboutCounts(const StageMap &map, int64_t layers,
-                            const StageOffset &offset,
-                            DiagnosticList &diagnostics) {
-  const std::vector<std::vector<int64_t>> &counts = map.getLayersPerStage();
+/// Checks the numbers of layers as MindSpore Transformers does: none is
+/// negative, and only the first and the last mini stage, which have the
+/// embedding and the head, may be without layers.
+static bool checkCounts(const StageMap &map, int64_t layers,
+                        const StageOffset &offset,
+                        DiagnosticList &diagnostics) {
+  const int64_t stages = map.getNumStages(), interleave = map.getNumChunks();
+  std::vector<int64_t> placed(static_cast<size_t>(stages * interleave));
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    const LayerPlace &place = map.getPlace(layer);
+    ++placed[static_cast<size_t>(place.chunk * stages + place.position)];
+  }
   int64_t total = 0;
-  for (size_t chunk = 0; chunk < counts.size(); ++chunk) {
-    for (size_t position = 0; position < counts[chunk].size(); ++position) {
-      int64_t count = counts[chunk][position];
-      total += count;
-      if (count < 0)
-        diagnostics.warning(
-            offset.location,
-            "'offset' leaves stage " +
-                llvm::Twine(map.getStage(static_cast<int64_t>(chunk),
-                                         static_cast<int64_t>(position))) +
-                " of interleave " + llvm::Twine(chunk) + " with " +
-                llvm::Twine(count) + " layers; it gets none");
-    }
+  for (size_t number = 0; number < placed.size(); ++number) {
+    const auto chunk = static_cast<int64_t>(number) / stages;
+    const auto position = static_cast<int64_t>(number) % stages;
+    const int64_t count =
+        map.getLayersPerStage()[static_cast<size_t>(chunk)]
+                               [static_cast<size_t>(position)];
+    total += count;
+    const bool isOuter = number == 0 || number + 1 == placed.size();
+    if (count >= 0 && (placed[number] > 0 || isOuter))
+      continue;
+    diagnostics.error(
+        offset.location,
+        "'offset' " + offset.repr() + " leaves stage " +
+            llvm::Twine(map.getStage(chunk, position)) + " of interleave " +
+            llvm::Twine(chunk) + " with " +
+            llvm::Twine(std::min(count, placed[number])) +
+            " layers; expected at least " +
+            (isOuter ? "0 there" : "1 between the first and the last of all") +
+            proposeOffset(layers, stages, interleave));
+    return false;
   }
   if (total != layers)
     diagnostics.warning(
@@ -150,6 +181,7 @@ static void warnAboutCounts(const StageMap &map, int64_t layers,
             " layers, but there are " + llvm::Twine(layers) +
             "; late stages get fewer than they could, give one value per "
             "mini stage instead");
+  return true;
 }
 
 std::optional<StageMap> StageMap::create(const StageMapOptions &options,
@@ -203,7 +235,6 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
     }
   }
   map.firstOffset = offset.rows[0][0];
-  warnAboutCounts(map, layers, offset, diagnostics);
 
   // A layer belongs to the first mini stage whose prefix sum exceeds the
   // layer's index.
@@ -220,6 +251,8 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
             {stage, chunk, next - std::max<int64_t>(first, 0), position});
     }
   }
+  if (!checkCounts(map, layers, offset, diagnostics))
+    return std::nullopt;
   return map;
 }
 

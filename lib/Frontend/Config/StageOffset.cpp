@@ -126,4 +126,16 @@ std::string StageOffset::repr() const {
   return text + "]";
 }
 
+std::vector<std::vector<int64_t>>
+dealLayersEvenly(int64_t layers, int64_t stages, int64_t interleave) {
+  std::vector<std::vector<int64_t>> table(
+      static_cast<size_t>(interleave),
+      std::vector<int64_t>(static_cast<size_t>(stages)));
+  int64_t left = layers % (stages * interleave);
+  for (int64_t chunk = stages * interleave - 2; left > 0; --chunk, --left)
+    ++table[static_cast<size_t>(chunk / stages)]
+           [static_cast<size_t>(chunk % stages)];
+  return table;
+}
+
 } // namespace mf

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Settings/Layout.h"
+#include "mf/Frontend/Config/StageMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mf;
@@ -155,17 +156,6 @@ std::vector<DeviceLayout> planner::listLayouts(const LayoutRules &rules) {
 //===----------------------------------------------------------------------===//
 // Settings
 //===----------------------------------------------------------------------===//
-
-StageTable planner::dealLayersEvenly(int64_t layers, int64_t stages,
-                                     int64_t interleave) {
-  StageTable table(static_cast<size_t>(interleave),
-                   std::vector<int64_t>(static_cast<size_t>(stages)));
-  int64_t left = layers % (stages * interleave);
-  for (int64_t chunk = stages * interleave - 2; left > 0; --chunk, --left)
-    ++table[static_cast<size_t>(chunk / stages)]
-           [static_cast<size_t>(chunk % stages)];
-  return table;
-}
 
 MemorySettings planner::makeLayoutSettings(const DeviceLayout &layout,
                                            int64_t layers, int64_t interleave,

@@ -5,6 +5,7 @@
 #include "lib/Plan/Settings/ArenaPlans.h"
 #include "lib/Plan/Settings/VariantSearch.h"
 #include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Frontend/Config/StageMap.h"
 #include "mf/Pipeline/Policy.h"
 #include "mf/Plan/Settings/Layout.h"
 #include "mf/Plan/Solver/NoPlanError.h"

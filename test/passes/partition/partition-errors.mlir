@@ -80,8 +80,8 @@ mf.model @m attributes {
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-// An offset that takes more layers than a stage has leaves it without, which is worth a warning.
-// expected-warning @below {{'offset' leaves stage 1 of interleave 0 with -1 layers; it gets none}}
+// An offset that takes more layers than a stage has.
+// expected-error @below {{'offset' [3, -3] leaves stage 1 of interleave 0 with -1 layers; expected at least 0 there; [0, 0] would do}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [3, -3]>, recompute = #recompute,
@@ -149,8 +149,8 @@ module attributes {mf.mesh = #mf.mesh<pp = 3, mp = 2>} {
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-// A middle stage without layers is placed, but cannot be scheduled; the embedding and the head are layers too.
-// expected-warning @below {{'offset' [0, 2, -1, -1] leaves stage 2 of interleave 0 without layers, which cannot be scheduled; give it one more and another stage one less}}
+// Only the stages with the embedding and with the head may have no layers.
+// expected-error @below {{'offset' [0, 2, -1, -1] leaves stage 2 of interleave 0 with 0 layers; expected at least 1 between the first and the last of all; [0, 0, 0, 0] would do}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 4, offset = [0, 2, -1, -1]>, recompute = #recompute,

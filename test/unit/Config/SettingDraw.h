@@ -44,11 +44,12 @@ inline StageTable SettingDraw::drawOffset(int64_t layers, int64_t stages,
     return table[static_cast<size_t>(from(0, chunks - 1))]
                 [static_cast<size_t>(from(0, stages - 1))];
   };
+  const int64_t average = layers / (stages * chunks);
   for (int64_t left = layers % (stages * chunks); left > 0; --left)
     ++place();
   for (int64_t moves = from(0, 2); moves > 0; --moves) {
     int64_t &giver = place();
-    if (giver < 0)
+    if (giver < 0 || average + giver < 2)
       continue;
     --giver;
     ++place();

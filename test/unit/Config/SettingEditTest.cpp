@@ -213,7 +213,8 @@ TEST(SettingEditTest, RefusesSettingsThatNoYamlCanHave) {
   EXPECT_EQ(edit(yaml, settings),
             "a.yaml:2:47: error: expected the values of 'offset' [1, 1] to add "
             "up to 1, what remains of 9 layers over 2 mini stages "
-            "(pipeline_stage 2 * pp_interleave_num 1), but they add up to 2");
+            "(pipeline_stage 2 * pp_interleave_num 1), but they add up to 2; "
+            "[1, 0] would do");
   EXPECT_EQ(edit("a: [", withStages(2)),
             "a.yaml:1:1: error: invalid YAML: end of sequence flow not found");
 }

@@ -73,13 +73,65 @@ TEST(StageMapTest, ValuesAreCastAsNumpyDoes) {
             (Rows{{4, 5}}));
 }
 
-TEST(StageMapTest, EmptyAndNegativeMiniStagesAreAccepted) {
-  Mapped mapped = build(8, 4, 1, "[2, 2, -2, -2]");
+TEST(StageMapTest, OnlyTheOuterMiniStagesMayBeEmpty) {
+  Mapped mapped = build(8, 4, 1, "[-2, 2, 2, -2]");
   EXPECT_EQ(mapped.messages, "");
-  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
-  mapped = build(8, 4, 1, "[3, 3, -3, -3]");
-  EXPECT_THAT(mapped.messages, HasSubstr("warning: 'offset' leaves stage 2"));
-  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 0, 0, 0, 1, 1, 1));
+  EXPECT_THAT(getStages(*mapped.map), ElementsAre(1, 1, 1, 1, 2, 2, 2, 2));
+  mapped = build(8, 2, 2, "[[-2, 1], [3, -2]]");
+  EXPECT_EQ(mapped.messages, "");
+  EXPECT_THAT(getStages(*mapped.map), ElementsAre(1, 1, 1, 0, 0, 0, 0, 0));
+  EXPECT_EQ(build(8, 4, 1, "[2, 2, -2, -2]").messages,
+            "t.yaml:1:1: error: 'offset' [2, 2, -2, -2] leaves stage 2 of "
+            "interleave 0 with 0 layers; expected at least 1 between the first "
+            "and the last of all; [0, 0, 0, 0] would do\n");
+  EXPECT_THAT(build(8, 2, 2, "[[1, -2], [1, 0]]").messages,
+              HasSubstr("leaves stage 1 of interleave 0 with 0 layers"));
+}
+
+TEST(StageMapTest, NegativeNumbersOfLayersAreErrors) {
+  EXPECT_EQ(build(6, 4, 1, "[2, 1, 1, -2]").messages,
+            "t.yaml:1:1: error: 'offset' [2, 1, 1, -2] leaves stage 3 of "
+            "interleave 0 with -1 layers; expected at least 0 there; [0, 1, 1, "
+            "0] would do\n");
+  EXPECT_THAT(build(6, 4, 1, "[-2, 1, 1, 2]").messages,
+              HasSubstr("leaves stage 0 of interleave 0 with -1 layers"));
+  EXPECT_THAT(build(8, 4, 1, "[3, 3, -3, -3]").messages,
+              HasSubstr("leaves stage 2 of interleave 0 with -1 layers"));
+  EXPECT_THAT(build(8, 4, 1, "[3, -3, 0, 0]").messages,
+              HasSubstr("expected at least 1"));
+}
+
+/// Layers that the offset counts too often leave late stages without any.
+TEST(StageMapTest, StagesWithoutLayersThatAreLeftAreErrors) {
+  EXPECT_THAT(build(9, 8, 1, "1").messages,
+              HasSubstr("error: 'offset' 1 leaves stage 5 of interleave 0 with "
+                        "0 layers"));
+}
+
+TEST(StageMapTest, ErrorsProposeAnOffsetThatIsRight) {
+  std::mt19937 random(1);
+  int64_t proposed = 0;
+  for (int round = 0; round < 500; ++round) {
+    const int64_t stages = 1 + random() % 6, interleave = 1 + random() % 3;
+    const int64_t layers = random() % 40;
+    Rows rows(random() % 4 == 0 ? 2 : static_cast<size_t>(interleave),
+              std::vector<int64_t>(static_cast<size_t>(stages)));
+    for (std::vector<int64_t> &row : rows)
+      for (int64_t &value : row)
+        value = static_cast<int64_t>(random() % 5) - 2;
+    const StageOffset written{StageOffset::Kind::PerMiniStage, rows, {}};
+    Mapped mapped = build(layers, stages, interleave, written.repr());
+    if (mapped.map || layers < stages * interleave)
+      continue;
+    const llvm::StringRef message(mapped.messages);
+    const llvm::StringRef before = message.split(" would do").first;
+    ASSERT_NE(before.size(), message.size()) << mapped.messages;
+    mapped = build(layers, stages, interleave, before.rsplit("; ").second);
+    EXPECT_EQ(mapped.messages, "");
+    EXPECT_TRUE(mapped.map.has_value());
+    ++proposed;
+  }
+  EXPECT_GT(proposed, 100);
 }
 
 TEST(StageMapTest, OneIntCountsForEveryStage) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/LayoutFacts.h"
-#include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Frontend/Config/StageMap.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <set>

@@ -39,6 +39,12 @@ struct StageOffset {
 std::optional<StageOffset> readStageOffset(const Node &node,
                                            DiagnosticList &diagnostics);
 
+/// Returns an offset, one row per interleave, with which the numbers of layers
+/// of mini stages differ by at most one. The last mini stage, which also has
+/// the head, is not one of the larger ones.
+std::vector<std::vector<int64_t>>
+dealLayersEvenly(int64_t layers, int64_t stages, int64_t interleave);
+
 /// The numbers from which a stage map is computed.
 struct StageMapOptions {
   /// The layers of the model, without those for multi-token prediction.
@@ -85,9 +91,10 @@ struct LayerPlace {
 class StageMap {
 public:
   /// Distributes the layers. Errors are found in the order in which MindSpore
-  /// Transformers checks: columns of the offset, its rows, its sum. An offset
-  /// that MindSpore Transformers accepts although it leaves mini stages with
-  /// zero or fewer layers, or counts layers that do not exist, is a warning.
+  /// Transformers checks: columns of the offset, its rows, its sum, its numbers
+  /// of layers. Only the mini stages with the embedding and with the head may
+  /// have no layers. An offset that counts layers that do not exist is a
+  /// warning.
   static std::optional<StageMap> create(const StageMapOptions &options,
                                         DiagnosticList &diagnostics);
 
@@ -119,8 +126,7 @@ public:
     return places[static_cast<size_t>(layer)];
   }
   /// Returns the layers per mini stage [chunk][position], where position is the
-  /// index in the order in which the chunk visits the stages. Numbers may be
-  /// negative, depending on the offset.
+  /// index in the order in which the chunk visits the stages.
   const std::vector<std::vector<int64_t>> &getLayersPerStage() const {
     return layersPerStage;
   }

@@ -106,10 +106,6 @@ bool dealSamples(const LayoutRules &rules, DeviceLayout &layout);
 MemorySettings makeLayoutSettings(const DeviceLayout &layout, int64_t layers,
                                   int64_t interleave, bool keepsSwap);
 
-/// Distributes layers evenly and returns the result as an offset. The remainder
-/// goes to the chunks just before the last.
-StageTable dealLayersEvenly(int64_t layers, int64_t stages, int64_t interleave);
-
 } // namespace mf::planner
 
 #endif // MF_PLAN_SETTINGS_LAYOUT_H
