@@ -24,12 +24,28 @@ static std::vector<int64_t> getVisits(TrainingAttr training,
   return {};
 }
 
+/// Returns the number of body layers that predict later tokens: those that
+/// another layer joins.
+static int64_t countLaterLayers(ModelOp model) {
+  int64_t count = 0;
+  bool isJoined = false;
+  for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
+    count += isJoined && layer.isNumbered();
+    isJoined = layer.getJoinsNext();
+  }
+  return count;
+}
+
 std::optional<StageMap> passes::createStageMap(ModelOp model,
                                                DiagnosticList &diagnostics) {
   TrainingAttr training = model.getTrainingAttr();
   ParallelAttr parallel = training.getParallel();
   StageMapOptions options;
-  options.numLayers = model.getNumBodyLayers();
+  options.mtpLayers = countLaterLayers(model);
+  options.numLayers = model.getNumBodyLayers() - options.mtpLayers;
+  options.mayLeaveOutMtp =
+      model.getFamily().value_or("").starts_with("mcore") &&
+      !getRecomputeConfig(training).isOfDynamicGraph;
   options.pipelineStages = parallel.getStages();
   options.interleave = parallel.getInterleave();
   options.offset = getStageOffset(training);

@@ -126,6 +126,11 @@ CASES = {
     ),
     "mcore-next-token": mcore(mtp_num_layers=1),
     "mcore-3-stages": mcore("apart", stages=3, mtp_num_layers=1),
+    # The offset counts the layers without the last one.
+    "mcore-left-out": mcore("apart", stages=2, mtp_num_layers=1, step={"offset": "0"}),
+    "mcore-left-out-recompute": mcore(
+        stages=2, mtp_num_layers=1, step={"offset": "0", "recompute": {"recompute": "[0, 1]"}}
+    ),
     "mcore-mp": mcore(ranks=SHARED, mtp_num_layers=1),
     "mcore-pieces": mcore(
         stages=3, ranks={"seq_split_num": 2}, mtp_num_layers=1, step={"scheduler": "seqpipe"}
@@ -194,9 +199,8 @@ def compare(name, tools, data):
     dp = ranks.get("data_parallel", 1)
     text, arch = write_config(name)
     mlir, step = tools.lower(
-        name, text, stages=stages, micro_batches=MICRO_BATCHES, batch_size=BATCH // dp,
-        offset=get_offset(config, stages), ranks=ranks, arch=arch, model_type="DeepseekV3Config",
-        **(more or {}),
+        name, text, stages=stages, micro_batches=MICRO_BATCHES, batch_size=BATCH // dp, ranks=ranks,
+        arch=arch, model_type="DeepseekV3Config", **dict({"offset": get_offset(config, stages)}, **(more or {})),
     )  # fmt: skip
     shapes = tools.parameters(mlir)
     tied = [n for n in shapes if "mtp_embeddings" in n or "mtp.embeddings" in n]

@@ -23,6 +23,7 @@ std::string reprMatrix(const Matrix &rows) {
 }
 
 bool NormalizedLayers::covers(const StageMap &stages, int64_t layer) const {
+  layer = stages.getSettingLayer(layer);
   switch (kind) {
   case Kind::All:
     return true;

@@ -68,10 +68,10 @@ void LayerSettingPlanner::logStages() {
   const StageMap &stages = input.stages;
   std::vector<int64_t> pipelineIds;
   std::vector<int64_t> interleaveIds;
-  auto count = static_cast<size_t>(stages.getNumLayers());
+  auto count = static_cast<size_t>(stages.getNumCounted());
   pipelineIds.reserve(count);
   interleaveIds.reserve(count);
-  for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer) {
+  for (int64_t layer = 0; layer < stages.getNumCounted(); ++layer) {
     pipelineIds.push_back(stages.getPlace(layer).stage);
     interleaveIds.push_back(stages.getPlace(layer).chunk);
   }
@@ -238,8 +238,9 @@ void LayerSettingPlanner::logPaths(
     const std::vector<std::string> &paths) const {
   if (!logs || paths.empty())
     return;
-  effects.logLines.push_back((what + " at layer " + llvm::Twine(effects.layer) +
-                              ": " + llvm::join(paths, ", "))
+  const int64_t layer = input.stages.getSettingLayer(effects.layer);
+  effects.logLines.push_back((what + " at layer " + llvm::Twine(layer) + ": " +
+                              llvm::join(paths, ", "))
                                  .str());
 }
 
@@ -254,8 +255,9 @@ void LayerSettingPlanner::applyRecompute(const CellTree &tree,
     // With swap enabled and a recompute setting of True, MindSpore Transformers
     // logs nothing.
     if (logs && plan.recompute.kind != NormalizedLayers::Kind::All)
-      effects.logLines.push_back("Set full recompute at layer " +
-                                 std::to_string(effects.layer));
+      effects.logLines.push_back(
+          "Set full recompute at layer " +
+          std::to_string(input.stages.getSettingLayer(effects.layer)));
     return;
   }
   std::string on = plan.swap ? "" : " on";
@@ -275,15 +277,16 @@ void LayerSettingPlanner::applyExcludes(const CellTree &tree,
 
 void LayerSettingPlanner::applySwap(const CellTree &tree,
                                     LayerEffects &effects) {
+  const int64_t settingLayer = input.stages.getSettingLayer(effects.layer);
   for (const SwapEntry &entry : plan.layerSwap) {
-    if (!entry.covers(effects.layer))
+    if (!entry.covers(settingLayer))
       continue;
     effects.swap.push_back({{"", /*isCell=*/true, "layer_swap", entry.location},
                             entry.prefetch,
                             entry.countsLayers});
     if (logs)
       effects.logLines.push_back(
-          "Set layer swap at layer " + std::to_string(effects.layer) +
+          "Set layer swap at layer " + std::to_string(settingLayer) +
           " and value is: " + std::to_string(entry.prefetch));
     break;
   }
@@ -293,7 +296,7 @@ void LayerSettingPlanner::applySwap(const CellTree &tree,
       continue;
     const SwapEntry &entry =
         *llvm::find_if(swap.entries->entries, [&](const SwapEntry &candidate) {
-          return candidate.covers(effects.layer);
+          return candidate.covers(settingLayer);
         });
     for (const CellPattern::Match &match : swap.pattern.matchIn(tree).matches) {
       const std::string &path = tree.get(match.entry).path;

@@ -40,6 +40,8 @@ StageMapOptions getStageMapOptions(const TrainingConfig &config,
       readFirst({"num_layers", "num_hidden_layers", "num_layer", "n_layer"});
   options.mtpLayers =
       readFirst({"mtp_depth", "num_nextn_predict_layers", "mtp_num_layers"});
+  options.mayLeaveOutMtp = !config.isOfDynamicGraph() &&
+                           (model["model_type"] || model["architectures"]);
   options.pipelineStages = config.parallel.pipelineStage;
   options.location = config.parallel.node["pipeline_stage"].getLocation();
   if (config.parallel.pipelineInterleave)
@@ -65,13 +67,39 @@ static std::string proposeOffset(int64_t layers, int64_t stages,
   return "; " + offset.repr() + " would do";
 }
 
+/// Returns the number of layers that the offset counts: all, or those without
+/// the layers for multi-token prediction if it fits only these.
+static int64_t countLayers(const StageMapOptions &options, int64_t miniStages) {
+  const int64_t all = options.numLayers + options.mtpLayers;
+  const int64_t sum = options.offset.getSum();
+  return options.mayLeaveOutMtp && sum != all % miniStages &&
+                 sum == options.numLayers % miniStages
+             ? options.numLayers
+             : all;
+}
+
+/// Returns what the values of an offset are to add up to.
+static std::string describeSum(const StageMapOptions &options,
+                               int64_t miniStages) {
+  const int64_t all = options.numLayers + options.mtpLayers;
+  std::string text = std::to_string(all % miniStages) + ", what remains of " +
+                     std::to_string(all) + " layers over " +
+                     std::to_string(miniStages) + " mini stages";
+  if (options.mayLeaveOutMtp && options.mtpLayers > 0)
+    text += ", or to " + std::to_string(options.numLayers % miniStages) +
+            " without the layer that predicts later tokens";
+  return text;
+}
+
 /// Checks an offset as MindSpore Transformers does, in the same order.
-static bool checkOffset(const StageOffset &offset, int64_t layers,
-                        int64_t stages, int64_t interleave,
-                        DiagnosticList &diagnostics) {
+static bool checkOffset(const StageOffset &offset,
+                        const StageMapOptions &options, int64_t stages,
+                        int64_t interleave, DiagnosticList &diagnostics) {
   auto columns =
       static_cast<int64_t>(offset.rows.empty() ? 0 : offset.rows[0].size());
-  const std::string proposal = proposeOffset(layers, stages, interleave);
+  int64_t layers = options.numLayers + options.mtpLayers;
+  const std::string proposal = proposeOffset(
+      options.mayLeaveOutMtp ? options.numLayers : layers, stages, interleave);
   if (offset.kind != StageOffset::Kind::Scalar && columns != stages) {
     diagnostics.error(offset.location,
                       "expected one value per pipeline stage (" +
@@ -92,20 +120,45 @@ static bool checkOffset(const StageOffset &offset, int64_t layers,
                        "parallel.pipeline_config.pipeline_interleave is True");
     return false;
   }
-  int64_t remainder = layers % (stages * interleave);
-  if (offset.getSum() != remainder) {
+  const int64_t miniStages = stages * interleave;
+  layers = countLayers(options, miniStages);
+  if (offset.getSum() != layers % miniStages) {
     diagnostics.error(offset.location,
                       "expected the values of 'offset' " + offset.repr() +
-                          " to add up to " + llvm::Twine(remainder) +
-                          ", what remains of " + llvm::Twine(layers) +
-                          " layers over " + llvm::Twine(stages * interleave) +
-                          " mini stages (pipeline_stage " +
-                          llvm::Twine(stages) + " * " + "pp_interleave_num " +
-                          llvm::Twine(interleave) + "), but they add up to " +
+                          " to add up to " + describeSum(options, miniStages) +
+                          " (pipeline_stage " + llvm::Twine(stages) + " * " +
+                          "pp_interleave_num " + llvm::Twine(interleave) +
+                          "), but they add up to " +
                           llvm::Twine(offset.getSum()) + proposal);
     return false;
   }
   return true;
+}
+
+/// Says which layers an offset counts if releases differ.
+static void warnAboutLeftOut(const StageMapOptions &options, int64_t counted,
+                             int64_t miniStages, const StageOffset &offset,
+                             DiagnosticList &diagnostics) {
+  if (!options.mayLeaveOutMtp || options.mtpLayers == 0 || miniStages == 1)
+    return;
+  const std::string counts =
+      "'offset' " + offset.repr() + " counts " + std::to_string(counted);
+  if (counted == options.numLayers)
+    diagnostics.warning(
+        offset.location,
+        counts +
+            " layers without the one that predicts later tokens, as "
+            "current releases of MindSpore Transformers do; it is on the "
+            "last stage, with the recompute setting of layer " +
+            llvm::Twine(counted - 1));
+  else
+    diagnostics.warning(
+        offset.location,
+        counts +
+            " layers with the one that predicts later tokens, as older "
+            "releases of MindSpore Transformers do; current ones expect "
+            "a sum of " +
+            llvm::Twine(options.numLayers % miniStages));
 }
 
 /// Returns the order in which chunks visit the stages: the requested one or the
@@ -211,8 +264,10 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
   StageOffset offset = options.offset;
   if (!offset.location.isKnown())
     offset.location = options.location;
-  if (!checkOffset(offset, layers, stages, interleave, diagnostics))
+  if (!checkOffset(offset, options, stages, interleave, diagnostics))
     return std::nullopt;
+  const int64_t uncounted = layers - countLayers(options, stages * interleave);
+  layers -= uncounted;
   auto visits = getVisits(options, stages, diagnostics);
   if (!visits)
     return std::nullopt;
@@ -253,6 +308,13 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
   }
   if (!checkCounts(map, layers, offset, diagnostics))
     return std::nullopt;
+  warnAboutLeftOut(options, layers, stages * interleave, offset, diagnostics);
+  map.numUncounted = uncounted;
+  for (; next < layers + uncounted; ++next)
+    map.places.push_back(
+        {map.getLastStage(), interleave - 1,
+         std::max<int64_t>(map.layersPerStage.back().back(), 0) + next - layers,
+         stages - 1});
   return map;
 }
 

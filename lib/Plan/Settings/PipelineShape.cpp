@@ -49,16 +49,19 @@ static Error dealLayers(const TrainingConfig &config, size_t numLayers,
     return pipeline.takeError();
   DiagnosticList diagnostics;
   StageMapOptions options = getStageMapOptions(config, diagnostics);
-  options.numLayers = static_cast<int64_t>(numLayers);
-  options.mtpLayers = 0;
+  const auto all = static_cast<int64_t>(numLayers);
+  options.mtpLayers = std::min(options.mtpLayers, all);
+  options.numLayers = all - options.mtpLayers;
   options.visits = pipeline->stageOfChunk;
   std::optional<StageMap> map;
   if (!diagnostics.hasErrors() && checkLayerCount(options, diagnostics))
     map = StageMap::create(options, diagnostics);
   if (!map)
     return toError(diagnostics);
-  for (const std::vector<int64_t> &row : map->getLayersPerStage())
-    shape.layers.insert(shape.layers.end(), row.begin(), row.end());
+  for (int64_t chunk = 0; chunk < map->getNumChunks(); ++chunk)
+    for (int64_t position = 0; position < map->getNumStages(); ++position)
+      shape.layers.push_back(static_cast<int64_t>(
+          map->getLayers(map->getStage(chunk, position), chunk).size()));
   return Error::success();
 }
 

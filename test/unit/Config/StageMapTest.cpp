@@ -134,6 +134,70 @@ TEST(StageMapTest, ErrorsProposeAnOffsetThatIsRight) {
   EXPECT_GT(proposed, 100);
 }
 
+//===----------------------------------------------------------------------===//
+// Layers that predict later tokens
+//===----------------------------------------------------------------------===//
+
+Mapped buildMcore(int64_t layers, int64_t stages, int64_t interleave,
+                  llvm::StringRef offset) {
+  DiagnosticList diagnostics;
+  StageMapOptions options;
+  options.numLayers = layers;
+  options.mtpLayers = 1;
+  options.mayLeaveOutMtp = true;
+  options.pipelineStages = stages;
+  options.interleave = interleave;
+  options.offset =
+      *readStageOffset(parseYaml(offset, "t.yaml", diagnostics), diagnostics);
+  Mapped mapped;
+  mapped.map = StageMap::create(options, diagnostics);
+  mapped.messages = diagnostics.str();
+  return mapped;
+}
+
+TEST(StageMapTest, AnOffsetThatLeavesOutTheLayerForLaterTokens) {
+  Mapped mapped = buildMcore(4, 4, 1, "0");
+  EXPECT_EQ(mapped.messages,
+            "t.yaml:1:1: warning: 'offset' 0 counts 4 layers without the one "
+            "that predicts later tokens, as current releases of MindSpore "
+            "Transformers do; it is on the last stage, with the recompute "
+            "setting of layer 3\n");
+  EXPECT_EQ(mapped.map->getLayersPerStage(), (Rows{{1, 1, 1, 1}}));
+  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 1, 2, 3, 3));
+  EXPECT_EQ(mapped.map->getPlace(4).index, 1);
+  EXPECT_EQ(mapped.map->getSettingLayer(3), 3);
+  EXPECT_EQ(mapped.map->getSettingLayer(4), 3);
+  // The last stage has this layer alone.
+  mapped = buildMcore(6, 4, 1, "[1, 1, 1, -1]");
+  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 1, 1, 2, 2, 3));
+  EXPECT_EQ(mapped.map->getSettingLayer(6), 5);
+  mapped = buildMcore(9, 2, 2, "[[0, 1], [0, 0]]");
+  EXPECT_THAT(getStages(*mapped.map),
+              ElementsAre(0, 0, 1, 1, 1, 0, 0, 1, 1, 1));
+  EXPECT_EQ(mapped.map->getPlace(9).chunk, 1);
+}
+
+TEST(StageMapTest, AnOffsetThatCountsTheLayerForLaterTokens) {
+  Mapped mapped = buildMcore(4, 4, 1, "[0, 0, 1, 0]");
+  EXPECT_EQ(mapped.messages,
+            "t.yaml:1:1: warning: 'offset' [0, 0, 1, 0] counts 5 layers with "
+            "the one that predicts later tokens, as older releases of "
+            "MindSpore Transformers do; current ones expect a sum of 0\n");
+  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 1, 2, 2, 3));
+  EXPECT_EQ(mapped.map->getSettingLayer(4), 4);
+  EXPECT_EQ(buildMcore(4, 1, 1, "0").messages, "");
+}
+
+TEST(StageMapTest, AnOffsetThatFitsNeitherCount) {
+  EXPECT_EQ(buildMcore(45, 8, 1, "0").messages,
+            "t.yaml:1:1: error: expected the values of 'offset' 0 to add up to "
+            "6, what remains of 46 layers over 8 mini stages, or to 5 without "
+            "the layer that predicts later tokens (pipeline_stage 8 * "
+            "pp_interleave_num 1), but they add up to 0; [0, 0, 1, 1, 1, 1, 1, "
+            "0] would do\n");
+  EXPECT_TRUE(buildMcore(45, 8, 1, "[0, 0, 1, 1, 1, 1, 1, 0]").map);
+}
+
 TEST(StageMapTest, OneIntCountsForEveryStage) {
   Mapped mapped = build(5, 2, 1, "1");
   EXPECT_THAT(mapped.messages, HasSubstr("room is made for 6 layers"));

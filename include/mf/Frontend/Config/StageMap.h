@@ -16,6 +16,7 @@
 #define MF_FRONTEND_CONFIG_STAGEMAP_H
 
 #include "mf/Frontend/Config/TrainingConfig.h"
+#include <algorithm>
 
 namespace mf {
 
@@ -52,6 +53,9 @@ struct StageMapOptions {
   /// Multi-token-prediction layers that the model family counts as layers after
   /// the last one (DeepSeek-V3 and the mcore models).
   int64_t mtpLayers = 0;
+  /// True if `offset` may also count the layers without `mtpLayers`, as current
+  /// releases of the mcore training graph do.
+  bool mayLeaveOutMtp = false;
   int64_t pipelineStages = 1;
   /// The chunks per stage; 1 without interleaving.
   int64_t interleave = 1;
@@ -95,6 +99,10 @@ public:
   /// of layers. Only the mini stages with the embedding and with the head may
   /// have no layers. An offset that counts layers that do not exist is a
   /// warning.
+  ///
+  /// If the sum of the offset fits only the layers without those for
+  /// multi-token prediction, and the options allow it, these are on the stage
+  /// of the head. A warning says which layers the offset counts.
   static std::optional<StageMap> create(const StageMapOptions &options,
                                         DiagnosticList &diagnostics);
 
@@ -125,6 +133,13 @@ public:
   const LayerPlace &getPlace(int64_t layer) const {
     return places[static_cast<size_t>(layer)];
   }
+  /// Returns the layer whose recompute and swap settings `layer` has: the last
+  /// one that the offset counts, if it does not count `layer`.
+  int64_t getSettingLayer(int64_t layer) const {
+    return std::min(layer, getNumCounted() - 1);
+  }
+  /// Returns the number of layers that the offset counts.
+  int64_t getNumCounted() const { return getNumLayers() - numUncounted; }
   /// Returns the layers per mini stage [chunk][position], where position is the
   /// index in the order in which the chunk visits the stages.
   const std::vector<std::vector<int64_t>> &getLayersPerStage() const {
@@ -148,6 +163,8 @@ private:
   int64_t numStages = 1;
   int64_t startStage = 0;
   int64_t numChunks = 1;
+  /// The number of the last layers that the offset does not count.
+  int64_t numUncounted = 0;
   /// The stage of each mini stage, by chunk and position.
   std::vector<int64_t> visits = {0};
   /// The number of layers that `offset` adds to the first mini stage.
