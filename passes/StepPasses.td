@@ -64,7 +64,7 @@ def AccountTrainer : Pass<"mf-account-trainer", "::mf::ir::ModelOp"> {
       ...
     }
     // becomes
-    mf.model @one_loss attributes {..., trainer_memory = [{at = "lm_head.loss: scatter_add", live = 140214272 : i64, ...], ...} {
+    mf.model @one_loss attributes {..., trainer_memory = [{at = "lm_head.loss: scatter_add", ..., live = 140214272 : i64, ...], ...} {
       ...
     }
     ```

@@ -57,6 +57,7 @@ CAMPAIGNS = [
     Campaign("schedules-never-change-bits", script("schedules_never_change_bits", "{part} --tests={work}/tests {bin} {work} {seed} {count}"), 200, 1),
     Campaign("schedules-on-layouts", script("schedules_on_layouts", "{part} --tests={work}/tests --seed {seed} --count {count} {bin} {work}"), 500, 2),
     Campaign("random-orders", script("random_orders", "{part} {bin} {work} {seed} {count}"), 300, 1),
+    Campaign("trainer-memory", script("trainer_memory", "--seed {seed} --count {count} {bin} {work}"), 200, 7),
     Campaign("planned-memory", script("planned_memory", "--seed {seed} --count {count} {bin} {work} test examples"), 200, 1),
     Campaign("plans-match-mip", script("plans_match_mip", "{part} {bin} {work} {seed} {count}"), 500, 1),
     # All of what the tests have parts of.

@@ -58,12 +58,17 @@ TrainerPeak mf::trainer::findPeak(const schedule::Schedule &schedule,
                                   const std::vector<ChunkMemory> &chunks,
                                   const TrainerStage &memory) {
   TrainerPeak peak;
+  peak.lastingBytes = memory.always.getTotal();
+  for (const ChunkMemory &chunk : chunks)
+    peak.keptByChunk.push_back(chunk.forward.change.getTotal());
   Bytes live = memory.always;
   auto consider = [&](const TrainerMoment &moment, auto name) {
     Bytes bytes = live;
     bytes += moment.bytes;
-    if (bytes.getTotal() > peak.moment.bytes.getTotal())
-      peak = {{bytes, moment.at}, name()};
+    if (bytes.getTotal() > peak.moment.bytes.getTotal()) {
+      peak.moment = {bytes, moment.at};
+      peak.task = name();
+    }
   };
   // A gradient sum stays from the first backward of a chunk to the update.
   std::vector<bool> hasSums(chunks.size(), false);

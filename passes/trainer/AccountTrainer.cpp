@@ -157,6 +157,9 @@ static DictionaryAttr toAttribute(const TrainerPeak &peak, Builder &builder) {
   attributes.set("task", builder.getStringAttr(peak.task));
   attributes.set("at", builder.getStringAttr(peak.moment.at));
   attributes.set("parts", parts.getDictionary(builder.getContext()));
+  attributes.set("lasting", builder.getI64IntegerAttr(peak.lastingBytes));
+  attributes.set("kept_by_chunk",
+                 builder.getDenseI64ArrayAttr(peak.keptByChunk));
   return attributes.getDictionary(builder.getContext());
 }
 

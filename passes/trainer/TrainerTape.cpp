@@ -33,6 +33,8 @@ struct TapedBlock {
   /// The operators whose backward reads the block.
   SmallVector<int64_t, 2> keepers;
   bool hasGradient = false;
+  /// Whether the block is in host memory between forward and backward.
+  bool isSwapped = false;
 };
 
 /// Where the elements of a value are.
@@ -541,10 +543,14 @@ void ChunkTape::recordOperator(ComputeOpInterface op) {
       if (differentiable.isDifferentiable(result.getResultNumber()))
         withGradient.insert(result);
   readBefore.clear();
+  const size_t firstBlock = blocks.size();
   op.recordOnTape(*this);
   for (Value result : op->getResults())
     if (!places.contains(result))
       make(result, 1);
+  if (op.getSwapMark())
+    for (TapedBlock &block : llvm::drop_begin(blocks, firstBlock))
+      block.isSwapped = true;
   readOperands(op);
 }
 
@@ -679,6 +685,7 @@ private:
   }
 
   void addBlocks();
+  void addSwapped(const TapedBlock &block, int64_t release);
   void addRerun(int64_t number, const RecomputedRun &run);
   void addGatheredWeights();
   void addTables();
@@ -708,7 +715,9 @@ void ChunkTimeline::addBlocks() {
       int64_t &until = isOfRun ? releaseOfRun : release;
       until = std::max(until, getBackward(keeper));
     }
-    if (release >= 0)
+    if (release >= 0 && block.isSwapped)
+      addSwapped(block, release);
+    else if (release >= 0)
       add(Part::Kept, block.bytes, block.first, std::max(release, block.last));
     else
       add(Part::Values, block.bytes, block.first, block.last);
@@ -722,6 +731,20 @@ void ChunkTimeline::addBlocks() {
   // The buffer in which the gradient of the output arrives.
   if (tape.outputBlock >= 0 && tape.blocks[tape.outputBlock].hasGradient)
     add(Part::Kept, tape.blocks[tape.outputBlock].bytes, count - 1, count);
+}
+
+/// Adds a block that is copied to host memory. The trainer waits for the copy
+/// when the forward of the next layer has ended, and copies the block back
+/// before the backward of that layer.
+void ChunkTimeline::addSwapped(const TapedBlock &block, int64_t release) {
+  size_t layer = 0;
+  while (tape.layers[layer].end <= block.first)
+    ++layer;
+  if (layer + 1 >= tape.layers.size())
+    return add(Part::Kept, block.bytes, block.first, release);
+  const int64_t left = tape.layers[layer + 1].end - 1;
+  add(Part::Kept, block.bytes, block.first, std::max(left, block.last));
+  add(Part::Kept, block.bytes, std::min(getBackward(left), release), release);
 }
 
 /// Adds what a repeated run holds beyond the values that its backward reads.
@@ -791,8 +814,9 @@ void ChunkTimeline::addTables() {
   const int64_t rows = isCompressed
                            ? compressedRows
                            : static_cast<int64_t>(model.getSequenceLength());
-  const int64_t batch = static_cast<int64_t>(model.getMicroBatchSize()) /
-                        getAxisSize(model, "dp");
+  // Each layer takes [batch, ...] of a rank.
+  LayerOp first = tape.layers.front().layer;
+  const int64_t batch = getShape(first.getArgument(0)).front();
   add(Part::Tables, getBlockBytes(rows * rows * (isCompressed ? 1 : batch)), 0,
       getEnd());
   // With cut sequences each sample has tables of its own.

@@ -239,6 +239,13 @@ struct StageProgram {
   /// What the trainer of the YAML holds, if it was counted.
   std::optional<trainer::TrainerPeak> trainerPeak;
   uint32_t location = 0;
+
+  /// Returns the bytes that a limit of device memory is compared with: those
+  /// that the trainer of the YAML holds or, if they were not counted, the
+  /// arena.
+  int64_t getLimitedBytes() const {
+    return trainerPeak ? trainerPeak->moment.bytes.getTotal() : arenaBytes;
+  }
 };
 
 //===----------------------------------------------------------------------===//

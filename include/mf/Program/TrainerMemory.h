@@ -99,6 +99,12 @@ struct TrainerPeak {
   TrainerMoment moment;
   /// The task in which it is, for example "B3", or "update".
   std::string task;
+  /// The bytes that live through the step: weights, states, and weights that
+  /// stay gathered.
+  int64_t lastingBytes = 0;
+  /// For each chunk of the model, the bytes that its forward keeps for the
+  /// backward of the same micro-batch.
+  std::vector<int64_t> keptByChunk;
 };
 
 /// Runs the tasks of `stage` in the order of the schedule. `chunks` are those

@@ -308,8 +308,8 @@ planner::findChoices(const CompilerInput &input, StringRef yaml) {
 static StagePeak findFullest(const program::Program &program) {
   StagePeak peak;
   for (const program::StageProgram &stage : program.stages)
-    if (stage.arenaBytes > peak.bytes)
-      peak = {stage.stage, stage.arenaBytes};
+    if (stage.getLimitedBytes() > peak.bytes)
+      peak = {stage.stage, stage.getLimitedBytes()};
   return peak;
 }
 

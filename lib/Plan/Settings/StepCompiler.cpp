@@ -230,6 +230,9 @@ Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
   step.effort = effort;
   step.layers = std::move(lowered->layers);
   step.program = std::move(decoded->program);
+  if (input.lowering.memory == passes::LimitedMemory::Program)
+    for (program::StageProgram &stage : step.program.stages)
+      stage.trainerPeak.reset();
   step.arenas = std::move(lowered->arenas);
   return step;
 }

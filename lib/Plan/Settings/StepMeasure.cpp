@@ -191,6 +191,11 @@ planner::measureStep(const CompiledStep &step,
       ChunkMeasure &made = measure.chunks[static_cast<size_t>(chunk)];
       made = makeChunk(stage.stage, entry, code.layouts[entry.layout].bytes);
       made.recomputedBytes = getRecomputedBytes(code, *tasks, entry.layout);
+      if (code.trainerPeak) {
+        made.frameBytes =
+            code.trainerPeak->keptByChunk[static_cast<size_t>(chunk)];
+        made.recomputedBytes = 0;
+      }
     }
     measure.flops += ranksPerStage * static_cast<double>(stage.hardwareFlops);
     StageMeasure own;
@@ -199,6 +204,11 @@ planner::measureStep(const CompiledStep &step,
     own.liveBytes = code.maxLiveBytes.value_or(stage.peakBytes);
     own.hostBytes = stage.hostBytes;
     own.staticBytes = getStaticBytes(code);
+    if (code.trainerPeak) {
+      own.peakBytes = own.liveBytes = code.getLimitedBytes();
+      own.isExact = true;
+      own.staticBytes = code.trainerPeak->lastingBytes;
+    }
     own.updateTime = sumWork(stage, last);
     measure.stages.push_back(own);
   }

@@ -207,7 +207,10 @@ FailureOr<trainer::TrainerPeak> decodeTrainerMemory(Operation *op,
   auto task = attribute.getAs<StringAttr>("task");
   auto at = attribute.getAs<StringAttr>("at");
   auto parts = attribute.getAs<DictionaryAttr>("parts");
-  bool isKnown = live && task && at && parts && attribute.size() == 4;
+  auto lasting = attribute.getAs<IntegerAttr>("lasting");
+  auto chunks = attribute.getAs<DenseI64ArrayAttr>("kept_by_chunk");
+  bool isKnown =
+      live && task && at && parts && lasting && chunks && attribute.size() == 6;
   size_t found = 0;
   for (size_t part = 0; isKnown && part < trainer::numParts; ++part) {
     Attribute bytes =
@@ -222,13 +225,15 @@ FailureOr<trainer::TrainerPeak> decodeTrainerMemory(Operation *op,
   }
   if (!isKnown || found != parts.size() ||
       peak.moment.bytes.getTotal() != live.getInt())
-    return op->emitError(
-               "expected {live = ..., task = \"...\", at = \"...\", "
-               "parts = {...}} as trainer_memory, where the parts add "
-               "up to the live bytes, but got ")
+    return op->emitError("expected {live = ..., task = \"...\", at = \"...\", "
+                         "parts = {...}, lasting = ..., kept_by_chunk = "
+                         "array<...>} as trainer_memory, where the parts add "
+                         "up to the live bytes, but got ")
            << attribute;
   peak.task = task.getValue().str();
   peak.moment.at = at.getValue().str();
+  peak.lastingBytes = lasting.getInt();
+  peak.keptByChunk = chunks.asArrayRef().vec();
   return peak;
 }
 

@@ -8,7 +8,7 @@
 //   kept          logits 16,777,728, log-softmax 33,554,944, the head's input 66,048, indices 16,896
 //   values        the probabilities and the gradient in fp32, 33,554,432 bytes each
 //   tables        a compressed mask of 4 MiB
-// LOSS: trainer_memory = [{at = "lm_head.loss: scatter_add", live = 140214272 : i64, parts = {kept = 50415616 : i64, states = 1707520 : i64, tables = 4194816 : i64, values = 67109376 : i64, workspace = 16786944 : i64}, task = "B0"}]
+// LOSS: trainer_memory = [{at = "lm_head.loss: scatter_add", kept_by_chunk = array<i64: {{[0-9]+}}>, lasting = 1707520 : i64, live = 140214272 : i64, parts = {kept = 50415616 : i64, states = 1707520 : i64, tables = 4194816 : i64, values = 67109376 : i64, workspace = 16786944 : i64}, task = "B0"}]
 
 // A view has the memory of its operand: the norm of half of a product keeps all of it, 64 x 512 x 2 = 65,536 bytes in a block of 66,048.
 // Beside it forward keeps the inputs of both products, 2,560 and 33,280, and a number for each row, 512.

@@ -31,7 +31,8 @@ struct ChunkMeasure {
 
 /// The memory and the update of one stage. Times are in seconds.
 struct StageMeasure {
-  /// The size of the arena.
+  /// The bytes that the limit is for: those that the trainer of the YAML holds
+  /// if they were counted, or else the size of the arena.
   int64_t peakBytes = 0;
   /// True if the arena is that of mf-opt and not of a quick plan.
   bool isExact = false;

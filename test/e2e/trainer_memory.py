@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks what mf counts for the trainer on drawn YAMLs of the dynamic graph.
+
+usage: trainer_memory.py [--seed N] [--count N] BIN_FOLDER WORK_FOLDER
+
+Draws models of the DeepSeek-V3 class with and without experts, on up to 16 ranks,
+and lowers each several times. These things hold:
+
+- more recomputed layers never raise what the trainer holds, in an order of layers
+  from the first;
+- half of the sequence never raises it;
+- twice the ranks that shard weights never raise it;
+- more layers never lower it;
+- the trainer's bytes are never below those of weights and states, and its parts add
+  up to them.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+
+TEMPLATE = """
+training: {{steps: 3, local_batch_size: {batch}, global_batch_size: {samples}}}
+optimizer: {{type: AdamW, betas: [0.9, 0.95], eps: 1.0e-8, weight_decay: 0.01}}
+lr_scheduler: {{type: ConstantWarmUpLR, learning_rate: 1.e-5, warmup_ratio: 0}}
+parallelism: {{data_parallel_shard: -1, expert_parallel: {ep}, tensor_parallel: {tp}, context_parallel: 1, pipeline_parallel: {pp},
+  pipeline_parallel_schedule: 1f1b, pipeline_parallel_layers_per_stage: auto, sequence_parallel: True}}
+recompute: {recompute}
+train_dataset: {{dataloader: {{type: BlendedMegatronDatasetDataLoader, column_names: [input_ids, labels, loss_mask, position_ids]}}}}
+context: {{mode: 1, device_target: Ascend, max_device_memory: 500GB}}
+model: {{model_type: deepseek_v3, architectures: DeepseekV3ForCausalLM, vocab_size: {vocabulary}, seq_length: {sequence}, hidden_size: {hidden},
+  intermediate_size: {wide}, num_hidden_layers: {layers}, num_attention_heads: 8, hidden_act: {activation}, rms_norm_eps: 1.0e-6,
+  use_flash_attention: True, use_attn_mask_compression: {compressed}, multi_latent_attention: True, kv_lora_rank: 64, q_lora_rank: 128,
+  qk_rope_head_dim: 16, qk_nope_head_dim: 32, v_head_dim: 48, params_dtype: float32, compute_dtype: bfloat16, hidden_dropout: 0.0,
+  attention_dropout: 0.0, gated_linear_unit: True, moe_intermediate_size: 128, first_k_dense_replace: {dense}, n_routed_experts: 8,
+  num_experts_per_tok: 2, n_group: 4, topk_group: 2, n_shared_experts: 1, moe_shared_expert_intermediate_size: 128, num_nextn_predict_layers: 0, initializer_range: 0.01}}
+"""
+
+
+class Case:
+    """A drawn YAML and the number of its ranks."""
+
+    def __init__(self, **sizes):
+        self.sizes = sizes
+
+    def change(self, **sizes):
+        return Case(**{**self.sizes, **sizes})
+
+    def get_yaml(self):
+        recomputed = self.sizes["recomputed"]
+        recompute = '{mode: full, full_recompute_layer: ["0-%d"]}' % (recomputed - 1) if recomputed else '{mode: "None"}'
+        replicas = self.sizes["ranks"] // (self.sizes["tp"] * self.sizes["pp"])
+        samples = replicas * self.sizes["batch"] * self.sizes["micro_batches"]
+        return TEMPLATE.format(recompute=recompute, samples=samples, **self.sizes)
+
+    def lower(self, bin_folder, folder):
+        """The stages of the step as mf-opt reports them."""
+        path, model, report = (os.path.join(folder, name) for name in ("case.yaml", "case.mlir", "case.json"))
+        with open(path, "w") as file:
+            file.write(self.get_yaml())
+        environment = dict(os.environ, RANK_SIZE=str(self.sizes["ranks"]))
+        for command in (
+            ["mf-translate", "--import-mindformers", path, "-o", model],
+            ["mf-opt", "--quiet", "--verify=false", "--hbm=none", "--json=" + report, "--recompute-config=" + path, model, "-o", os.devnull],
+        ):
+            command[0] = os.path.join(bin_folder, command[0])
+            run = subprocess.run(command, env=environment, capture_output=True, text=True)
+            if run.returncode:
+                raise SystemExit("%s\n%s" % (self.get_yaml(), run.stderr))
+        with open(report) as file:
+            return next(json.loads(line)["stages"] for line in file if '"stages"' in line)
+
+
+def draw(generator):
+    tp, pp = generator.choice((1, 1, 2)), generator.choice((1, 1, 2))
+    layers = pp * generator.choice((1, 2, 3))
+    experts = generator.random() < 0.5
+    return Case(
+        batch=generator.choice((1, 2)),
+        micro_batches=pp * generator.choice((1, 2)),
+        ep=generator.choice((1, 2)) if experts else 1,
+        tp=tp,
+        pp=pp,
+        # Experts are only sharded over ranks that divide them.
+        ranks=tp * pp * (2 if experts else generator.choice((2, 4))),
+        vocabulary=generator.choice((1024, 32768)),
+        sequence=generator.choice((512, 2048)),
+        hidden=generator.choice((256, 512)),
+        wide=generator.choice((512, 1024)),
+        layers=layers,
+        activation=generator.choice(("silu", "fusedswiglu")),
+        compressed=generator.choice(("True", "False")),
+        dense=1 if experts else layers,
+        recomputed=0,
+    )
+
+
+def get_bytes(stages):
+    return [stage["trainer_live_bytes"] for stage in stages]
+
+
+def check(case, bin_folder, folder):
+    """The problems of a case."""
+    given = case.lower(bin_folder, folder)
+    for stage in given:
+        if sum(stage["trainer_parts"].values()) != stage["trainer_live_bytes"]:
+            yield "the parts of stage %d do not add up" % stage["stage"]
+        if stage["trainer_live_bytes"] < stage["statics"].get("parameter", 0):
+            yield "stage %d holds less than its weights" % stage["stage"]
+    variants = (
+        ("all layers recomputed", case.change(recomputed=case.sizes["layers"])),
+        ("one layer recomputed", case.change(recomputed=1)),
+        ("half of the sequence", case.change(sequence=case.sizes["sequence"] // 2)),
+        ("twice the ranks", case.change(ranks=2 * case.sizes["ranks"])),
+    )
+    for name, variant in variants:
+        for number, (before, after) in enumerate(zip(get_bytes(given), get_bytes(variant.lower(bin_folder, folder)))):
+            if after > before:
+                yield "%s raises stage %d from %d to %d bytes" % (name, number, before, after)
+    more = case.change(layers=2 * case.sizes["layers"], dense=case.sizes["dense"] if case.sizes["dense"] == 1 else 2 * case.sizes["layers"])
+    for number, (before, after) in enumerate(zip(get_bytes(given), get_bytes(more.lower(bin_folder, folder)))):
+        if after < before:
+            yield "twice the layers lower stage %d from %d to %d bytes" % (number, before, after)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=4)
+    parser.add_argument("bin")
+    parser.add_argument("folder")
+    arguments = parser.parse_args()
+    os.makedirs(arguments.folder, exist_ok=True)
+    generator = random.Random(arguments.seed)
+    problems = 0
+    for number in range(arguments.count):
+        case = draw(generator)
+        for problem in check(case, arguments.bin, arguments.folder):
+            problems += 1
+            print("case %d: %s\n%s" % (number, problem, case.get_yaml()))
+    print("%d cases, %d problems" % (arguments.count, problems))
+
+
+if __name__ == "__main__":
+    main()
