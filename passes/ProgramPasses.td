@@ -214,6 +214,32 @@ def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {
   let dependentDialects = ["::mf::ascend::AscendDialect"];
 }
 
+def CheckDevice : Pass<"ascend-check-device", "::mlir::ModuleOp"> {
+  let summary = "Compare the limit of device memory with a device";
+  let description = [{
+    Warns about a limit, which is `hbm` or `max_device_memory` of the YAML `file`,
+    with which a job cannot run on `target`: before lowering, if the limit is
+    more than a process has; in a module of programs, if the limit leaves too
+    little for the buffers of communicators and for the runtime. A communicator
+    has buffers of HCCL_BUFFSIZE MB, as the environment says, or 200. The
+    pass changes nothing.
+
+    ```text
+    train.yaml:7:31: warning: 'max_device_memory' 120.00 GiB is more than the 30.48 GiB that a process has on '910b4'; --target names the device
+    ```
+  }];
+  let options = [
+    Option<"targetName", "target", "std::string",
+           /*default=*/"\"atlas-800t-a2\"",
+           "the device: the name of a target, or its file">,
+    Option<"file", "file", "std::string", /*default=*/"",
+           "YAML file whose max_device_memory is the limit">,
+    Option<"hbm", "hbm", "std::string", /*default=*/"",
+           "device memory per rank, as `54GB` or bytes, or `none` for no limit; "
+           "empty takes the YAML's">
+  ];
+}
+
 def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
   let summary = "Print the memory use of a planned program";
   let description = [{

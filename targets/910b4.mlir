@@ -10,7 +10,16 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<"NPU" = #a
   },
   // Half of what a process sees of 64 GiB.
   // The rate is what vector operators reach of a nominal 1.6e12.
-  memory = <bytes = 32732348416, bytes_per_second = 1.05e12, cache_gain = 0.69, cache_bytes = 6.4e7>,
+  // Beside tensors, as the dynamic graph took it on eight 910B devices of 64 GB
+  // (docs/memory.md#what-a-device-needs-in-all): what npu-smi counts before a
+  // job, MindSpore's blocks and pages, the pool beyond live blocks, HCCL's
+  // buffers, and what is neither.
+  memory = <bytes = 32732348416, bytes_per_second = 1.05e12, cache_gain = 0.69, cache_bytes = 6.4e7,
+            device_bytes = 34359738368, idle_bytes = 3586129920,
+            block_bytes = 512, block_slack_bytes = 32, page_bytes = 2097152,
+            pool_least_bytes = 7971840, pool_most_bytes = 1225821696,
+            communicator_buffers = 2,
+            runtime_least_bytes = 180355072, runtime_most_bytes = 5958008832>,
   // PCIe, each way. Not fitted.
   host = <to_host_bytes_per_second = 2.5e10, to_device_bytes_per_second = 2.5e10, latency = 1.0e-5>,
   // Peak shares are of an engine's peak. Passes are the bytes that MindSpore's

@@ -5,6 +5,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/config/ReadConfig.h"
+#include "passes/plan-memory/CheckDevice.h"
 
 using namespace mlir;
 
@@ -53,9 +54,22 @@ void mf::passes::buildMarkingPipeline(OpPassManager &manager,
   model.addPass(createMarkMemory(mark, options.layerReportHandler));
 }
 
+/// Compares the limit of memory with a device, if there is one.
+static void addDeviceCheck(OpPassManager &manager,
+                           const mf::passes::TrainingStepOptions &options) {
+  if (options.target.empty())
+    return;
+  mf::passes::CheckDeviceOptions check;
+  check.targetName = options.target;
+  check.file = options.config;
+  check.hbm = options.hbm;
+  manager.addPass(mf::passes::createCheckDevice(check, options.configText));
+}
+
 void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
                                            const TrainingStepOptions &options) {
   buildMarkingPipeline(manager, options);
+  addDeviceCheck(manager, options);
   OpPassManager &model = manager.nest<ir::ModelOp>();
   model.addPass(createLocalize());
   model.addPass(createShardOptimizer({options.printPlan}));
@@ -104,6 +118,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   manager.addNestedPass<ascend::ProgramOp>(
       createPlanMemory(plan, effort, options.memoryLimitHandler,
                        memory::planStep, options.memoryProblemHandler));
+  addDeviceCheck(manager, options);
   if (options.verify)
     manager.addPass(createVerifyProgram());
   if (options.stageReportHandler)

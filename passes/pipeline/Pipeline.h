@@ -62,6 +62,10 @@ struct TrainingStepOptions
       llvm::cl::desc(
           "device memory per rank, as 54GB, or none for no limit; empty takes "
           "the YAML's")};
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("device with whose memory the limit is compared; empty "
+                     "compares with none (ascend-check-device)")};
   Option<bool> castOnce{
       *this, "cast-once",
       llvm::cl::desc("convert parameters once per step, as far as device "

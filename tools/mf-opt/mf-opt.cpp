@@ -92,7 +92,8 @@ static cl::opt<bool> advise(
 static cl::opt<std::string> target(
     "target", cl::value_desc("name or file"), cl::cat(adviceCategory),
     cl::init("atlas-800t-a2"),
-    cl::desc("What --advise times steps on (default: atlas-800t-a2; mf-run "
+    cl::desc("The device with whose memory the limit is compared, and on which "
+             "--advise times steps (default: atlas-800t-a2; mf-run "
              "--list-targets prints the names)"));
 static cl::opt<double>
     adviseTimeLimit("advise-time-limit", cl::value_desc("seconds"),
@@ -131,6 +132,7 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   options.lossChunks = lossChunks;
   options.recomputeTasks = recomputeTasks;
   options.hbm = hbm;
+  options.target = target;
   options.setLowering(lowering.getOptions());
   options.quiet = quiet || report;
   options.printPlan = printPlan;

@@ -69,6 +69,16 @@ Error checkEntry(const Memory &memory) {
   if (memory.cacheGain > 0 && memory.cacheBytes == 0)
     return fail("cache_gain", "a gain of data in the cache needs the cache's "
                               "size, cache_bytes");
+  if (memory.poolLeastBytes > memory.poolMostBytes)
+    return fail("pool_least_bytes", "expected at most pool_most_bytes, " +
+                                        Twine(memory.poolMostBytes));
+  if (memory.runtimeLeastBytes > memory.runtimeMostBytes)
+    return fail("runtime_least_bytes", "expected at most runtime_most_bytes, " +
+                                           Twine(memory.runtimeMostBytes));
+  if (memory.deviceBytes != 0 && memory.deviceBytes < memory.bytes)
+    return fail("device_bytes",
+                "expected at least the bytes that programs can use, " +
+                    Twine(memory.bytes));
   return Error::success();
 }
 

@@ -142,10 +142,24 @@ Fields getFields(ComputeEngine &engine) {
 }
 
 Fields getFields(Memory &memory) {
-  return {{"bytes", &memory.bytes, Range::Positive, false},
-          {"bytes_per_second", &memory.bytesPerSecond, Range::Positive, false},
-          {"cache_gain", &memory.cacheGain, Range::NotNegative, true},
-          {"cache_bytes", &memory.cacheBytes, Range::NotNegative, true}};
+  return {
+      {"bytes", &memory.bytes, Range::Positive, false},
+      {"bytes_per_second", &memory.bytesPerSecond, Range::Positive, false},
+      {"cache_gain", &memory.cacheGain, Range::NotNegative, true},
+      {"cache_bytes", &memory.cacheBytes, Range::NotNegative, true},
+      {"device_bytes", &memory.deviceBytes, Range::NotNegative, true},
+      {"idle_bytes", &memory.idleBytes, Range::NotNegative, true},
+      {"block_bytes", &memory.blockBytes, Range::NotNegative, true},
+      {"block_slack_bytes", &memory.blockSlackBytes, Range::NotNegative, true},
+      {"page_bytes", &memory.pageBytes, Range::NotNegative, true},
+      {"pool_least_bytes", &memory.poolLeastBytes, Range::NotNegative, true},
+      {"pool_most_bytes", &memory.poolMostBytes, Range::NotNegative, true},
+      {"communicator_buffers", &memory.communicatorBuffers, Range::NotNegative,
+       true},
+      {"runtime_least_bytes", &memory.runtimeLeastBytes, Range::NotNegative,
+       true},
+      {"runtime_most_bytes", &memory.runtimeMostBytes, Range::NotNegative,
+       true}};
 }
 
 Fields getFields(HostLink &host) {

@@ -57,6 +57,22 @@ TEST(TargetCheckTest, ErrorsSayWhereTheyAre) {
   EXPECT_EQ(path, "networks.roce.hidden");
 }
 
+TEST(TargetCheckTest, SpansOfMemoryHaveTheLeastFirst) {
+  EXPECT_EQ(checkWith([](Target &t) {
+              t.memory.poolLeastBytes = 3;
+              t.memory.poolMostBytes = 2;
+            }),
+            "memory.pool_least_bytes: expected at most pool_most_bytes, 2");
+  EXPECT_EQ(
+      checkWith([](Target &t) { t.memory.runtimeLeastBytes = 3; }),
+      "memory.runtime_least_bytes: expected at most runtime_most_bytes, 0");
+  EXPECT_EQ(checkWith([](Target &t) { t.memory.deviceBytes = 1000; }),
+            "memory.device_bytes: expected at least the bytes that programs "
+            "can use, 68719476736");
+  EXPECT_EQ(checkWith([](Target &t) { t.memory.deviceBytes = t.memory.bytes; }),
+            "");
+}
+
 TEST(TargetCheckTest, EnginesAreCubeAndVectorOnce) {
   EXPECT_EQ(checkWith([](Target &t) { t.engines.pop_back(); }),
             "engines: there is no engine 'vector'; expected cube and vector");

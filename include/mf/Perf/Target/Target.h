@@ -47,6 +47,29 @@ struct Memory {
   /// cacheGain / (1 + (A/cacheBytes)^2))`.
   double cacheGain = 0;
   double cacheBytes = 0;
+
+  // The rest is what a job takes beside its live tensors (DeviceNeed.h); 0 if
+  // it is not known.
+
+  /// The whole memory, as npu-smi counts it, and what it takes without a job.
+  int64_t deviceBytes = 0;
+  int64_t idleBytes = 0;
+  /// The allocator makes a block of each tensor: a multiple of `blockBytes`
+  /// that has at least `blockSlackBytes` more than the tensor.
+  int64_t blockBytes = 0;
+  int64_t blockSlackBytes = 0;
+  /// The allocator's pool is a multiple of `pageBytes`. It was seen to have
+  /// from `poolLeastBytes` to `poolMostBytes` more than the largest sum of
+  /// blocks.
+  int64_t pageBytes = 0;
+  int64_t poolLeastBytes = 0;
+  int64_t poolMostBytes = 0;
+  /// The buffers of HCCL_BUFFSIZE that each communicator has.
+  int64_t communicatorBuffers = 0;
+  /// What is neither in the pool nor in these buffers: from context, streams
+  /// and binaries of kernels to what a profiler keeps.
+  int64_t runtimeLeastBytes = 0;
+  int64_t runtimeMostBytes = 0;
 };
 
 /// The dependence of a kernel's efficiency on one of its measures m
