@@ -252,14 +252,9 @@ void StaticSections::writeOptimizer() {
         "ns_coefficients", "adamw_betas", "adamw_eps", "adamw_include",
         "comm_strategy", "qk_clip_enabled", "qk_clip_threshold"})
     to.set(("optimizer." + key).str(), reader.getNode()[key]);
+  to.set("optimizer.swap", reader.getNode()["swap"]);
   if (type == "Muon")
     writeMuon(reader);
-  else
-    to.set("optimizer.swap", reader.getNode()["swap"]);
-  if (type == "Muon" && reader.getNode()["swap"])
-    diagnostics.error(reader.getNode()["swap"].getLocation(),
-                      "Muon does not support swap; remove 'swap' or take "
-                      "AdamW");
 }
 
 void StaticSections::writeRates() {

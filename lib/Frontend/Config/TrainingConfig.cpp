@@ -214,6 +214,31 @@ static void rejectNamesWithSwap(const RecomputeConfig &recompute,
   }
 }
 
+/// Checks the settings that the class Muon refuses.
+static void checkMuon(const TrainingConfig &config,
+                      DiagnosticList &diagnostics) {
+  if (!config.optimizer.muon)
+    return;
+  if (config.optimizer.swap)
+    diagnostics.error(config.optimizer.node["swap"].getLocation(),
+                      "Muon does not support swap; remove 'swap' or take "
+                      "AdamW");
+  const ParallelConfig &parallel = config.parallel;
+  const int64_t shards = parallel.optimizerShard.weightShardSize;
+  const int64_t replicas = parallel.dataParallel * parallel.contextParallel;
+  if (parallel.enableParallelOptimizer && shards > replicas)
+    diagnostics.error(
+        parallel
+            .parallelNode["parallel_optimizer_config"]
+                         ["optimizer_weight_shard_size"]
+            .getLocation(),
+        "expected at most the " + llvm::Twine(replicas) +
+            " replicas of data_parallel " + llvm::Twine(parallel.dataParallel) +
+            " and context_parallel " + llvm::Twine(parallel.contextParallel) +
+            " for 'optimizer_weight_shard_size' with Muon, but got " +
+            llvm::Twine(shards));
+}
+
 /// Checks the conditions between sections.
 static void checkSections(const TrainingConfig &config,
                           DiagnosticList &diagnostics) {
@@ -221,6 +246,7 @@ static void checkSections(const TrainingConfig &config,
     diagnostics.error(config.recompute.recompute.location,
                       "full recompute does not work with seq_split_num > 1; "
                       "set recompute to False, or seq_split_num to 1");
+  checkMuon(config, diagnostics);
   if (!config.swap.swap)
     return;
   rejectNamesWithSwap(config.recompute, diagnostics);
