@@ -6,6 +6,7 @@
 #include "mf/Frontend/Config/NameRegex.h"
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/GlobPattern.h"
@@ -114,6 +115,96 @@ static std::string describeMismatch(const AdapterRules &rules,
   return message + " (linear layers are " + llvm::join(known, ", ") + ")";
 }
 
+namespace {
+
+/// Finds the alternatives of a regular expression and of its groups that match
+/// nothing.
+class DeadAlternatives {
+public:
+  explicit DeadAlternatives(llvm::function_ref<bool(const NameRegex &)> matches)
+      : matches(matches) {}
+
+  std::vector<std::string> find(llvm::StringRef regex) {
+    visit("", regex, "");
+    return std::move(dead);
+  }
+
+private:
+  void visit(const std::string &before, llvm::StringRef text,
+             const std::string &behind);
+
+  llvm::function_ref<bool(const NameRegex &)> matches;
+  std::vector<std::string> dead;
+};
+
+} // namespace
+
+/// Visits the text of a group, or all of the expression. Each alternative is
+/// tried alone, between what is around the group.
+void DeadAlternatives::visit(const std::string &before, llvm::StringRef text,
+                             const std::string &behind) {
+  /// The text in a pair of parentheses, by place.
+  struct Group {
+    size_t begin, end;
+  };
+  llvm::SmallVector<Group> groups;
+  llvm::SmallVector<size_t> open, bars;
+  bool isInClass = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '\\')
+      ++at;
+    else if (isInClass)
+      isInClass = c != ']';
+    else if (c == '[')
+      isInClass = true;
+    else if (c == '|' && open.empty())
+      bars.push_back(at);
+    else if (c == '(')
+      open.push_back(at + (text.substr(at + 1, 2) == "?:" ? 3 : 1));
+    else if (c == ')' && !open.empty())
+      if (const size_t begin = open.pop_back_val(); open.empty())
+        groups.push_back({begin, at});
+  }
+  bars.push_back(text.size());
+  size_t begin = 0;
+  for (size_t bar : bars) {
+    const llvm::StringRef alternative = text.slice(begin, bar);
+    const NameRegex alone(before + alternative.str() + behind);
+    if (bars.size() > 1 && alone.isValid() && !matches(alone)) {
+      if (!llvm::is_contained(dead, quote(alternative)))
+        dead.push_back(quote(alternative));
+    } else {
+      for (const Group &group : groups)
+        if (group.begin >= begin && group.end <= bar)
+          visit(before + text.slice(begin, group.begin).str(),
+                text.slice(group.begin, group.end),
+                text.slice(group.end, bar).str() + behind);
+    }
+    begin = bar + 1;
+  }
+}
+
+/// Returns a message about the alternatives of the pattern that match no linear
+/// layer. Empty if each one matches a layer.
+static std::string
+describeDeadAlternatives(const AdapterRules &rules,
+                         llvm::ArrayRef<NameRegex> exclude,
+                         const std::vector<LinearLayer> &layers) {
+  const std::vector<std::string> dead =
+      DeadAlternatives([&](const NameRegex &regex) {
+        return llvm::any_of(layers, [&](const LinearLayer &layer) {
+          return isMatched(layer.path, regex, exclude);
+        });
+      }).find(rules.target);
+  if (dead.empty())
+    return "";
+  const std::set<std::string> names = getLinearNames(layers);
+  return llvm::join(dead, ", ") + " of 'target_modules' " +
+         (dead.size() > 1 ? "match" : "matches") +
+         " no linear layer (linear layers are " + llvm::join(names, ", ") + ")";
+}
+
 //===----------------------------------------------------------------------===//
 // Parameters
 //===----------------------------------------------------------------------===//
@@ -194,6 +285,7 @@ planAdapters(const AdapterRules &rules, const std::vector<LinearLayer> &layers,
     error = describeMismatch(rules, target, layers);
     return std::nullopt;
   }
+  plan.warning = describeDeadAlternatives(rules, exclude, layers);
   for (const WeightToTrain &parameter : parameters) {
     const bool isTrained =
         isStillTrained(parameter.name, freezeInclude, freezeExclude);

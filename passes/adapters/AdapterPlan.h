@@ -51,6 +51,9 @@ struct AdapterPlan {
   /// For each parameter of the original model, whether it is trained.
   std::vector<bool> isTrained;
   int64_t numAdapted = 0;
+  /// The alternatives of the pattern that match nothing; empty if there are
+  /// none.
+  std::string warning;
   /// The number of elements of the adapters, and of all other parameters that
   /// are trained or frozen.
   int64_t adapterElements = 0, trainedElements = 0, frozenElements = 0;

@@ -355,12 +355,12 @@ LogicalResult AdapterInserter::run() {
   std::string error;
   std::optional<AdapterPlan> plan =
       planAdapters(rules, layers, parameters, error);
-  if (!plan) {
-    mlir::Location place = lora.getLocation()
-                               ? mlir::Location(lora.getLocation())
-                               : model.getLoc();
+  mlir::Location place =
+      lora.getLocation() ? mlir::Location(lora.getLocation()) : model.getLoc();
+  if (!plan)
     return emitError(place) << error;
-  }
+  if (!plan->warning.empty())
+    emitWarning(place) << plan->warning;
   if (printPlan)
     printAdapters(rules, layers, parameters, *plan,
                   mf::passes::PrintedPlan(model).os());

@@ -247,12 +247,19 @@ void StaticSections::writeOptimizer() {
   to.set("optimizer.betas",
          type == "Muon" ? reader.getWritten("betas") : reader.get("betas"));
   // With another type the static graph's reader says that they do nothing.
-  for (llvm::StringRef key :
-       {"momentum", "nesterov", "matched_adamw_rms", "ns_steps",
-        "ns_coefficients", "adamw_betas", "adamw_eps", "adamw_include",
-        "comm_strategy", "qk_clip_enabled", "qk_clip_threshold"})
+  static constexpr llvm::StringLiteral ofClasses[] = {
+      "momentum",        "nesterov",          "matched_adamw_rms",
+      "ns_steps",        "ns_coefficients",   "adamw_betas",
+      "adamw_eps",       "adamw_include",     "comm_strategy",
+      "qk_clip_enabled", "qk_clip_threshold", "swap"};
+  for (llvm::StringRef key : ofClasses)
     to.set(("optimizer." + key).str(), reader.getNode()[key]);
-  to.set("optimizer.swap", reader.getNode()["swap"]);
+  llvm::SmallVector<llvm::StringRef> names(std::begin(ofClasses),
+                                           std::end(ofClasses));
+  llvm::append_range(names,
+                     llvm::ArrayRef<llvm::StringRef>(
+                         {"use_fused", "enable_fused_opt", "use_fused_adamw"}));
+  reader.warnAboutOthers(names);
   if (type == "Muon")
     writeMuon(reader);
 }

@@ -129,7 +129,23 @@ static void checkMissingSection(const Node &root, const DynamicSection &section,
                               "." + key.name + "' cannot be None");
 }
 
+/// Sections of other names are kept by the trainer, and read by nothing.
+static void warnAboutUnknownSections(const Node &root,
+                                     DiagnosticList &diagnostics) {
+  const DynamicSection &document = getDynamicSection("");
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const DynamicKey &key : document.keys)
+    names.push_back(key.name);
+  for (const Node::Entry &entry : root.getEntries())
+    if (llvm::StringRef name = entry.key.getText(); !document.find(name))
+      diagnostics.warning(entry.key.getLocation(),
+                          "unknown section " + quote(name) +
+                              suggestOrListNames(name, names) +
+                              " (the section is ignored)");
+}
+
 void checkDynamicFields(const Node &root, DiagnosticList &diagnostics) {
+  warnAboutUnknownSections(root, diagnostics);
   for (const DynamicSection *section : getDynamicSections()) {
     Node node = root.getPath(section->name);
     if (section->name == "callbacks") {
@@ -169,6 +185,19 @@ DynamicReader::DynamicReader(const Node &root, llvm::StringRef name,
   // Defaults then point to the document.
   if (!section.isMap())
     section = NodeBuilder(root).build();
+}
+
+void DynamicReader::warnAboutOthers(
+    llvm::ArrayRef<llvm::StringRef> names) const {
+  llvm::SmallVector<llvm::StringRef> all(names);
+  for (const DynamicKey &key : known.keys)
+    all.push_back(key.name);
+  for (const Node::Entry &entry : section.getEntries())
+    if (llvm::StringRef name = entry.key.getText();
+        !llvm::is_contained(all, name))
+      diagnostics.warning(entry.key.getLocation(),
+                          "unknown key " + quote(name) + " in " + known.name +
+                              suggestName(name, all) + " (the key is ignored)");
 }
 
 Node DynamicReader::getWritten(llvm::StringRef key) const {

@@ -31,6 +31,9 @@ public:
   std::string getString(llvm::StringRef key) const;
   const Node &getNode() const { return section; }
 
+  /// Warns about fields that are neither the section's own nor among `names`,
+  /// those of the class that its type names: the trainer ignores them.
+  void warnAboutOthers(llvm::ArrayRef<llvm::StringRef> names) const;
   /// Emits an error of the trainer about a field.
   void error(llvm::StringRef key, const llvm::Twine &text) const;
   void warn(llvm::StringRef key, const llvm::Twine &text) const;

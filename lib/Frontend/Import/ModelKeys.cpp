@@ -74,6 +74,44 @@ static constexpr KnownKey notModelledKeys[] = {
     notModelled("use_sliding_window", "False"),
 };
 
+/// The names of one quantity in the classes of models, separated by blanks.
+static constexpr llvm::StringLiteral namesOfQuantities[] = {
+    "theta rope_theta rotary_base rotary_emb_base",
+    "num_layers num_hidden_layers num_layer n_layer",
+    "num_heads num_attention_heads n_head",
+    "n_kv_heads num_key_value_heads num_query_groups multi_query_group_num",
+    "intermediate_size ffn_hidden_size inner_hidden_size",
+    "vocab_size padded_vocab_size",
+    "rms_norm_eps layernorm_epsilon layer_norm_epsilon",
+    "param_init_type params_dtype",
+    "compute_dtype compute_type",
+    "layernorm_compute_type layernorm_compute_dtype",
+    "softmax_compute_type softmax_compute_dtype",
+    "qkv_has_bias attention_bias add_qkv_bias",
+    "hidden_act activation_func",
+    "mtp_depth num_nextn_predict_layers mtp_num_layers",
+    "mtp_loss_factor mtp_loss_scaling_factor",
+    "hidden_dropout hidden_dropout_prob hidden_dropout_rate",
+    "attention_dropout attention_dropout_prob attention_dropout_rate",
+    "embedding_dropout_prob embed_dropout_prob emb_dropout_prob",
+};
+
+/// Returns the name under which the class reads the quantity that `name` is for
+/// in other classes. Empty if there is none, or if the YAML has it as well.
+static llvm::StringRef findOwnName(llvm::StringRef name,
+                                   const SpecReader &reader) {
+  for (llvm::StringRef names : namesOfQuantities) {
+    llvm::SmallVector<llvm::StringRef> all;
+    names.split(all, ' ');
+    if (!llvm::is_contained(all, name))
+      continue;
+    for (llvm::StringRef own : all)
+      if (reader.wasRead(own))
+        return reader.getNode()[own] ? llvm::StringRef() : own;
+  }
+  return {};
+}
+
 /// The keys beside those that readers read.
 static constexpr KnownSection modelConfigSection = {
     "model_config", false, notModelledKeys, irrelevantKeys};
@@ -88,7 +126,14 @@ void reportUnreadKeys(const SpecReader &reader, const Node &written) {
       continue;
     const std::string start = quote(name) + " in " + reader.getName().str();
     const KnownKey *known = modelConfigSection.find(name);
-    if (!llvm::is_contained(names, name))
+    llvm::StringRef own = findOwnName(name, reader);
+    if (!own.empty() && !(known && known->isNeutral(entry.value)))
+      reader.diagnostics.warning(entry.key.getLocation(),
+                                 start +
+                                     " is a key of other classes; this "
+                                     "one reads " +
+                                     quote(own) + " (the key is ignored)");
+    else if (!llvm::is_contained(names, name))
       reader.diagnostics.warning(entry.key.getLocation(),
                                  "unknown key " + start +
                                      suggestName(name, names) +

@@ -134,6 +134,25 @@ TEST(ModelMessagesTest, AdaptersOfServingAreErrors) {
             "parameters\n");
 }
 
+TEST(ModelMessagesTest, KeysOfOtherClassesNameTheKeyOfThisOne) {
+  auto expectOwn = [](const char *line, const char *key, const char *own) {
+    EXPECT_EQ(getMessages(line),
+              "train.yaml:5:5: warning: '" + std::string(key) +
+                  "' in model_config is a key of other classes; this one "
+                  "reads '" +
+                  own + "' (the key is ignored)\n");
+  };
+  expectOwn("rope_theta: 1000000.0", "rope_theta", "theta");
+  expectOwn("rotary_emb_base: 1000000.0", "rotary_emb_base", "theta");
+  expectOwn("num_key_value_heads: 2", "num_key_value_heads", "n_kv_heads");
+  expectOwn("layernorm_epsilon: 1.e-6", "layernorm_epsilon", "rms_norm_eps");
+  expectOwn("attention_bias: True", "attention_bias", "qkv_has_bias");
+  // With both keys there is nothing to mend but the key that does nothing.
+  EXPECT_EQ(getMessages("rope_theta: 10000.0\ntheta: 10000.0"),
+            "train.yaml:5:5: warning: unknown key 'rope_theta' in model_config "
+            "(the key is ignored)\n");
+}
+
 TEST(ModelMessagesTest, UnknownKeyIsAWarningWithANearName) {
   EXPECT_EQ(getMessages("hiden_size: 128"),
             "train.yaml:5:5: warning: unknown key 'hiden_size' in "

@@ -56,6 +56,32 @@ TEST(AdapterPlanTest, NeverLooksAtPathsOrIntoCellsThatMatch) {
             "Cell's own name alone (linear layers are wo)");
 }
 
+std::string getWarning(const AdapterRules &rules) {
+  std::vector<LinearLayer> layers;
+  for (const char *name : {"wq", "wk", "w1", "w2"})
+    layers.push_back({std::string("model.layers.0.") + name, 3, 5});
+  std::string error;
+  std::optional<AdapterPlan> plan = planAdapters(rules, layers, {}, error);
+  return plan ? plan->warning : error;
+}
+
+TEST(AdapterPlanTest, AlternativesThatMatchNothingAreNamed) {
+  const std::string behind =
+      " no linear layer (linear layers are w1, w2, wk, wq)";
+  EXPECT_EQ(getWarning(makeRules(".*wq|.*wk")), "");
+  EXPECT_EQ(getWarning(makeRules(".*q_proj|.*wq|.*up_proj")),
+            "'.*q_proj', '.*up_proj' of 'target_modules' match" + behind);
+  EXPECT_EQ(getWarning(makeRules(".*w(q|o)$")),
+            "'o' of 'target_modules' matches" + behind);
+  EXPECT_EQ(getWarning(makeRules("w(?:q|(?:1|3))|gate")),
+            "'3', 'gate' of 'target_modules' match" + behind);
+  EXPECT_EQ(getWarning(makeRules("w[q|z]|wk")), "");
+  EXPECT_EQ(getWarning(makeRules("wq|w\\||wq")),
+            "'w\\|' of 'target_modules' matches" + behind);
+  EXPECT_EQ(getWarning(makeRules("wq|w1", {"w1"})),
+            "'w1' of 'target_modules' matches" + behind);
+}
+
 TEST(AdapterPlanTest, ExcludedCellsStayWithAllInThem) {
   const std::vector<std::string> paths = {
       "model.layers.0.attention.wq", "model.layers.10.attention.wq",
