@@ -148,8 +148,9 @@ void readDynamicSwap(const Node &root, const DynamicDepth &depth,
                 "'enable' of swap has no effect: neither 'layer_swap' "
                 "nor 'op_swap' says which layers");
   if (layout.pipeline > 1)
-    reader.warn("enable", "the trainer refuses this, mf does not: swap is not "
-                          "supported with pipeline parallel");
+    reader.warn("enable", "releases before MindSpore 2.11 refuse swap with "
+                          "several stages: swap is not supported with "
+                          "pipeline parallel");
 }
 
 } // namespace mf

@@ -131,7 +131,8 @@ Error VariantCosts::learn() {
   const target::HostLink &host = request.target.host;
   const KeptSettings &keep = request.keep;
   const LayerWords words = getWords();
-  // The dynamic graph's trainer does not support swap on several stages.
+  // Releases before MindSpore 2.11 refuse swap on several stages of the dynamic
+  // graph.
   const bool maySwap =
       !keep.swap && (words == LayerWords::Operators || shape.stages == 1);
   context.treatments = makeTreatments(
