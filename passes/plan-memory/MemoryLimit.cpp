@@ -18,8 +18,7 @@ mf::passes::getMemoryLimit(ascend::ProgramOp program, llvm::StringRef hbm) {
   }
   if (std::optional<int64_t> bytes = parseMemorySize(hbm))
     return bytes;
-  program.emitOpError("got hbm=")
-      << hbm << "; expected a size such as 54GB, 59.5GB or bytes, or "
-      << noMemoryLimit;
+  program.emitOpError("got hbm=") << hbm << "; expected " << noMemoryLimit
+                                  << " or " << explainMemorySize(hbm);
   return failure();
 }

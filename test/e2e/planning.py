@@ -32,7 +32,7 @@ class Planner:
         for file in (path, report):
             if os.path.exists(file):
                 os.remove(file)
-        command = [os.path.join(self.tools.bin, "mf-plan"), yaml, *self.target, "--hbm=%s" % limit, *options]
+        command = [os.path.join(self.tools.bin, "mf-plan"), yaml, *self.target, "--hbm=%s" % ("%dB" % limit if isinstance(limit, int) else limit), *options]
         # The machine may be slow; a search that the clock ends has no bytes of its own.
         command += ["--time-limit=600", "-o", path, "--json=" + report]
         return subprocess.run(command, capture_output=True, text=True, timeout=600), path, report
@@ -47,7 +47,7 @@ class Planner:
         """The step of a YAML that needs no more than `limit` bytes, in NAME.step.mlir."""
         model, step = self.tools.path(name + ".mlir"), self.tools.path(name + ".step.mlir")
         self.tools.run("mf-translate", "--import-mindformers", yaml, "-o", model)
-        limits = ["--hbm=%d" % limit] if limit else []
+        limits = ["--hbm=%dB" % limit] if limit else []
         self.tools.run("mf-opt", "--quiet", *limits, "--recompute-config=" + yaml, model, "-o", step)
         return step
 

@@ -88,7 +88,12 @@ Expected<AllocationProblem> readProblem(const PackingOptions &options) {
   if (!problem)
     return problem.takeError();
   if (!options.capacity.empty()) {
-    problem->capacity = mf::parseMemorySize(options.capacity);
+    int64_t bytes = 0;
+    // The problems of allocators have bytes without a unit.
+    problem->capacity =
+        to_integer(StringRef(options.capacity), bytes, 10) && bytes > 0
+            ? bytes
+            : mf::parseMemorySize(options.capacity);
     if (!problem->capacity)
       return fail("--capacity: expected a number of bytes or a size such as "
                   "54GB, found '" +

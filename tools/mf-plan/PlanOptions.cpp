@@ -138,9 +138,7 @@ Error PlanOptions::checkTraining() const {
   constexpr int64_t mostChunks = 1 << 10, mostMicroBatches = 1 << 20,
                     mostDevices = 1 << 20;
   if (!hbm.empty() && !parseMemorySize(hbm))
-    return createStringError("--hbm: expected a size such as 54GB, 59.5GB or a "
-                             "number of bytes, found '" +
-                             hbm + "'");
+    return createStringError("--hbm: expected " + explainMemorySize(hbm));
   if (Error error = checkCounts(interleave, "interleave", mostChunks))
     return error;
   if (Error error =

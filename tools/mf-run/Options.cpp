@@ -38,7 +38,7 @@ void Options::parse(int argc, char **argv) {
       "results are\nthe same to the bit.\n");
 }
 
-llvm::StringRef Options::check() const {
+std::string Options::check() const {
   const bool runs =
       !listTargets && !listParameters && !printTarget && calibrate.empty();
   if (runs && input.empty())
@@ -66,7 +66,7 @@ llvm::StringRef Options::check() const {
     return "--init-adapters needs --init-params, the weights that adapters are "
            "for";
   if (!hbm.empty() && !parseMemorySize(hbm))
-    return "--hbm: expected a size such as 54GB, 59.5GB or a number of bytes";
+    return "--hbm: expected " + explainMemorySize(hbm);
   for (double rate : {d2hGbps.getValue(), h2dGbps.getValue()})
     if (!std::isfinite(rate) || rate < 0 || rate > 1e6)
       return "--d2h-gbps and --h2d-gbps must be rates up to 1000000, in 10^9 "

@@ -199,7 +199,7 @@ struct Options {
 
   /// Checks the values. Returns an error text, or an empty one if they are
   /// valid.
-  llvm::StringRef check() const;
+  std::string check() const;
 
   /// Returns the pattern of operators whose results are kept. Empty for none.
   llvm::StringRef getDumpPattern() const {

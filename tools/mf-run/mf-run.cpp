@@ -306,7 +306,7 @@ static std::string getDigest(StringRef text) {
 }
 
 int RunCommand::runFile() {
-  if (StringRef wrong = options.check(); !wrong.empty())
+  if (const std::string wrong = options.check(); !wrong.empty())
     return messages.fail(wrong);
   if (options.listTargets)
     return mf::tools::listTargets();

@@ -8,14 +8,24 @@
 
 namespace mf {
 
+/// Removes the unit from the end of `text` and returns its bytes; none if there
+/// is no unit.
+static std::optional<int64_t> consumeUnit(llvm::StringRef &text) {
+  for (const auto &[letter, shift] :
+       {std::pair("G", 30), std::pair("M", 20), std::pair("K", 10)})
+    for (const char *rest : {"iB", "B", ""})
+      if (text.consume_back(std::string(letter) + rest))
+        return int64_t(1) << shift;
+  if (text.consume_back("B"))
+    return 1;
+  return std::nullopt;
+}
+
 std::optional<int64_t> parseMemorySize(llvm::StringRef text) {
-  int64_t unit = 1;
-  if (text.consume_back("GB"))
-    unit = int64_t(1) << 30;
-  else if (text.consume_back("MB"))
-    unit = int64_t(1) << 20;
-  else if (text.consume_back("KB"))
-    unit = int64_t(1) << 10;
+  const std::optional<int64_t> found = consumeUnit(text);
+  if (!found)
+    return std::nullopt;
+  const int64_t unit = *found;
   double number = 0;
   if (text.empty() ||
       text.find_first_not_of("0123456789.") != llvm::StringRef::npos ||
@@ -25,6 +35,32 @@ std::optional<int64_t> parseMemorySize(llvm::StringRef text) {
   if (bytes < 1 || bytes > static_cast<double>(int64_t(1) << 50))
     return std::nullopt;
   return static_cast<int64_t>(bytes);
+}
+
+std::string explainMemorySize(llvm::StringRef text) {
+  std::string expected =
+      "a size with a unit, such as 54GB, 512MiB or 4096B, but got '" +
+      text.str() + "'";
+  const std::string inGb = text.str() + "GB";
+  if (const std::optional<int64_t> bytes = parseMemorySize(inGb))
+    expected +=
+        ", which has no unit; '" + inGb + "' is " + describeMemorySize(*bytes);
+  return expected;
+}
+
+std::string writeMemorySize(int64_t bytes) {
+  for (const auto &[name, shift] : {std::pair("GB", 30), std::pair("MB", 20)}) {
+    const int64_t unit = int64_t(1) << shift;
+    const double number =
+        static_cast<double>(bytes) / static_cast<double>(unit);
+    for (const char *format : {"{0:f0}", "{0:f1}", "{0:f2}"}) {
+      const std::string text = llvm::formatv(format, number).str() + name;
+      if (bytes >= unit && parseMemorySize(text) == bytes)
+        return text;
+    }
+  }
+  constexpr int64_t kib = 1 << 10;
+  return std::to_string((bytes + kib - 1) / kib) + "KB";
 }
 
 std::string describeMemorySize(int64_t bytes) {

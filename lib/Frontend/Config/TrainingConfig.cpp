@@ -116,19 +116,34 @@ static bool readGraphKernelFusion(SectionReader &context,
   return fuses || context.readBool("enable_graph_kernel", false);
 }
 
+/// MindSpore takes sizes in GB only; MB and KB are for small examples.
+static void readDeviceMemory(SectionReader &reader, const Node &value,
+                             ContextConfig &config) {
+  const llvm::StringRef text = value.getText();
+  const bool hasUnit =
+      text.ends_with("GB") || text.ends_with("MB") || text.ends_with("KB");
+  const std::optional<int64_t> bytes =
+      value.isString() && hasUnit ? parseMemorySize(text) : std::nullopt;
+  config.hasMaxDeviceMemory = bytes.has_value();
+  if (bytes) {
+    config.maxDeviceMemory = *bytes;
+    return;
+  }
+  const std::string inGb = text.rtrim("GiB").str() + "GB";
+  reader.rejectValue("max_device_memory", value,
+                     "a size such as '58GB'" +
+                         std::string(parseMemorySize(inGb)
+                                         ? " (write " + quote(inGb) + ")"
+                                         : ""));
+}
+
 static ContextConfig readContext(const Node &root,
                                  DiagnosticList &diagnostics) {
   SectionReader reader(root, "context", contextSection, diagnostics);
   ContextConfig config;
   config.node = reader.getNode();
   if (Node value = reader.get("max_device_memory")) {
-    auto bytes =
-        value.isString() ? parseMemorySize(value.getText()) : std::nullopt;
-    config.hasMaxDeviceMemory = bytes.has_value();
-    if (bytes)
-      config.maxDeviceMemory = *bytes;
-    else
-      reader.rejectValue("max_device_memory", value, "a size such as '58GB'");
+    readDeviceMemory(reader, value, config);
   }
   if (Node value = reader.get("memory_optimize_level")) {
     llvm::StringRef level = value.getText();

@@ -12,6 +12,7 @@
 // RUN: not mf-opt --mf-read-config=file=%t/schedule.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 // RUN: not mf-opt --mf-read-config=file=%t/norm.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NORM
 // RUN: not mf-opt --mf-read-config=file=%t/memory.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=MEMORY
+// RUN: not mf-opt --mf-read-config=file=%t/unit.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNIT
 // RUN: not mf-opt --mf-read-config=file=%t/batches.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=BATCHES
 // RUN: mf-opt --mf-read-config=file=%t/unsharded.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNSHARDED
 // RUN: mf-opt --mf-read-config=file=%t/step.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STEP
@@ -96,6 +97,11 @@ runner_wrapper:
 # MEMORY: memory.yaml:[[#@LINE+2]]:22: error: expected a size such as '58GB' for 'max_device_memory', but got a string, 'much'
 context:
   max_device_memory: "much"
+
+//--- unit.yaml
+# UNIT: unit.yaml:[[#@LINE+2]]:22: error: expected a size such as '58GB' (write '52.5GB') for 'max_device_memory', but got a string, '52.5'
+context:
+  max_device_memory: "52.5"
 
 //--- batches.yaml
 # BATCHES: batches.yaml:[[#@LINE+2]]:32: error: expected an int from 1 to 65536 for 'gradient_accumulation_steps', but got an int, 1000000

@@ -14,10 +14,21 @@
 
 namespace mf {
 
-/// Returns the bytes of a size such as `59GB`, `54.5GB`, `512MB`, `64KB` or a
-/// plain number of bytes. GB is 2^30, as in MindSpore's max_device_memory. None
-/// if the text is not a positive size.
+/// Returns the bytes of a size such as `59GB`, `54.5G`, `512MiB`, `64KB` or
+/// `4096B`. G, GB and GiB are 2^30, as in MindSpore's max_device_memory. None
+/// if the text is not a positive size, or has no unit: a bare number could mean
+/// bytes as well as GB.
 std::optional<int64_t> parseMemorySize(llvm::StringRef text);
+
+/// Returns what is expected instead of a text that is not a size:
+/// `a size with a unit, such as 54GB, 512MiB or 4096B, but got 52.5, which has
+/// no unit; 52.5GB is 56371445760 bytes (52.50 GiB)`.
+std::string explainMemorySize(llvm::StringRef text);
+
+/// Writes a size as the value of max_device_memory: the largest unit of which
+/// it has at most two decimals. A size that is not a multiple of 1 KB is
+/// rounded up to one.
+std::string writeMemorySize(int64_t bytes);
 
 /// Formats a size for messages: `61963264 bytes (0.06 GiB)`. The second unit is
 /// left out if it would be 0.00.
