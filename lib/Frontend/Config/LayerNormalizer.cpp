@@ -109,6 +109,19 @@ LayerNormalizer::normalizeMatrix(const LayerSelection &selection,
   return normalized;
 }
 
+/// Warns about a count that is larger than the number of a stage's layers.
+void LayerNormalizer::warnAboutExcess(const LayerSelection &selection,
+                                      llvm::StringRef what,
+                                      const LayerCount &count, int64_t stage,
+                                      int64_t room) {
+  if (!count.isBool && count.value > std::max<int64_t>(room, 0))
+    diagnostics.warning(
+        selection.location,
+        what + " asks for " + llvm::Twine(count.value) + " layers of stage " +
+            llvm::Twine(stage) + ", which has " +
+            llvm::Twine(std::max<int64_t>(room, 0)) + "; it gets these");
+}
+
 /// Distributes one count per stage over the chunks in turn, starting with the
 /// first.
 bool LayerNormalizer::dealCounts(const LayerSelection &selection,
@@ -131,6 +144,12 @@ bool LayerNormalizer::dealCounts(const LayerSelection &selection,
                           ", " + selection.repr());
     return false;
   }
+  if (!selection.counts.empty() && selection.counts.size() < numStages)
+    diagnostics.warning(selection.location,
+                        what + " has values for " +
+                            llvm::Twine(selection.counts.size()) + " of " +
+                            llvm::Twine(numStages) +
+                            " stages; the last ones get none");
   for (size_t stage = 0; stage < selection.counts.size(); ++stage) {
     const LayerCount &count = selection.counts[stage];
     if (count.value < 0) {
@@ -143,6 +162,7 @@ bool LayerNormalizer::dealCounts(const LayerSelection &selection,
     int64_t room = 0;
     for (const std::vector<int64_t> &row : layers)
       room += std::max<int64_t>(row[stage], 0);
+    warnAboutExcess(selection, what, count, static_cast<int64_t>(stage), room);
     int64_t left =
         count.isBool ? (count.value ? room : 0) : std::min(count.value, room);
     while (left > 0) {
@@ -190,6 +210,7 @@ bool LayerNormalizer::clampTable(const LayerSelection &selection,
                                       static_cast<int64_t>(position));
       const LayerCount &count = row.counts[static_cast<size_t>(stage)];
       int64_t room = layers[chunk][position];
+      warnAboutExcess(selection, what, count, stage, room);
       matrix[chunk][position] =
           count.isBool ? (count.value ? room : 0) : std::min(count.value, room);
       if (!count.isBool && count.value < 0)

@@ -21,6 +21,8 @@ public:
                              llvm::StringRef what);
 
 private:
+  void warnAboutExcess(const LayerSelection &selection, llvm::StringRef what,
+                       const LayerCount &count, int64_t stage, int64_t room);
   NormalizedLayers normalizeMatrix(const LayerSelection &selection,
                                    llvm::StringRef what);
   NormalizedLayers normalizeNumbers(const LayerSelection &selection) const;
