@@ -126,6 +126,13 @@ void reportUnreadKeys(const SpecReader &reader, const Node &written) {
       continue;
     const std::string start = quote(name) + " in " + reader.getName().str();
     const KnownKey *known = modelConfigSection.find(name);
+    const bool isUnknown = !llvm::is_contained(names, name);
+    // A misspelt size whose right name is missing would be the default, so that
+    // the model would be another one.
+    const llvm::StringRef meant =
+        isUnknown && entry.value.getInt()
+            ? findNearestName(name, reader.getReadKeys())
+            : llvm::StringRef();
     llvm::StringRef own = findOwnName(name, reader);
     if (!own.empty() && !(known && known->isNeutral(entry.value)))
       reader.diagnostics.warning(entry.key.getLocation(),
@@ -133,7 +140,13 @@ void reportUnreadKeys(const SpecReader &reader, const Node &written) {
                                      " is a key of other classes; this "
                                      "one reads " +
                                      quote(own) + " (the key is ignored)");
-    else if (!llvm::is_contained(names, name))
+    else if (!meant.empty() && !written[meant])
+      reader.diagnostics.error(entry.key.getLocation(),
+                               "unknown key " + start + "; write " +
+                                   quote(meant) +
+                                   ", which is missing and would have its "
+                                   "default otherwise");
+    else if (isUnknown)
       reader.diagnostics.warning(entry.key.getLocation(),
                                  "unknown key " + start +
                                      suggestName(name, names) +
