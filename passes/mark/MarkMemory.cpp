@@ -243,11 +243,6 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
     std::optional<LayerPlan> plan = planner.plan();
     if (!plan)
       return signalPassFailure();
-    if (!quiet) {
-      mf::passes::PrintedPlan text(model);
-      plan->printLog(text.os());
-      plan->printTable(text.os());
-    }
     ArrayRef<LayerOp> layers = planner.getLayers();
     // The diagnostics for the first piece apply to all pieces.
     DiagnosticList diagnostics, repeated;
@@ -259,6 +254,11 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
       for (LayerOp layer : planner.getPieces(number))
         mark(layer, effects, slicer,
              layer == layers[number] ? diagnostics : repeated);
+    if (!quiet) {
+      mf::passes::PrintedPlan text(model);
+      plan->printLog(text.os());
+      plan->printTable(text.os());
+    }
     if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
       return signalPassFailure();
     mf::passes::emitLayerRemarks(model, layers, *plan);
@@ -267,7 +267,8 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
   }
 
 private:
-  void mark(LayerOp layer, const LayerEffects &effects,
+  /// `effects` then has what the layer really gets.
+  void mark(LayerOp layer, LayerEffects &effects,
             mf::passes::ActivationSlicer &slicer,
             DiagnosticList &diagnostics) const {
     LayerCommunication communication(layer);
@@ -284,7 +285,7 @@ private:
     communication.markRecompute(effects);
     markSwap(layer, effects, communication, diagnostics);
     if (effects.sliceActivation)
-      slicer.slice(layer, communication);
+      effects.sliceActivation = slicer.slice(layer, communication);
   }
 
   mf::passes::LayerReportHandler handler;

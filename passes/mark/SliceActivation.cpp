@@ -28,12 +28,12 @@ static Value findInput(LayerOp layer, const LayerCommunication &communication) {
   return nullptr;
 }
 
-void ActivationSlicer::slice(LayerOp layer,
+bool ActivationSlicer::slice(LayerOp layer,
                              const LayerCommunication &communication) {
   MeshAttr mesh = MeshAttr::find(model);
   Value input = findInput(layer, communication);
   if (!mesh || !input || mesh.getNumRanks() == mesh.getSize("pp"))
-    return;
+    return false;
   remark::RemarkOpts options = remark::RemarkOpts::name("SliceActivation")
                                    .category("recompute")
                                    .function(layer.getSymName());
@@ -42,7 +42,7 @@ void ActivationSlicer::slice(LayerOp layer,
   if (!layout) {
     remark::missed(layer.getLoc(), options) << remark::add(
         "the kept input is not sliced: which ranks have it is not known");
-    return;
+    return false;
   }
   MeshSizes sizes(mesh);
   RankedTensorType local = getLocalType(type, layout, sizes);
@@ -52,7 +52,7 @@ void ActivationSlicer::slice(LayerOp layer,
     remark::missed(layer.getLoc(), options)
         << remark::add("the kept input is not sliced: {0}", decision.reason);
     if (!decision.isWarning || hasWarned)
-      return;
+      return false;
     hasWarned = true;
     DictionaryAttr locations = model.getTrainingAttr().getLocations();
     auto place =
@@ -61,7 +61,7 @@ void ActivationSlicer::slice(LayerOp layer,
     emitWarning(place ? mlir::Location(place) : model.getLoc())
         << "recompute_slice_activation has no effect: the kept input of '"
         << layer.getSymName() << "' is not sliced, as " << decision.reason;
-    return;
+    return false;
   }
   OpBuilder builder(layer.getContext());
   builder.setInsertionPointAfterValue(input);
@@ -75,4 +75,5 @@ void ActivationSlicer::slice(LayerOp layer,
       << remark::add("of the kept input {0}", decision.reason)
       << remark::metric("bytes", bytes)
       << remark::metric("bytes kept", bytes / sizes.getNumParts(decision.axes));
+  return true;
 }

@@ -14,7 +14,7 @@ class ActivationSlicer {
 public:
   explicit ActivationSlicer(ir::ModelOp model) : model(model) {}
 
-  void slice(ir::LayerOp layer, const LayerCommunication &communication);
+  bool slice(ir::LayerOp layer, const LayerCommunication &communication);
 
 private:
   ir::ModelOp model;
