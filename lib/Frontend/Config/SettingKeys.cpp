@@ -194,6 +194,9 @@ SettingValue getSwapKeys(ArrayRef<SwapItem> asked,
   const std::vector<SwapItem> items = groupByPrefetch(asked);
   if (config.swap.swap != !items.empty())
     keys.set(swapPath, SettingValue::fromBool(!items.empty()));
+  // Swap excludes memory reuse across devices.
+  if (!items.empty() && config.context.memoryOptimizeLevel != "O0")
+    keys.set("context.memory_optimize_level", SettingValue::fromName("O0"));
   if (items.empty() || hasSwap(items, config))
     return keys;
   const SettingValue layers = getSwapItems(items, /*hasName=*/false);

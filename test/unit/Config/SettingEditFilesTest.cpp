@@ -103,6 +103,7 @@ void flatten(const Node &node, const std::string &path,
       ".recompute_config.select_recompute",
       ".recompute_config.select_comm_recompute",
       ".swap_config",
+      ".context.memory_optimize_level",
       ".model.model_config.offset",
       ".model.model_config.pp_interleave_num",
       ".parallel.pipeline_config",
@@ -161,12 +162,12 @@ bool saysASetting(llvm::StringRef line) {
   if (line.starts_with("'") || line.empty())
     return true;
   static const std::vector<llvm::StringRef> keys = {
-      "recompute",        "select_recompute",  "select_comm_recompute",
-      "offset",           "pp_interleave_num", "pipeline_interleave",
-      "batch_size",       "pipeline_stage",    "pipeline_scheduler",
-      "data_parallel",    "model_parallel",    "enable_parallel_optimizer",
-      "context_parallel", "expert_parallel",   "use_seq_parallel",
-      "micro_batch_num"};
+      "recompute",        "select_recompute",     "select_comm_recompute",
+      "offset",           "pp_interleave_num",    "pipeline_interleave",
+      "batch_size",       "pipeline_stage",       "pipeline_scheduler",
+      "data_parallel",    "model_parallel",       "enable_parallel_optimizer",
+      "context_parallel", "expert_parallel",      "use_seq_parallel",
+      "micro_batch_num",  "memory_optimize_level"};
   return llvm::is_contained(keys, line.split(':').first);
 }
 
