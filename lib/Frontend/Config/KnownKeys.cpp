@@ -267,8 +267,12 @@ static constexpr KnownKey balanceCallbackKeys[] = {
     key<&Balance::gradientAccumulationSteps>("gradient_accumulation_steps",
                                              "passes whose load is summed"),
 };
-constexpr KnownSection balanceCallbackSection = {"TopkBiasBalanceCallback",
-                                                 false, balanceCallbackKeys};
+static constexpr IrrelevantKeys balanceCallbackRest[] = {
+    {"release 1.5 counts the layers of the model by them",
+     "num_layers mtp_depth"},
+};
+constexpr KnownSection balanceCallbackSection = {
+    "TopkBiasBalanceCallback", false, balanceCallbackKeys, balanceCallbackRest};
 
 static constexpr KnownKey dropRateCallbackKeys[] = {
     used("type", "the class of the callback"),

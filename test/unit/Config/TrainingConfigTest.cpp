@@ -140,6 +140,11 @@ TEST(TrainingConfigTest, OpenSectionsWarnAboutUnknownKeys) {
   expectMessage("context: {mode: 1}", "t.yaml:1:11: warning: 'mode'");
   EXPECT_TRUE(
       parse("context: {mode: 0, save_graphs: True}").diagnostics.empty());
+  // Release 1.5 has two more keys than later ones.
+  EXPECT_TRUE(parse("callbacks: [{type: TopkBiasBalanceCallback, "
+                    "balance_via_topk_bias: True, topk_bias_update_rate: 0.1, "
+                    "expert_num: 8, num_layers: 4, mtp_depth: 1}]")
+                  .diagnostics.empty());
 }
 
 TEST(TrainingConfigTest, WrongValuesAreErrorsAtTheirPlace) {
