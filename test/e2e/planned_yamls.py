@@ -94,7 +94,7 @@ class Checks:
     def check_refusal(self, name, result, path, report):
         self.expect(result.returncode == 2, "%s: exit code %d: %s", name, result.returncode, result.stderr)
         self.expect(
-            re.search(r"error: no settings fit into \d+ bytes.*: stage \d+ .* misses [1-9]\d* bytes", result.stderr),
+            re.search(r"error: no offset, recompute and swap fit into \d+ bytes.*: stage \d+ .* misses [1-9]\d* bytes", result.stderr),
             "%s: the error says: %s", name, result.stderr,
         )  # fmt: skip
         for file in (path, report):

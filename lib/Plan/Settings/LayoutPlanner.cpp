@@ -128,5 +128,5 @@ Error LayoutPlanner::advance(double seconds) {
     return error;
   if (getBest() || clock.isOver())
     return Error::success();
-  return variant->costs.makeNoPlanError();
+  return variant->costs.makeNoPlanError(*untreated);
 }

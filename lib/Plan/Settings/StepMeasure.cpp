@@ -127,7 +127,7 @@ static int64_t getRecomputedBytes(const program::StageProgram &stage,
 
 bool StepMeasure::fits(int64_t limitBytes) const {
   return llvm::all_of(stages, [&](const StageMeasure &stage) {
-    return stage.peakBytes <= limitBytes;
+    return stage.getMissingBytes(limitBytes) <= 0;
   });
 }
 

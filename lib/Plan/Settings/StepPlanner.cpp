@@ -319,7 +319,7 @@ Error Planning::search() {
   answer.boundSeconds =
       std::min(answer.boundSeconds, answer.best.measure.seconds);
   if (answer.isGiven && !answer.givenFits)
-    return variants.front()->costs.makeNoPlanError();
+    return variants.front()->costs.makeNoPlanError(answer.given);
   return Error::success();
 }
 

@@ -154,7 +154,7 @@ Error VariantCosts::learn() {
   if (!measured)
     return measured.takeError();
   if (measured->empty())
-    return makeNoPlanError();
+    return makeNoPlanError({});
   observations = std::move(*measured);
   numProbes = observations.size();
   // With a probe for each treatment, each kind of layer gets each treatment,
@@ -275,37 +275,33 @@ CostedProblem VariantCosts::makeProblem() {
   return made;
 }
 
-Error VariantCosts::makeNoPlanError() const {
+Error VariantCosts::makeNoPlanError(const StepMeasure &given) const {
   if (clock.isOver())
     return llvm::make_error<solver::NoPlanError>(
         "the search ended before it compiled a plan that fits; give it more "
         "time");
-  int64_t least = std::numeric_limits<int64_t>::max();
-  size_t nearest = 0;
-  for (const LayerObservation &observation : observations) {
-    int64_t missing = 0;
-    size_t at = 0;
-    for (size_t stage = 0; stage < observation.measure.stages.size(); ++stage) {
-      const int64_t own =
-          observation.measure.stages[stage].peakBytes - context.limitBytes;
-      if (own > missing) {
-        missing = own;
-        at = stage;
-      }
-    }
-    if (missing < least) {
-      least = missing;
-      nearest = at;
-    }
-  }
-  std::string text =
-      "no settings fit into " + describeMemorySize(context.limitBytes);
+  llvm::SmallVector<const StepMeasure *> compiled = {&given};
+  for (const LayerObservation &observation : observations)
+    compiled.push_back(&observation.measure);
+  return planner::makeNoPlanError(compiled, context.limitBytes);
+}
+
+Error planner::makeNoPlanError(llvm::ArrayRef<const StepMeasure *> compiled,
+                               int64_t limitBytes) {
+  const StepMeasure *nearest = nullptr;
+  auto getMissing = [&](const StepMeasure *measure) {
+    return measure->stages[measure->findFullest()].getMissingBytes(limitBytes);
+  };
+  for (const StepMeasure *measure : compiled)
+    if (!measure->stages.empty() &&
+        (!nearest || getMissing(measure) < getMissing(nearest)))
+      nearest = measure;
+  std::string text = "no offset, recompute and swap fit into " +
+                     describeMemorySize(limitBytes);
   // A step that was compiled to learn costs may fit.
-  if (least > 0)
-    text += ": stage " + std::to_string(nearest) +
+  if (nearest && getMissing(nearest) > 0)
+    text += ": stage " + std::to_string(nearest->findFullest()) +
             " of the nearest that was compiled misses " +
-            describeMemorySize(least) +
-            "; give it more stages, ranks that share more, or smaller "
-            "micro-batches";
+            describeMemorySize(getMissing(nearest));
   return llvm::make_error<solver::NoPlanError>(text);
 }

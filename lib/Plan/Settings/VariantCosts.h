@@ -76,8 +76,9 @@ public:
   }
   /// Returns whether recompute is a task of its own.
   bool hasRecomputeTasks() const { return input.recomputeTasks; }
-  /// Returns an error with the reason why no plan fits.
-  llvm::Error makeNoPlanError() const;
+  /// Returns an error with the reason why no plan fits. `given` is a step that
+  /// was compiled besides; it may be empty.
+  llvm::Error makeNoPlanError(const StepMeasure &given) const;
   /// Returns whether both have micro-batches of the same size and tasks of the
   /// same kinds, so that the costs of layers are equal.
   bool costsLike(const VariantCosts &other) const;
@@ -113,6 +114,11 @@ private:
   double fitHidden(solver::Problem problem) const;
   void fixKept(solver::Problem &made) const;
 };
+
+/// Returns an error that says which of some steps misses least of a limit, and
+/// by how much. Steps without stages do not count.
+llvm::Error makeNoPlanError(llvm::ArrayRef<const StepMeasure *> compiled,
+                            int64_t limitBytes);
 
 } // namespace mf::planner
 

@@ -37,7 +37,7 @@ static constexpr double exploredGap = 0.002;
 
 bool VariantSearch::mayFit(const StepMeasure &measure) const {
   return llvm::all_of(measure.stages, [&](const StageMeasure &stage) {
-    return stage.liveBytes <= getLimit();
+    return stage.mayFit(getLimit());
   });
 }
 
@@ -55,7 +55,7 @@ void VariantSearch::forbidStage(const solver::Plan &plan, size_t stage) {
 void VariantSearch::forbid(const solver::Plan &plan,
                            const StepMeasure &measure) {
   for (size_t stage = 0; stage < measure.stages.size(); ++stage)
-    if (measure.stages[stage].peakBytes > getLimit())
+    if (measure.stages[stage].getMissingBytes(getLimit()) > 0)
       forbidStage(plan, stage);
   ++misfits;
 }
@@ -83,7 +83,7 @@ Error VariantSearch::refineMisfits() {
     return Error::success();
   std::vector<size_t> misfits;
   for (const auto &[index, stage] : llvm::enumerate(current.measure.stages))
-    if (stage.peakBytes > getLimit())
+    if (stage.getMissingBytes(getLimit()) > 0)
       misfits.push_back(index);
   return refineArenas(costs.getInput(), currentArenas, misfits,
                       current.measure);

@@ -44,6 +44,14 @@ struct StageMeasure {
   /// The duration of the work that follows the stage's last task, without
   /// waits: reductions and the update of parameters.
   double updateTime = 0;
+
+  /// Returns by how many bytes the stage exceeds a limit; negative if it fits.
+  /// All comparisons with a limit are here.
+  int64_t getMissingBytes(int64_t limitBytes) const {
+    return peakBytes - limitBytes;
+  }
+  /// Returns whether the stage could fit with a better plan of its arena.
+  bool mayFit(int64_t limitBytes) const { return liveBytes <= limitBytes; }
 };
 
 /// The time and the memory of a step. Times are in seconds.
