@@ -4,10 +4,13 @@
 #include "LayoutReport.h"
 #include "SettingText.h"
 #include "TrainingReport.h"
+#include "mf/Frontend/Config/SettingChanges.h"
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "mf/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <map>
 
 using namespace mf::planner;
 using llvm::formatv;
@@ -77,16 +80,69 @@ static void addGiven(const GivenLayout &given, const solver::PlanUnits &units,
          given.planned->measure, describeLimit(*given.planned), units, table);
 }
 
+/// Prints layouts that are impossible for the same reason, but for numbers, in
+/// one line.
 static void printSkipped(const LayoutSearchResult &found,
                          llvm::raw_ostream &os) {
+  struct Group {
+    std::string reason;
+    size_t reasons = 0;
+    std::vector<std::string> names;
+  };
+  std::map<std::string, Group> groups;
   for (const SkippedLayouts &skipped : found.skipped) {
-    const size_t others = skipped.layouts.size() - 1;
-    os << "no " << skipped.layouts.front().describe();
-    if (others > 0)
-      os << formatv(" and {0} more", others);
     // The compiler's message may have more lines.
-    os << ": " << llvm::StringRef(skipped.reason).split('\n').first << '\n';
+    const std::string reason =
+        llvm::StringRef(skipped.reason).split('\n').first.str();
+    std::string words = reason;
+    llvm::erase_if(words, llvm::isDigit);
+    Group &group = groups[words];
+    if (group.reasons++ == 0)
+      group.reason = reason;
+    for (const DeviceLayout &layout : skipped.layouts)
+      group.names.push_back(layout.describe());
   }
+  constexpr size_t mostNamed = 3;
+  for (const auto &[words, group] : groups) {
+    os << "no "
+       << llvm::join(llvm::ArrayRef(group.names).take_front(mostNamed), ", ");
+    if (group.names.size() > mostNamed)
+      os << formatv(" and {0} more", group.names.size() - mostNamed);
+    os << ": " << group.reason
+       << (group.reasons > 1 ? " (with other numbers for others)" : "") << '\n';
+  }
+}
+
+static llvm::StringRef describePromise(Promise promise) {
+  switch (promise) {
+  case Promise::Flops:
+    return "floating-point operations at the cube's peak";
+  case Promise::Layers:
+    return "its layers without recompute, and filling the pipeline";
+  case Promise::Costs:
+    break;
+  }
+  return "costs of layers within the memory";
+}
+
+/// Prints why the most promising layouts without a plan have none.
+static void printOutpaced(const LayoutSearchResult &found,
+                          const solver::PlanUnits &units,
+                          llvm::raw_ostream &os) {
+  if (found.outpaced.empty())
+    return;
+  const double best = found.best.front().measure.seconds;
+  TextTable table({"not planned", "passes", units.nameTime("at least"),
+                   "of the best", "by"});
+  for (const OutpacedLayout &layout :
+       llvm::ArrayRef(found.outpaced).take_front(numBestLayouts))
+    table.addRow({layout.layout.describe() +
+                      (layout.recomputeTasks ? " recompute-tasks" : ""),
+                  describePasses(layout.layout),
+                  units.countTime(layout.seconds),
+                  formatv("{0:f2}", layout.seconds / best),
+                  describePromise(layout.promise).str()});
+  table.print(os);
 }
 
 void printLayouts(llvm::StringRef yaml, const LayoutSearchResult &found,
@@ -112,13 +168,14 @@ void printLayouts(llvm::StringRef yaml, const LayoutSearchResult &found,
     os << formatv("the given layout, with the best settings, is rank {0}\n",
                   found.given->rank);
   printSkipped(found, os);
+  printOutpaced(found, units, os);
   os << formatv("{0} layouts were planned, {1} promise less; {2} steps were "
                 "compiled\n",
-                found.numPlanned, found.numOutpaced, found.compiledSteps);
+                found.numPlanned, found.outpaced.size(), found.compiledSteps);
   if (best.recomputeTasks)
     printRecomputeTasks(os);
   os << "\nsettings:\n";
-  printSettings(best.settings, yaml, best.yaml, os);
+  os << printSettingChanges(yaml, llvm::StringRef(best.yaml), 2);
 }
 
 //===----------------------------------------------------------------------===//
@@ -162,6 +219,20 @@ static Object writePlanned(const PlannedLayout &planned) {
   return object;
 }
 
+static Array writeOutpaced(const LayoutSearchResult &found) {
+  Array layouts;
+  for (const OutpacedLayout &layout : found.outpaced) {
+    Object object = writeLayout(layout.layout);
+    if (layout.recomputeTasks)
+      object["recompute_tasks"] = true;
+    object["seconds_at_least"] = layout.seconds;
+    object["is_estimate"] = layout.promise == Promise::Costs;
+    object["by"] = describePromise(layout.promise);
+    layouts.push_back(std::move(object));
+  }
+  return layouts;
+}
+
 Object writeLayouts(const LayoutSearchResult &found) {
   Array best, skipped;
   for (const PlannedLayout &planned : found.best)
@@ -173,15 +244,17 @@ Object writeLayouts(const LayoutSearchResult &found) {
     skipped.push_back(
         Object{{"reason", group.reason}, {"layouts", std::move(layouts)}});
   }
-  Object object{{"limit_bytes", found.limitBytes},
-                {"samples", found.samples},
-                {"layouts", std::move(best)},
-                {"skipped", std::move(skipped)},
-                {"legal_layouts", static_cast<int64_t>(found.numLegal)},
-                {"planned_layouts", static_cast<int64_t>(found.numPlanned)},
-                {"outpaced_layouts", static_cast<int64_t>(found.numOutpaced)},
-                {"compiled_steps", found.compiledSteps},
-                {"is_complete", found.isComplete}};
+  Object object{
+      {"limit_bytes", found.limitBytes},
+      {"samples", found.samples},
+      {"layouts", std::move(best)},
+      {"skipped", std::move(skipped)},
+      {"legal_layouts", static_cast<int64_t>(found.numLegal)},
+      {"planned_layouts", static_cast<int64_t>(found.numPlanned)},
+      {"outpaced_layouts", static_cast<int64_t>(found.outpaced.size())},
+      {"outpaced", writeOutpaced(found)},
+      {"compiled_steps", found.compiledSteps},
+      {"is_complete", found.isComplete}};
   if (!found.given)
     return object;
   Object given = writeStep(found.given->layout, found.given->measure);

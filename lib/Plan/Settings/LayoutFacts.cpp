@@ -4,10 +4,12 @@
 #include "lib/Plan/Settings/LayoutFacts.h"
 #include "lib/Plan/Settings/Errors.h"
 #include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/StageMap.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/ModelSpec.h"
 #include "mf/Perf/Target/Topology.h"
+#include <cmath>
 
 using namespace mf;
 using namespace mf::planner;
@@ -43,18 +45,26 @@ double LayoutFacts::getLeastSeconds(const DeviceLayout &layout,
                                     double flops) const {
   const double seconds =
       flops / static_cast<double>(rules.devices) / peakFlopsPerSecond;
-  return getEvenSeconds(layout, seconds * static_cast<double>(layout.stages) /
-                                    static_cast<double>(layout.passes));
+  return getLeastStepSeconds(layout, seconds *
+                                         static_cast<double>(layout.stages) /
+                                         static_cast<double>(layout.passes));
 }
 
-double LayoutFacts::getEvenSeconds(const DeviceLayout &layout,
-                                   double seconds) const {
+/// Stage s cannot start before the stages in front of it have run a forward,
+/// and after its last backward these have to run one: the step takes at least
+/// passes * t(s) + (t(0) + .. + t(s-1)) / chunks, where t(s) is the time of a
+/// pass on stage s. The largest of these terms is smallest if all are equal.
+/// Then the share of t(s) decreases geometrically.
+double LayoutFacts::getLeastStepSeconds(const DeviceLayout &layout,
+                                        double seconds) const {
+  const auto passes = static_cast<double>(layout.passes);
   const auto stages = static_cast<double>(layout.stages);
-  const double perStage = seconds / stages;
+  if (!waitsWhileFilling || layout.stages == 1)
+    return seconds * passes / stages;
   const bool canInterleave = layout.stages * interleave <= rules.layers;
-  const double filling =
-      (stages - 1) / static_cast<double>(canInterleave ? interleave : 1);
-  return perStage * (static_cast<double>(layout.passes) + filling);
+  const auto chunks = static_cast<double>(canInterleave ? interleave : 1);
+  const double share = 1 / (passes * chunks);
+  return seconds / chunks / (1 - std::pow(1 - share, stages));
 }
 
 //===----------------------------------------------------------------------===//
@@ -62,8 +72,8 @@ double LayoutFacts::getEvenSeconds(const DeviceLayout &layout,
 //===----------------------------------------------------------------------===//
 
 /// Reads the rules that depend on the model.
-static void readModel(const TrainingConfig &config, const ModelSpec &spec,
-                      LayoutFacts &facts) {
+static void readModelFacts(const TrainingConfig &config, const ModelSpec &spec,
+                           LayoutFacts &facts) {
   LayoutRules &rules = facts.rules;
   rules.layers = spec.numLayers;
   rules.heads = spec.numHeads;
@@ -122,6 +132,29 @@ static DeviceLayout readGiven(const TrainingConfig &config,
   return given;
 }
 
+/// Finds the key of the number of layers. A model whose layers another file
+/// describes does not have it.
+static void findDepth(const TrainingConfig &config, int64_t depth,
+                      LayoutFacts &facts) {
+  // The sections of the dynamic graph are a translation of those in the file.
+  if (facts.rules.alwaysShards)
+    return;
+  for (const char *key : {"num_layers", "num_hidden_layers", "n_layer"})
+    if (config.model.config[key].getInt() == depth) {
+      facts.depthPath = std::string("model.model_config.") + key;
+      facts.depth = depth;
+      return;
+    }
+}
+
+static bool waitsWhileFilling(const TrainingConfig &config,
+                              const PlanRequest &request) {
+  const llvm::StringRef name = request.input.schedule.empty()
+                                   ? getScheduleName(config.parallel)
+                                   : llvm::StringRef(request.input.schedule);
+  return name == "1f1b" || name == "gpipe";
+}
+
 static Error checkMode(const TrainingConfig &config, llvm::StringRef fileName) {
   if (config.parallel.isSemiOrAuto())
     return Error::success();
@@ -160,6 +193,7 @@ Expected<LayoutFacts> planner::readLayoutFacts(const PlanRequest &request,
     return topology.takeError();
   LayoutFacts facts;
   facts.given = readGiven(config, batch, spec->ranks);
+  facts.waitsWhileFilling = waitsWhileFilling(config, request);
   facts.interleave = stages.interleave;
   facts.rules.devices = devices;
   facts.rules.samples =
@@ -168,7 +202,8 @@ Expected<LayoutFacts> planner::readLayoutFacts(const PlanRequest &request,
   facts.rules.optimizerSharding = facts.given.optimizerSharding;
   if (!request.target.networks.empty())
     facts.rules.nodeRanks = request.target.networks.front().size;
-  readModel(config, *spec, facts);
+  readModelFacts(config, *spec, facts);
+  findDepth(config, spec->numLayers, facts);
   for (const target::ComputeEngine &engine : request.target.engines)
     if (engine.engine == Engine::Cube)
       for (const target::Peak &peak : engine.peaks)

@@ -38,6 +38,14 @@ struct LayoutFacts {
   bool sharesByMicroBatch = false;
   /// The peak of a device's cube.
   double peakFlopsPerSecond = 0;
+  /// True if a stage does nothing else while the pipeline fills and drains:
+  /// its schedule has no tasks that could be moved there.
+  bool waitsWhileFilling = true;
+  /// The key of the number of layers, as model.model_config.num_layers; empty
+  /// if the YAML does not have it. Its value leaves out the layers of
+  /// multi-token prediction.
+  std::string depthPath;
+  int64_t depth = 0;
 
   /// Returns a lower bound on the memory of the fullest stage: the memory of
   /// all stages, divided by their number.
@@ -45,10 +53,10 @@ struct LayoutFacts {
   /// Returns a lower bound on the time of a step, given the floating-point
   /// operations of all ranks.
   double getLeastSeconds(const DeviceLayout &layout, double flops) const;
-  /// Returns the time of a step whose stages are evenly loaded and only wait
-  /// during fill and drain. `seconds` is the time of a pass, summed over the
+  /// Returns a lower bound on the time of a step, however layers are
+  /// distributed over stages. `seconds` is the time of a pass, summed over the
   /// stages.
-  double getEvenSeconds(const DeviceLayout &layout, double seconds) const;
+  double getLeastStepSeconds(const DeviceLayout &layout, double seconds) const;
 };
 
 /// Reads the YAML of a request for `devices` devices. It is an error if the

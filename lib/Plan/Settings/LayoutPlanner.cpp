@@ -25,13 +25,19 @@ double LayoutPlanner::getExpectedSeconds(double flops) const {
   if (estimate)
     return *estimate;
   if (layerClass.seconds > 0)
-    return setting.facts.getEvenSeconds(layout, layerClass.seconds);
+    return setting.facts.getLeastStepSeconds(layout, layerClass.seconds);
   return setting.facts.getLeastSeconds(layout, flops);
+}
+
+Promise LayoutPlanner::getPromise() const {
+  return estimate                 ? Promise::Costs
+         : layerClass.seconds > 0 ? Promise::Layers
+                                  : Promise::Flops;
 }
 
 bool LayoutPlanner::teachesClass() const {
   if (!untreated)
-    return layerClass.seconds == 0;
+    return layerClass.seconds == 0 || !layerClass.isSampled;
   return !estimate && !layerClass.learned;
 }
 
@@ -48,12 +54,74 @@ static Error makeTooLargeError(double bytes, int64_t limit,
       " on each device and more, the limit is " + describeMemorySize(limit));
 }
 
+Error LayoutPlanner::checkBytes() const {
+  const double least = setting.facts.getLeastBytes(layout);
+  return least > static_cast<double>(setting.limitBytes)
+             ? makeTooLargeError(least, setting.limitBytes,
+                                 "parameters, gradients and optimizer states")
+             : Error::success();
+}
+
+/// Returns the time of a pass of a model with fewer layers, which compiles in a
+/// fraction of the time.
+Expected<double> LayoutPlanner::measureShallow(int64_t depth) {
+  // A second stage takes from ranks what they have only with one stage, as a
+  // whole head.
+  DeviceLayout sample = layout;
+  sample.stages = std::min<int64_t>(layout.stages, 2);
+  sample.passes = 2;
+  const LayoutFacts &facts = setting.facts;
+  Expected<std::string> shallow = applyKeyChanges(
+      setting.request.yaml, request.input.fileName, {{facts.depthPath, depth}});
+  if (!shallow)
+    return shallow.takeError();
+  const int64_t behind = facts.rules.layers - facts.depth;
+  Expected<std::string> yaml =
+      applySettings(*shallow, request.input.fileName,
+                    makeLayoutSettings(sample, depth + behind,
+                                       /*interleave=*/1, request.keep.swap));
+  if (!yaml)
+    return yaml.takeError();
+  CompilerInput input = request.input;
+  input.recomputeTasks |= recomputeTasks;
+  ++compiledSamples;
+  Expected<CompiledStep> step = compileStep(input, *yaml, PlanEffort::Quick);
+  if (!step)
+    return step.takeError();
+  Expected<StepMeasure> measure = measureStep(*step, request.target);
+  if (!measure)
+    return measure.takeError();
+  double seconds = 0;
+  for (const ChunkMeasure &chunk : measure->chunks)
+    seconds += chunk.forward + chunk.backward;
+  return seconds;
+}
+
+/// Learns the time of a pass from two shallow models: they differ by one layer,
+/// and all further layers are of its kind. If they do not compile, the time is
+/// learned from the model itself.
+Error LayoutPlanner::sampleClass() {
+  layerClass.isSampled = true;
+  const int64_t depth = setting.shallowDepth;
+  if (depth == 0 || depth + 1 >= setting.facts.depth)
+    return Error::success();
+  Expected<double> first = measureShallow(depth);
+  if (!first) {
+    llvm::consumeError(first.takeError());
+    return Error::success();
+  }
+  Expected<double> second = measureShallow(depth + 1);
+  if (!second) {
+    llvm::consumeError(second.takeError());
+    return Error::success();
+  }
+  const auto further = static_cast<double>(setting.facts.depth - depth);
+  layerClass.seconds = *first + further * std::max(0.0, *second - *first);
+  return Error::success();
+}
+
 /// Makes the YAML of the layout and its pipeline.
 Error LayoutPlanner::prepare() {
-  const double least = setting.facts.getLeastBytes(layout);
-  if (least > static_cast<double>(setting.limitBytes))
-    return makeTooLargeError(least, setting.limitBytes,
-                             "parameters, gradients and optimizer states");
   Expected<std::string> yaml = applySettings(
       setting.request.yaml, request.input.fileName,
       makeLayoutSettings(layout, setting.facts.rules.layers,
@@ -77,9 +145,11 @@ Error LayoutPlanner::measure() {
   if (!measured)
     return measured.takeError();
   untreated = std::move(*measured);
-  if (layerClass.seconds == 0)
-    for (const ChunkMeasure &chunk : untreated->chunks)
-      layerClass.seconds += chunk.forward + chunk.backward;
+  double seconds = 0;
+  for (const ChunkMeasure &chunk : untreated->chunks)
+    seconds += chunk.forward + chunk.backward;
+  layerClass.seconds =
+      layerClass.seconds == 0 ? seconds : std::min(layerClass.seconds, seconds);
   return checkStatics();
 }
 
@@ -120,6 +190,10 @@ Error LayoutPlanner::estimateStep() {
 Error LayoutPlanner::advance(double seconds) {
   request.timeLimit = seconds;
   clock.restart();
+  if (Error error = untreated ? Error::success() : checkBytes())
+    return error;
+  if (!layerClass.isSampled)
+    return sampleClass();
   if (!untreated)
     return measure();
   if (!estimate)

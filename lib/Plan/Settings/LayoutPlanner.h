@@ -12,6 +12,7 @@
 
 #include "lib/Plan/Settings/LayoutFacts.h"
 #include "lib/Plan/Settings/VariantSearch.h"
+#include "mf/Plan/Settings/LayoutSearch.h"
 
 namespace mf::planner {
 
@@ -21,13 +22,18 @@ struct LayoutSetting {
   const LayoutFacts &facts;
   const std::vector<ModelLayer> &layers;
   int64_t limitBytes = 0;
+  /// The depth of the smallest model whose last layer is of the kind of all
+  /// further layers of the YAML's model; 0 if there is none.
+  int64_t shallowDepth = 0;
 };
 
 /// Layouts whose layers are cut alike.
 struct LayerClass {
   /// The time of the forwards and backwards of a pass, over all stages, without
-  /// recompute; 0 if no layout was compiled yet.
+  /// recompute; 0 if it is not known yet.
   double seconds = 0;
+  /// True once two shallow models were compiled, or could not be.
+  bool isSampled = false;
   /// The costs of layers of a layout that has learned them; null if there is
   /// none yet.
   const VariantCosts *learned = nullptr;
@@ -47,10 +53,12 @@ public:
   }
   const LayerClass &getClass() const { return layerClass; }
 
-  /// Returns a lower estimate of the step's time in seconds: a bound at first,
-  /// then an estimate from costs. `flops` are those of a step, 0 if they are
-  /// not known.
+  /// Returns what is known of the step's time in seconds: lower bounds at
+  /// first, then an estimate from costs. `flops` are those of a step, 0 if they
+  /// are not known.
   double getExpectedSeconds(double flops) const;
+  /// Returns what getExpectedSeconds() follows from.
+  Promise getPromise() const;
   /// Returns the step's time as estimated from costs; none if it is not known.
   std::optional<double> getEstimate() const { return estimate; }
   /// Returns whether the result of the next advance() is also valid for other
@@ -68,7 +76,7 @@ public:
     return variant->search.getProblem();
   }
   int64_t getCompiledSteps() const {
-    return variant ? variant->costs.getCompiledSteps() : 0;
+    return compiledSamples + (variant ? variant->costs.getCompiledSteps() : 0);
   }
   /// Returns the FLOPs of a step without recompute, of all ranks; 0 if it was
   /// not compiled.
@@ -86,7 +94,12 @@ private:
   /// The measure of the step without recompute.
   std::optional<StepMeasure> untreated;
   std::optional<double> estimate;
+  /// The steps of shallow models that were compiled.
+  int64_t compiledSamples = 0;
 
+  llvm::Error checkBytes() const;
+  llvm::Error sampleClass();
+  llvm::Expected<double> measureShallow(int64_t depth);
   llvm::Error prepare();
   llvm::Error measure();
   llvm::Error checkStatics() const;

@@ -206,12 +206,22 @@ std::vector<const LayoutPlanner *> LayoutSearch::findDistinct() const {
   return distinct;
 }
 
-/// Returns the time from which on a layout is not of interest.
+/// Returns the time from which on a layout is not of interest: a little above
+/// that of the best plan, because estimates by costs are not exact, and layouts
+/// that are nearly as good are worth knowing. If there are many of these, it is
+/// the time of the last one that is reported.
 double LayoutSearch::getCutoff() const {
+  constexpr double marginOfEstimates = 0.05;
   const std::vector<const LayoutPlanner *> distinct = findDistinct();
+  if (distinct.empty())
+    return std::numeric_limits<double>::infinity();
+  const double near =
+      (1 + marginOfEstimates) * distinct.front()->getBest()->measure.seconds;
   return distinct.size() < numBestLayouts
-             ? std::numeric_limits<double>::infinity()
-             : distinct[numBestLayouts - 1]->getBest()->measure.seconds;
+             ? near
+             : std::min(
+                   near,
+                   distinct[numBestLayouts - 1]->getBest()->measure.seconds);
 }
 
 void LayoutSearch::sortOpen() {
@@ -221,9 +231,10 @@ void LayoutSearch::sortOpen() {
   });
 }
 
-/// Chooses the layouts with the best estimates, except those that would learn
-/// the same. One of them is ready to be planned, if there is such a layout,
-/// because plans set the limit for others.
+/// Chooses the layouts that promise most, except those that would learn the
+/// same. Until there is a plan, which sets the limit for others, one of them is
+/// ready to be planned, if there is such a layout. Later a layout is planned
+/// only when no bound of another is below its estimate.
 std::vector<LayoutPlanner *> LayoutSearch::chooseNext() const {
   std::vector<LayoutPlanner *> chosen;
   auto choose = [&](LayoutPlanner *planner) {
@@ -236,7 +247,7 @@ std::vector<LayoutPlanner *> LayoutSearch::chooseNext() const {
       chosen.push_back(planner);
   };
   for (LayoutPlanner *planner : open)
-    if (chosen.empty() && planner->getEstimate())
+    if (planned.empty() && chosen.empty() && planner->getEstimate())
       choose(planner);
   for (LayoutPlanner *planner : open)
     choose(planner);
@@ -352,6 +363,21 @@ Error LayoutSearch::checkAnswer() const {
       most->second.size() - 1, most->first));
 }
 
+/// Returns the number of layers up to the first one whose kind all further
+/// layers have; at least one for each of two stages. 0 if that number cannot be
+/// written into the YAML.
+static int64_t findShallowDepth(llvm::ArrayRef<ModelLayer> layers,
+                                const LayoutFacts &facts) {
+  if (facts.depthPath.empty() ||
+      facts.depth > static_cast<int64_t>(layers.size()))
+    return 0;
+  const auto body = layers.take_front(static_cast<size_t>(facts.depth));
+  size_t depth = body.size();
+  while (depth > 1 && body[depth - 2].kind == body.back().kind)
+    --depth;
+  return std::max<int64_t>(2, static_cast<int64_t>(depth));
+}
+
 Expected<LayoutSearchResult> LayoutSearch::run() {
   Expected<LayoutFacts> read = readLayoutFacts(request, devices);
   if (!read)
@@ -361,7 +387,8 @@ Expected<LayoutSearchResult> LayoutSearch::run() {
     return error;
   if (Error error = dropLists())
     return error;
-  const LayoutSetting setting{request, facts, layers, answer.limitBytes};
+  const LayoutSetting setting{request, facts, layers, answer.limitBytes,
+                              findShallowDepth(layers, facts)};
   if (Error error = list(setting))
     return error;
   search();
@@ -375,7 +402,11 @@ Expected<LayoutSearchResult> LayoutSearch::run() {
   for (auto &[reason, layouts] : skipped)
     answer.skipped.push_back({reason, std::move(layouts)});
   answer.numPlanned = distinct.size();
-  answer.numOutpaced = open.size();
+  sortOpen();
+  for (const LayoutPlanner *planner : open)
+    answer.outpaced.push_back(
+        {planner->getLayout(), planner->hasRecomputeTasks(),
+         planner->getExpectedSeconds(flops), planner->getPromise()});
   for (const std::unique_ptr<LayoutPlanner> &planner : planners)
     answer.compiledSteps += planner->getCompiledSteps();
   return std::move(answer);

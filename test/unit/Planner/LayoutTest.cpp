@@ -5,6 +5,7 @@
 #include "mf/Frontend/Config/StageMap.h"
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <random>
 #include <set>
 
 using namespace mf;
@@ -203,9 +204,36 @@ TEST(LayoutTest, Bounds) {
   EXPECT_EQ(facts.getLeastBytes(layout), 1000 + 800 + 300);
   facts.shardsGradients = true;
   EXPECT_EQ(facts.getLeastBytes(layout), 1000 + 200 + 300);
-  // 1 s of work on each device, of which a fourth is filled and drained.
-  EXPECT_DOUBLE_EQ(facts.getLeastSeconds(layout, 800), 1.25);
-  EXPECT_DOUBLE_EQ(facts.getEvenSeconds(layout, 2), 5);
+  // 1 s of work on each device. With 4/7 of it on the first stage and 3/7 on
+  // the second, both bounds of four passes are equal: 4 * 8/7 = 4 * 6/7 + 8/7.
+  EXPECT_DOUBLE_EQ(facts.getLeastSeconds(layout, 800), 8. / 7);
+  EXPECT_DOUBLE_EQ(facts.getLeastStepSeconds(layout, 2), 4 * 8. / 7);
   facts.interleave = 2;
-  EXPECT_DOUBLE_EQ(facts.getEvenSeconds(layout, 2), 4.5);
+  EXPECT_DOUBLE_EQ(facts.getLeastStepSeconds(layout, 2), 4 * 16. / 15);
+  facts.waitsWhileFilling = false;
+  EXPECT_DOUBLE_EQ(facts.getLeastStepSeconds(layout, 2), 4);
+}
+
+/// However layers are distributed, a stage waits for those in front of it.
+TEST(LayoutTest, NoDistributionOfLayersIsBelowTheBound) {
+  LayoutFacts facts;
+  facts.rules = makeRules(8);
+  std::mt19937 random(1);
+  for (int draw = 0; draw < 1000; ++draw) {
+    DeviceLayout layout;
+    layout.stages = static_cast<int64_t>(2 + random() % 6);
+    layout.passes = layout.stages + static_cast<int64_t>(random() % 20);
+    std::vector<double> seconds;
+    double sum = 0, before = 0, longest = 0;
+    for (int64_t stage = 0; stage < layout.stages; ++stage) {
+      seconds.push_back(static_cast<double>(1 + random() % 100));
+      sum += seconds.back();
+    }
+    for (const double own : seconds) {
+      longest =
+          std::max(longest, static_cast<double>(layout.passes) * own + before);
+      before += own;
+    }
+    EXPECT_LE(facts.getLeastStepSeconds(layout, sum), longest * (1 + 1e-12));
+  }
 }

@@ -5,8 +5,8 @@
 // Finds the layouts of ranks with the shortest training step at the same global
 // batch, each with the memory settings that suit it (StepPlanner.h). Layouts
 // are ordered by their best estimate so far: first bounds, then times from
-// learned costs, then compiled plans. A layout whose estimate is worse than the
-// tenth best plan is not compiled.
+// learned costs, then compiled plans. A layout whose bound or estimate is some
+// per cent above the best plan is not compiled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,6 +56,24 @@ struct GivenLayout {
   bool isRankLeast = false;
 };
 
+/// What a time follows from that a layout is expected to take.
+enum class Promise : uint8_t {
+  /// A lower bound: the floating-point operations at the cube's peak.
+  Flops,
+  /// A lower bound: the time of layers that are cut alike, without recompute.
+  Layers,
+  /// An estimate by the learned costs of layers.
+  Costs
+};
+
+/// A layout that was not planned because it promises less than the best plan.
+struct OutpacedLayout {
+  DeviceLayout layout;
+  bool recomputeTasks = false;
+  double seconds = 0;
+  Promise promise = Promise::Flops;
+};
+
 /// Layouts that are impossible for the same reason.
 struct SkippedLayouts {
   std::string reason;
@@ -70,9 +88,10 @@ struct LayoutSearchResult {
   std::vector<PlannedLayout> best;
   std::optional<GivenLayout> given;
   std::vector<SkippedLayouts> skipped;
-  /// The number of legal layouts, of those with a plan, and of those that were
-  /// skipped because their estimate was too long.
-  size_t numLegal = 0, numPlanned = 0, numOutpaced = 0;
+  /// Those that were not planned, the most promising first.
+  std::vector<OutpacedLayout> outpaced;
+  /// The number of legal layouts, and of those with a plan.
+  size_t numLegal = 0, numPlanned = 0;
   int64_t compiledSteps = 0;
   /// True unless the time limit or the user ended the search.
   bool isComplete = false;
