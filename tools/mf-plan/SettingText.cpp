@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "SettingText.h"
-#include "mf/Frontend/Config/KeyHelp.h"
-#include "mf/Frontend/Config/SettingChanges.h"
-#include "mf/Frontend/Config/YamlReader.h"
 #include "llvm/ADT/STLExtras.h"
 
 using llvm::json::Array;
@@ -80,29 +77,6 @@ Object writeSettings(const MemorySettings &settings) {
   for (auto &[name, value] : listSettings(settings))
     object[name] = std::move(value);
   return object;
-}
-
-void printSettings(const MemorySettings &settings, llvm::StringRef given,
-                   llvm::StringRef planned, llvm::raw_ostream &os) {
-  DiagnosticList ignored;
-  if (hasDynamicSections(parseYaml(given, "", ignored))) {
-    os << printSettingChanges(given, planned, 2);
-    return;
-  }
-  for (const auto &[name, value] : listSettings(settings)) {
-    const Object *patterns = value.getAsObject();
-    if (!patterns || patterns->empty()) {
-      os << "  " << name << ": " << value << '\n';
-      continue;
-    }
-    os << "  " << name << ":\n";
-    std::vector<llvm::StringRef> sorted;
-    for (const auto &entry : *patterns)
-      sorted.push_back(entry.first);
-    llvm::sort(sorted);
-    for (const llvm::StringRef pattern : sorted)
-      os << "    " << pattern << ": " << *patterns->get(pattern) << '\n';
-  }
 }
 
 } // namespace mf::tools

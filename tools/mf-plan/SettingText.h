@@ -12,12 +12,6 @@ namespace mf::tools {
 /// Returns the settings that have a value, keyed by the names of the YAML.
 llvm::json::Object writeSettings(const MemorySettings &settings);
 
-/// Prints the settings as lines: `recompute: [3,2,0,0]`, and one line for each
-/// pattern of operators. For the YAML of the dynamic graph, whose keys differ,
-/// prints the lines of `planned` that differ from `given`.
-void printSettings(const MemorySettings &settings, llvm::StringRef given,
-                   llvm::StringRef planned, llvm::raw_ostream &os);
-
 } // namespace mf::tools
 
 #endif // MF_TOOLS_MF_PLAN_SETTINGTEXT_H

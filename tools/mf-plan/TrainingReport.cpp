@@ -3,6 +3,7 @@
 
 #include "TrainingReport.h"
 #include "SettingText.h"
+#include "mf/Frontend/Config/SettingChanges.h"
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "mf/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
@@ -102,6 +103,8 @@ void printTrainingPlan(llvm::StringRef yaml, const PlanAnswer &found,
         makeRow("planned", found.best.measure, found.limitBytes, units));
   table.print(os);
   printGain(found, os);
+  for (const std::string &pipeline : found.notTried)
+    os << "not tried: " << pipeline << '\n';
   if (found.boundSeconds > 0)
     os << formatv(
         "by the costs of layers no plan is shorter than {0}; {1} steps "
@@ -118,8 +121,11 @@ void printTrainingPlan(llvm::StringRef yaml, const PlanAnswer &found,
                   found.schedule);
   if (found.recomputeTasks)
     printRecomputeTasks(os);
+  for (const std::string &change : found.otherChanges)
+    os << (&change == &found.otherChanges.front() ? "\n" : "")
+       << "needed beside offset, recompute and swap: " << change << '\n';
   os << "\nsettings:\n";
-  printSettings(found.best.settings, yaml, found.best.yaml, os);
+  os << printSettingChanges(yaml, llvm::StringRef(found.best.yaml), 2);
 }
 
 void printRecomputeTasks(llvm::raw_ostream &os) {
@@ -154,7 +160,10 @@ Object writeTrainingPlan(const PlanAnswer &found) {
     planned["schedule"] = found.schedule;
   if (found.recomputeTasks)
     planned["recompute_tasks"] = true;
+  if (!found.otherChanges.empty())
+    planned["other_changes"] = Array(found.otherChanges);
   return Object{{"limit_bytes", found.limitBytes},
+                {"not_tried", Array(found.notTried)},
                 {"given", std::move(given)},
                 {"planned", std::move(planned)},
                 {"bound_seconds", found.boundSeconds},

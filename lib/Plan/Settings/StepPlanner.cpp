@@ -55,6 +55,8 @@ private:
   Error addVariants();
   Error addVariant(llvm::StringRef schedule, int64_t interleave,
                    int64_t microBatches, bool recomputeTasks);
+  void leaveOut(llvm::StringRef schedule, int64_t interleave,
+                int64_t microBatches, llvm::StringRef reason);
   std::vector<int64_t> findChunks(llvm::StringRef schedule,
                                   int64_t microBatches) const;
   Error search();
@@ -163,6 +165,17 @@ static MemorySettings makePipeline(const PipelineShape &own, size_t numLayers,
   return settings;
 }
 
+/// Notes that a pipeline is not tried.
+void Planning::leaveOut(llvm::StringRef schedule, int64_t interleave,
+                        int64_t microBatches, llvm::StringRef reason) {
+  answer.notTried.push_back(
+      llvm::formatv("{0}{1} micro-batches, {2} {3} per stage: {4}",
+                    schedule.empty() ? "" : (schedule + ", ").str(),
+                    microBatches, interleave,
+                    interleave == 1 ? "chunk" : "chunks", reason)
+          .str());
+}
+
 /// Adds a pipeline to try in addition to the YAML's own, unless it is
 /// impossible. An empty name stands for the YAML's schedule.
 Error Planning::addVariant(llvm::StringRef schedule, int64_t interleave,
@@ -192,7 +205,7 @@ Error Planning::addVariant(llvm::StringRef schedule, int64_t interleave,
       std::make_unique<PlanVariant>(request, clock, std::move(*yaml), layers,
                                     answer.limitBytes, unnamed, recomputeTasks);
   if (Error error = variant->costs.prepare()) {
-    clock.report("skipped: " + toString(std::move(error)));
+    leaveOut(schedule, interleave, microBatches, toString(std::move(error)));
     return Error::success();
   }
   for (const std::unique_ptr<PlanVariant> &other : variants)
@@ -260,13 +273,17 @@ Error Planning::addVariants() {
             (schedule.empty() ||
              getScheduleName(schedule, interleave) == own.schedule) &&
             interleave == own.interleave && microBatches == own.microBatches;
-        if (clock.isOver())
+        if (clock.isOver()) {
+          if (!isOwn)
+            leaveOut(schedule, interleave, microBatches, "the time is over");
           continue;
+        }
         if (samples % microBatches != 0) {
-          clock.report(llvm::formatv("skipped: {0} samples are no {1} "
-                                     "micro-batches of the same size",
-                                     samples, microBatches)
-                           .str());
+          leaveOut(schedule, interleave, microBatches,
+                   llvm::formatv("{0} samples are no {1} micro-batches of the "
+                                 "same size",
+                                 samples, microBatches)
+                       .str());
           continue;
         }
         const bool mayAddTasks =

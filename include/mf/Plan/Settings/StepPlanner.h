@@ -78,6 +78,11 @@ struct PlanAnswer {
   std::string schedule;
   /// The value of mf-opt's --recompute-tasks that goes with the plan.
   bool recomputeTasks = false;
+  /// What was changed beside offset, recompute and swap because nothing fits
+  /// otherwise, as `optimizer_level: level1 -> level2`.
+  std::vector<std::string> otherChanges;
+  /// The pipelines that were asked for and not tried, each with the reason.
+  std::vector<std::string> notTried;
   /// The last problem that was solved, with costs as compiled, and its result,
   /// in seconds and bytes.
   solver::Problem problem;
