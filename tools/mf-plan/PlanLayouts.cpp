@@ -32,7 +32,12 @@ Error planLayouts(const PlanOptions &options, const std::atomic<bool> &stop) {
   }();
   if (!found)
     return found.takeError();
-  const PlannedLayout &best = found->best.front();
+  PlannedLayout &best = found->best.front();
+  Expected<std::string> limited =
+      writeLimit(*request, best.yaml, found->limitBytes);
+  if (!limited)
+    return limited.takeError();
+  best.yaml = std::move(*limited);
   const solver::PlanUnits units =
       getTrainingUnits(best.measure.seconds, found->limitBytes);
   Findings findings(options, stop, units);

@@ -107,6 +107,18 @@ static double getRestSeconds(const PlanAnswer &found) {
 }
 
 Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
+Expected<std::string> writeLimit(const PlanRequest &request, StringRef planned,
+                                 int64_t limitBytes) {
+  DiagnosticList ignored;
+  const TrainingConfig config =
+      parseTrainingConfig(planned, request.input.fileName, ignored);
+  if (config.context.maxDeviceMemory == limitBytes)
+    return planned.str();
+  return applyKeyChanges(
+      planned, request.input.fileName,
+      {{"context.max_device_memory", writeMemorySize(limitBytes)}});
+}
+
   Expected<PlanRequest> request = makeRequest(options);
   if (!request)
     return request.takeError();
@@ -119,6 +131,11 @@ Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
   if (!found)
     return found.takeError();
   const solver::PlanUnits units =
+  Expected<std::string> limited =
+      writeLimit(*request, found->best.yaml, found->limitBytes);
+  if (!limited)
+    return limited.takeError();
+  found->best.yaml = std::move(*limited);
       getTrainingUnits(found->best.measure.seconds, found->limitBytes);
   Findings findings(options, stop, units);
   findings.addProblem(found->problem);

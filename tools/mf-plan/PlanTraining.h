@@ -19,6 +19,12 @@ llvm::Expected<planner::PlanRequest> makeRequest(const PlanOptions &options);
 llvm::Error planTraining(const PlanOptions &options,
                          const std::atomic<bool> &stop);
 
+/// Returns the planned YAML with the limit that it was planned for, if that is
+/// another one than the YAML's.
+llvm::Expected<std::string> writeLimit(const planner::PlanRequest &request,
+                                       llvm::StringRef planned,
+                                       int64_t limitBytes);
+
 } // namespace mf::tools
 
 #endif // MF_TOOLS_MF_PLAN_PLANTRAINING_H
