@@ -8,6 +8,7 @@
 #include "PlanPage.h"
 #include "TrainingReport.h"
 #include "mf/Frontend/Config/MemorySize.h"
+#include "mf/Plan/Settings/MemoryWays.h"
 #include "tools/targets/TargetOptions.h"
 #include "tools/terminal/ProgressLine.h"
 
@@ -106,7 +107,6 @@ static double getRestSeconds(const PlanAnswer &found) {
          solver::evaluate(found.problem, found.best.plan).time;
 }
 
-Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
 Expected<std::string> writeLimit(const PlanRequest &request, StringRef planned,
                                  int64_t limitBytes) {
   DiagnosticList ignored;
@@ -119,6 +119,7 @@ Expected<std::string> writeLimit(const PlanRequest &request, StringRef planned,
       {{"context.max_device_memory", writeMemorySize(limitBytes)}});
 }
 
+Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
   Expected<PlanRequest> request = makeRequest(options);
   if (!request)
     return request.takeError();
@@ -126,16 +127,16 @@ Expected<std::string> writeLimit(const PlanRequest &request, StringRef planned,
   Expected<PlanAnswer> found = [&] {
     ProgressLine line({});
     request->progress = [&](StringRef text) { line.show(text); };
-    return planStep(*request);
+    return planStepWithWays(*request);
   }();
   if (!found)
     return found.takeError();
-  const solver::PlanUnits units =
   Expected<std::string> limited =
       writeLimit(*request, found->best.yaml, found->limitBytes);
   if (!limited)
     return limited.takeError();
   found->best.yaml = std::move(*limited);
+  const solver::PlanUnits units =
       getTrainingUnits(found->best.measure.seconds, found->limitBytes);
   Findings findings(options, stop, units);
   findings.addProblem(found->problem);

@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Settings/ChoiceCosts.h"
-#include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/KeptType.h"
 #include "dialects/mf/MfOps.h"
 #include "lib/Plan/Settings/Errors.h"
 #include "mf/Frontend/Config/YamlReader.h"
-#include "mlir/Dialect/DLTI/DLTI.h"
-#include "mlir/Parser/Parser.h"
 
 using namespace mf;
 using namespace mf::planner;
@@ -21,17 +18,20 @@ using llvm::StringRef;
 
 namespace {
 
-/// A model that was read from text or bytecode, and the context it is in.
+/// The model of a step, and the context it is in.
 struct ParsedModel {
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
 
-  explicit ParsedModel(const CompilerInput &input)
-      : context(mlir::MLIRContext::Threading::DISABLED) {
-    context
-        .loadDialect<ir::MfDialect, ascend::AscendDialect, mlir::DLTIDialect>();
-    module = mlir::parseSourceString<mlir::ModuleOp>(*input.model, &context,
-                                                     input.modelName);
+  ParsedModel() : context(mlir::MLIRContext::Threading::DISABLED) {}
+
+  llvm::Error read(const CompilerInput &input, StringRef yaml) {
+    Expected<mlir::OwningOpRef<mlir::ModuleOp>> read =
+        readModel(input, yaml, context);
+    if (!read)
+      return read.takeError();
+    module = std::move(*read);
+    return llvm::Error::success();
   }
 
   std::string print() {
@@ -293,12 +293,26 @@ planner::findChoices(const CompilerInput &input, StringRef yaml) {
       parseTrainingConfig(yaml, input.fileName, diagnostics);
   if (diagnostics.hasErrors())
     return toError(diagnostics);
-  ParsedModel model(input);
-  if (!model.module)
-    return llvm::createStringError("the model cannot be read");
+  ParsedModel model;
+  if (llvm::Error error = model.read(input, yaml))
+    return std::move(error);
   DiagnosticList known;
   return ChoiceFinder(config, parseYaml(yaml, input.fileName, known))
       .find(input, *model.module);
+}
+
+Expected<std::string> planner::applyChoice(StringRef yaml, StringRef fileName,
+                                           const MemoryChoice &choice) {
+  std::string text = yaml.str();
+  if (!choice.changes.empty()) {
+    Expected<std::string> changed =
+        applyKeyChanges(text, fileName, choice.changes);
+    if (!changed)
+      return changed.takeError();
+    text = std::move(*changed);
+  }
+  return choice.settings ? applySettings(text, fileName, *choice.settings)
+                         : Expected<std::string>(std::move(text));
 }
 
 //===----------------------------------------------------------------------===//
@@ -320,22 +334,19 @@ static ChoiceCost measure(MemoryChoice choice, CompilerInput input,
     cost.problem = llvm::toString(std::move(error));
     return cost;
   };
-  std::string text = yaml.str();
-  if (!cost.choice.changes.empty()) {
-    Expected<std::string> changed =
-        applyKeyChanges(yaml, input.fileName, cost.choice.changes);
-    if (!changed)
-      return fail(changed.takeError());
-    text = std::move(*changed);
-  }
+  Expected<std::string> text = applyChoice(yaml, input.fileName, cost.choice);
+  if (!text)
+    return fail(text.takeError());
   if (cost.choice.editModel) {
-    ParsedModel model(input);
+    ParsedModel model;
+    if (llvm::Error error = model.read(input, *text))
+      return fail(std::move(error));
     cost.choice.editModel(*model.module);
     input.model = model.print();
   }
   if (cost.choice.lowering)
     input.lowering = *cost.choice.lowering;
-  Expected<CompiledStep> step = compileStep(input, text, PlanEffort::Full);
+  Expected<CompiledStep> step = compileStep(input, *text, PlanEffort::Full);
   if (!step)
     return fail(step.takeError());
   cost.peak = findFullest(step->program);

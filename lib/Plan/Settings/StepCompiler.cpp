@@ -141,6 +141,7 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   options.configText = yaml.str();
   options.schedule = input.schedule;
   options.recomputeTasks = input.recomputeTasks;
+  options.lossChunks = input.lossChunks;
   options.gradientAccumulationSteps = input.gradientAccumulationSteps;
   options.setLowering(input.lowering);
   // There is no limit, because callers check whether the result fits.
@@ -157,10 +158,9 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   passes::buildTrainingStepPipeline(manager, options);
 }
 
-/// Returns the model from which steps are compiled.
-static Expected<OwningOpRef<mlir::ModuleOp>>
-readModel(const CompilerInput &input, llvm::StringRef yaml,
-          mlir::MLIRContext &context) {
+Expected<OwningOpRef<mlir::ModuleOp>>
+planner::readModel(const CompilerInput &input, llvm::StringRef yaml,
+                   mlir::MLIRContext &context) {
   context
       .loadDialect<ir::MfDialect, ascend::AscendDialect, mlir::DLTIDialect>();
   context.printOpOnDiagnostic(false);
@@ -182,6 +182,25 @@ planner::readLayers(const CompilerInput &input, llvm::StringRef yaml) {
   if (!module)
     return module.takeError();
   return findLayers(**module);
+}
+
+bool planner::hasOwnModel(const CompilerInput &input, llvm::StringRef yaml) {
+  if (!input.model)
+    return true;
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  Expected<OwningOpRef<mlir::ModuleOp>> module =
+      readModel(input, yaml, context);
+  CompilerInput own = input;
+  own.model.reset();
+  Expected<OwningOpRef<mlir::ModuleOp>> imported =
+      readModel(own, yaml, context);
+  const bool isSame =
+      module && imported &&
+      mlir::OperationEquivalence::isEquivalentTo(
+          **module, **imported, mlir::OperationEquivalence::IgnoreLocations);
+  llvm::consumeError(module.takeError());
+  llvm::consumeError(imported.takeError());
+  return isSame;
 }
 
 Expected<LoweredStep> planner::lowerStep(const CompilerInput &input,

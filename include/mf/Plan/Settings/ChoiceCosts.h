@@ -28,12 +28,26 @@ struct MemoryChoice {
   void (*editModel)(mlir::ModuleOp) = nullptr;
   /// The options of lowering that select the alternative.
   std::optional<passes::LoweringOptions> lowering = std::nullopt;
+  /// The settings that select it, if several keys have to agree.
+  std::optional<MemorySettings> settings = std::nullopt;
+  /// True if the model of the YAML is another one then.
+  bool changesModel = false;
+
+  /// Returns `NAME: GIVEN -> INSTEAD`.
+  std::string describe() const {
+    return name + ": " + given + " -> " + instead;
+  }
 };
 
 /// Returns the choices of a step that have an alternative. Fails if the YAML or
 /// the model cannot be read.
 llvm::Expected<std::vector<MemoryChoice>>
 findChoices(const CompilerInput &input, llvm::StringRef yaml);
+
+/// Returns a YAML with the alternative.
+llvm::Expected<std::string> applyChoice(llvm::StringRef yaml,
+                                        llvm::StringRef fileName,
+                                        const MemoryChoice &choice);
 
 /// The size of a stage's arena.
 struct StagePeak {

@@ -36,6 +36,8 @@ struct CompilerInput {
   int64_t gradientAccumulationSteps = 0;
   /// The value of mf-opt's --recompute-tasks.
   bool recomputeTasks = false;
+  /// The value of mf-opt's --loss-chunks. 0 for the YAML's.
+  int64_t lossChunks = 0;
   /// The options of mf-opt of the same names.
   passes::LoweringOptions lowering;
   /// Whether steps have certificates, which only proofs of results read.
@@ -59,9 +61,18 @@ struct ModelLayer {
 /// Returns the layers of a model in order.
 std::vector<ModelLayer> findLayers(mlir::ModuleOp module);
 
+/// Returns the model from which steps are compiled: that of the input or, if it
+/// has none, the one that the YAML describes.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+readModel(const CompilerInput &input, llvm::StringRef yaml,
+          mlir::MLIRContext &context);
+
 /// Returns the layers of a YAML's model without compiling a step.
 llvm::Expected<std::vector<ModelLayer>> readLayers(const CompilerInput &input,
                                                    llvm::StringRef yaml);
+
+/// Returns whether the input has no model, or the one that a YAML describes.
+bool hasOwnModel(const CompilerInput &input, llvm::StringRef yaml);
 
 /// The effort that is spent on making arenas small.
 enum class PlanEffort : uint8_t {
