@@ -126,7 +126,7 @@ struct TrainingStepOptions
   LayerReportHandler layerReportHandler;
   /// Called with each stage's memory and exchanges (ascend-print-memory).
   LayerReportHandler stageReportHandler;
-  /// Called if a stage does not fit, in addition to the error.
+  /// Called if a stage does not fit, instead of an error.
   MemoryLimitHandler memoryLimitHandler;
   /// Called with the problem of each stage's device memory.
   MemoryProblemHandler memoryProblemHandler;

@@ -70,22 +70,8 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
         << remark::metric("arena bytes", plan->arenaSize)
         << remark::metric("max-live bytes", plan->bound.bytes)
         << remark::metric("pinned host bytes", host->arenaSize);
-    if (!*limit)
-      return;
-    // A YAML is limited by what its trainer holds, which is counted for the
-    // dynamic graph.
-    const std::optional<trainer::TrainerPeak> &trainer =
-        decoded->stage.trainerPeak;
-    if (trainer && !limitsProgram ? trainer->moment.bytes.getTotal() <= **limit
-                                  : plan->arenaSize <= **limit)
-      return;
-    if (trainer && !limitsProgram)
-      reportTrainer(program, *trainer, plan->arenaSize, **limit);
-    else
-      reportTooLarge(program, stage, *plan, **limit);
-    if (handler)
-      handler(**limit);
-    signalPassFailure();
+    if (*limit && failed(checkLimit(stage, *plan, decoded->stage, **limit)))
+      return signalPassFailure();
   }
 
 private:
@@ -130,85 +116,110 @@ private:
         << "') to be written by one routine and read by a later one";
   }
 
-  /// Reports what the trainer holds in addition to the advice on the program.
-  static void reportTrainer(ascend::ProgramOp program,
-                            const trainer::TrainerPeak &peak, int64_t arena,
-                            int64_t limit) {
-    const trainer::TrainerMoment &moment = peak.moment;
-    InFlightDiagnostic error = program.emitError();
-    error << "on stage " << program.getStage() << " the trainer holds "
-          << describeMemorySize(moment.bytes.getTotal()) << ", but "
-          << describeMemorySize(limit) << " are allowed";
-    error.attachNote() << "the peak is in " << peak.task << " at " << moment.at;
+  /// Compares the limit with what the trainer of the YAML holds if that was
+  /// counted, or else with the arena.
+  LogicalResult checkLimit(const StageProblem &stage,
+                           const memory::StepPlan &plan,
+                           const program::StageProgram &program,
+                           int64_t limit) {
+    if (!program.trainerPeak || limitsProgram) {
+      if (plan.arenaSize <= limit)
+        return success();
+      reportTooLarge(stage, plan, limit);
+      return failure();
+    }
+    const trainer::TrainerMoment &moment = program.trainerPeak->moment;
+    if (moment.bytes.getTotal() <= limit)
+      return success();
+    mf::passes::StageOverflow overflow;
+    overflow.stage = getOperation().getStage();
+    overflow.bytes = moment.bytes.getTotal();
+    overflow.limitBytes = limit;
+    overflow.isOfTrainer = true;
+    overflow.moment = moment.at + " in " + program.trainerPeak->task;
+    std::map<std::string, int64_t> parts;
     for (size_t part = 0; part < trainer::numParts; ++part)
       if (int64_t bytes = moment.bytes.parts[part])
-        error.attachNote() << trainer::getName(static_cast<trainer::Part>(part))
-                           << ": " << describeMemorySize(bytes);
-    error.attachNote() << "mf's own program needs " << describeMemorySize(arena)
-                       << "; --memory=program limits it instead";
+        parts[trainer::getName(static_cast<trainer::Part>(part)).str()] = bytes;
+    overflow.categories = sortBySize(parts);
+    overflow.estimates.push_back("mf's own program needs " +
+                                 describeMemorySize(plan.arenaSize) +
+                                 "; --memory=program limits it instead");
+    report(std::move(overflow));
+    return failure();
   }
 
-  void reportTooLarge(ascend::ProgramOp program, const StageProblem &stage,
-                      const memory::StepPlan &plan, int64_t limit) {
-    InFlightDiagnostic error = program.emitError();
-    error << "stage " << program.getStage() << " needs "
-          << describeMemorySize(plan.arenaSize) << " of device memory, but "
-          << describeMemorySize(limit) << " are allowed";
-    error.attachNote() << "the peak is at "
-                       << stage.describe(plan.bound.moment);
+  /// Leaves the error to the handler if there is one, which knows all stages.
+  void report(mf::passes::StageOverflow overflow) {
+    if (handler)
+      return handler(std::move(overflow));
+    InFlightDiagnostic error = getOperation().emitError();
+    error << overflow.describe();
+    for (const std::string &fact : overflow.listFacts())
+      error.attachNote() << fact;
+  }
+
+  void reportTooLarge(const StageProblem &stage, const memory::StepPlan &plan,
+                      int64_t limit) {
+    mf::passes::StageOverflow overflow;
+    overflow.stage = getOperation().getStage();
+    overflow.bytes = plan.arenaSize;
+    overflow.limitBytes = limit;
+    overflow.moment = stage.describe(plan.bound.moment);
     std::vector<memory::LiveBuffer> live =
         stage.getDevice().liveAt(plan.bound.moment);
     std::map<std::string, int64_t> categories;
     for (const memory::LiveBuffer &buffer : live)
       categories[stage.getCategory(buffer)] += buffer.size;
-    for (const auto &[category, bytes] : sortBySize(categories))
-      error.attachNote() << category << ": " << describeMemorySize(bytes);
+    overflow.categories = sortBySize(categories);
     for (const memory::LiveBuffer &buffer :
          llvm::ArrayRef(live).take_front(numLargestShown))
-      error.attachNote() << "live: " << describeMemorySize(buffer.size) << ", "
-                         << stage.getCategory(buffer) << " " << buffer.name;
-    addAdvice(error, memory::adviseOnPeak(stage.getDevice(), limit), limit);
+      overflow.largest.emplace_back(stage.getCategory(buffer) + " " +
+                                        llvm::StringRef(buffer.name).str(),
+                                    buffer.size);
+    addAdvice(memory::adviseOnPeak(stage.getDevice(), limit), overflow);
+    report(std::move(overflow));
   }
 
-  static void addAdvice(InFlightDiagnostic &error,
-                        const memory::PeakAdvice &advice, int64_t limit) {
-    if (advice.persistentBytes > limit) {
-      error.attachNote()
-          << "what lives through the whole step (parameters, gradients, "
-             "optimizer state) needs "
-          << describeMemorySize(advice.persistentBytes)
-          << ": recompute and swap cannot help, fewer layers on the stage may";
+  static void addAdvice(const memory::PeakAdvice &advice,
+                        mf::passes::StageOverflow &overflow) {
+    if (advice.persistentBytes > overflow.limitBytes) {
+      overflow.estimates.push_back(
+          "what lives through the whole step (parameters, gradients, "
+          "optimizer state) needs " +
+          describeMemorySize(advice.persistentBytes) +
+          ": recompute and swap cannot help, fewer layers on the stage may");
       return;
     }
     for (const memory::LayerSavings &run :
          llvm::ArrayRef(advice.savings).take_front(numSavingsShown)) {
-      Diagnostic &note = error.attachNote();
-      note << "of the peak, layer" << (run.getNumLayers() > 1 ? "s " : " ")
-           << run.firstLayer;
+      std::string note = "of the peak, layer" +
+                         std::string(run.getNumLayers() > 1 ? "s " : " ") +
+                         std::to_string(run.firstLayer);
       if (run.getNumLayers() > 1)
-        note << " to " << run.lastLayer << " each";
-      note << " would save " << describeMemorySize(run.recomputeBytes)
-           << " by recompute, up to " << describeMemorySize(run.swapBytes)
-           << " by swap";
+        note += " to " + std::to_string(run.lastLayer) + " each";
+      overflow.savings.push_back(
+          note + " would save " + describeMemorySize(run.recomputeBytes) +
+          " by recompute, up to " + describeMemorySize(run.swapBytes) +
+          " by swap");
     }
     if (advice.savings.empty())
       return;
-    addResult(error, "recompute", "would", advice.recompute);
-    addResult(error, "swap", "may", advice.swap);
+    addResult("recompute", "would", advice.recompute, overflow);
+    addResult("swap", "may", advice.swap, overflow);
   }
 
-  static void addResult(InFlightDiagnostic &error, llvm::StringRef remedy,
-                        llvm::StringRef certainty,
-                        const memory::AdviceResult &result) {
-    Diagnostic &note = error.attachNote();
-    note << "by estimate, " << remedy << " of ";
+  static void addResult(const char *remedy, const char *certainty,
+                        const memory::AdviceResult &result,
+                        mf::passes::StageOverflow &overflow) {
+    std::string note = std::string("by estimate, ") + remedy + " of ";
     if (result.numLayers)
-      note << *result.numLayers
-           << (*result.numLayers == 1 ? " layer" : " layers")
-           << " of this stage " << certainty << " be enough: about ";
+      note += std::to_string(*result.numLayers) +
+              (*result.numLayers == 1 ? " layer" : " layers") +
+              " of this stage " + certainty + " be enough: about ";
     else
-      note << "all layers of this stage would not be enough: about ";
-    note << describeMemorySize(result.bytes);
+      note += "all layers of this stage would not be enough: about ";
+    overflow.estimates.push_back(note + describeMemorySize(result.bytes));
   }
 };
 

@@ -6,12 +6,13 @@
 
 #include "mf/Program/Memory/StepPlan.h"
 #include "passes/Passes.h"
+#include "passes/plan-memory/MemoryLimit.h"
 
 namespace mf::passes {
 
-/// Receives the bytes of device memory that a stage may use, if they are not
-/// enough. May be called from the threads of a pass manager.
-using MemoryLimitHandler = std::function<void(int64_t limitBytes)>;
+/// Receives a stage that does not fit, and reports the error, which the pass
+/// then does not. May be called from the threads of a pass manager.
+using MemoryLimitHandler = std::function<void(StageOverflow)>;
 
 /// Plans one memory of a stage, as memory::planStep does.
 using MemoryPlanner = std::function<llvm::Expected<memory::StepPlan>(

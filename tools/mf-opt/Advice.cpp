@@ -5,8 +5,8 @@
 #include "AdviceSearch.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/SettingChanges.h"
-#include "mf/Plan/Solver/NoPlanError.h"
 #include "mf/Support/NumberText.h"
+#include "mf/Support/TextTable.h"
 #include "tools/terminal/Interrupt.h"
 #include "tools/terminal/ProgressLine.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -15,7 +15,6 @@
 #include <chrono>
 
 using namespace mf::planner;
-using llvm::Error;
 using llvm::Expected;
 using llvm::formatv;
 using llvm::StringRef;
@@ -44,35 +43,114 @@ private:
 
 } // namespace
 
+namespace {
+
+/// The unit of sizes in tables: GiB, or MiB for steps of less than one GiB.
+struct SizeUnit {
+  explicit SizeUnit(int64_t largest) : isLarge(largest >= gib) {}
+
+  const char *getName() const { return isLarge ? "GiB" : "MiB"; }
+  std::string show(int64_t bytes) const {
+    return formatv("{0:f2}", static_cast<double>(bytes) /
+                                 static_cast<double>(isLarge ? gib : mib));
+  }
+
+private:
+  static constexpr int64_t gib = 1 << 30, mib = 1 << 20;
+  bool isLarge;
+};
+
+} // namespace
+
+static int64_t getPeak(const StepMeasure &measure) {
+  return measure.stages[measure.findFullest()].peakBytes;
+}
+
+static std::string describe(llvm::ArrayRef<MemoryChoice> taken) {
+  std::string text;
+  for (const MemoryChoice &choice : taken)
+    text += (text.empty() ? "" : ", ") + choice.describe();
+  return text;
+}
+
+/// Prints steps with what they need and take, compared with the given one. Of
+/// several values only the last is named.
+static void printSteps(llvm::ArrayRef<WayStep> steps,
+                       const WaySearchResult &found) {
+  const int64_t given = getPeak(found.given);
+  const SizeUnit unit(given);
+  const std::string name = unit.getName();
+  TextTable table({"way", name, "saves, " + name, "step, s", "costs", "fits"});
+  for (const WayStep &step : steps) {
+    const int64_t peak = getPeak(*step.measure);
+    const double costs = step.measure->seconds / found.given.seconds - 1;
+    table.addRow({step.taken.back().describe() +
+                      (step.taken.size() > 1 ? ", and the nearest's" : ""),
+                  unit.show(peak), unit.show(given - peak),
+                  formatDigits(step.measure->seconds, 4),
+                  formatv("{0}{1:f1} %", costs >= 0 ? "+" : "", 100 * costs),
+                  step.fits(found.limitBytes) ? "yes" : "no"});
+  }
+  table.print(llvm::errs());
+}
+
 /// Prints the settings, and that a step was compiled with them.
-static void printPlan(const PlanRequest &request, const PlanAnswer &found,
+static void printBest(const PlanRequest &request, const WaySearchResult &found,
                       StringRef target) {
-  const std::vector<StageMeasure> &stages = found.best.measure.stages;
-  size_t fullest = 0;
-  for (size_t stage = 0; stage < stages.size(); ++stage)
-    if (stages[stage].peakBytes > stages[fullest].peakBytes)
-      fullest = stage;
+  const StepMeasure &measure = *found.best->measure;
+  const size_t fullest = measure.findFullest();
   WithColor::note()
       << "proven by compiling it: the step fits with the settings below; "
          "stage "
       << fullest << " needs most, "
-      << describeMemorySize(stages[fullest].peakBytes) << " of "
+      << describeMemorySize(measure.stages[fullest].peakBytes) << " of "
       << describeMemorySize(found.limitBytes) << "; on " << target
-      << " it takes " << showSeconds(found.best.measure.seconds) << ", "
+      << " it takes " << showSeconds(measure.seconds) << ", "
       << showSeconds(found.given.seconds) << " if memory had no limit\n"
-      << printSettingChanges(StringRef(request.yaml), found.best.yaml, 2);
+      << printSettingChanges(StringRef(request.yaml), found.best->yaml, 2);
+  if (found.best->changesModel())
+    WithColor::note() << "they change the model, too: make it again by "
+                         "mf-translate --import-mindformers\n";
 }
 
-static void printFailure(Error error) {
-  llvm::handleAllErrors(
-      std::move(error),
-      [](const solver::NoPlanError &noPlan) {
-        WithColor::note() << noPlan.message() << '\n';
-      },
-      [](const llvm::ErrorInfoBase &other) {
-        WithColor::note() << "cannot search for settings that fit: "
-                          << other.message() << '\n';
-      });
+static void printNothingFits(const WaySearchResult &found) {
+  const StepMeasure &nearest = *found.nearest.measure;
+  const size_t fullest = nearest.findFullest();
+  const std::string taken = describe(found.nearest.taken);
+  WithColor::note()
+      << (found.isCutShort
+              ? "the search ended before it compiled a step that "
+                "fits; give it more time with --advise-time-limit"
+              : "no settings fit into " + describeMemorySize(found.limitBytes))
+      << ": of " << found.compiledSteps
+      << " steps that were compiled, the nearest misses "
+      << describeMemorySize(
+             nearest.stages[fullest].getMissingBytes(found.limitBytes))
+      << " on stage " << fullest << ", "
+      << (taken.empty() ? "with the given settings" : "with " + taken) << '\n';
+  if (found.larger.empty())
+    return;
+  WithColor::note() << "with twice the devices, alone and with the nearest "
+                       "settings:\n";
+  printSteps(found.larger, found);
+}
+
+static void printFound(const PlanRequest &request, const WaySearchResult &found,
+                       StringRef target) {
+  if (!found.alone.empty()) {
+    const SizeUnit unit(getPeak(found.given));
+    WithColor::note() << "ways to lower it, each compiled alone; as given the "
+                         "step needs "
+                      << unit.show(getPeak(found.given)) << " of "
+                      << unit.show(found.limitBytes) << ' ' << unit.getName()
+                      << " and takes " << showSeconds(found.given.seconds)
+                      << " on " << target << ":\n";
+    printSteps(found.alone, found);
+  }
+  if (found.best)
+    printBest(request, found, target);
+  else
+    printNothingFits(found);
 }
 
 /// Ends the program without waiting for a search that does not stop.
@@ -113,12 +191,15 @@ void printAdvice(const PlanRequest &request, StringRef target, double seconds) {
   const std::atomic<bool> &stop = catchInterrupt();
   AdviceSearch search(request, seconds, stop);
   await(search, seconds, stop);
-  Expected<PlanAnswer> found = search.take();
-  if (!found)
-    return printFailure(found.takeError());
-  // If the result is the given settings, these already fit.
-  if (!found->isGiven)
-    printPlan(request, *found, target);
+  Expected<WaySearchResult> found = search.take();
+  if (!found) {
+    WithColor::note() << "cannot search for settings that fit: "
+                      << toString(found.takeError()) << '\n';
+    return;
+  }
+  // If the given settings fit after all, no others are needed.
+  if (!found->given.fits(found->limitBytes))
+    printFound(request, *found, target);
 }
 
 } // namespace mf::tools

@@ -4,7 +4,7 @@
 #ifndef MF_TOOLS_MF_OPT_ADVICESEARCH_H
 #define MF_TOOLS_MF_OPT_ADVICESEARCH_H
 
-#include "mf/Plan/Settings/StepPlanner.h"
+#include "mf/Plan/Settings/MemoryWays.h"
 #include <atomic>
 #include <future>
 #include <thread>
@@ -27,14 +27,12 @@ public:
   /// Waits at most this long. Returns true if there is a result.
   bool wait(int milliseconds) const;
 
-  /// Waits for the result and returns it. It is the shortest step that fits and
-  /// differs only in recompute settings; if there is none, the shortest step
-  /// that fits. Fails with a solver::NoPlanError if nothing fits.
-  llvm::Expected<planner::PlanAnswer> take();
+  /// Waits for the result and returns it.
+  llvm::Expected<planner::WaySearchResult> take();
 
 private:
   // A future cannot hold an llvm::Expected by value.
-  using Result = std::shared_ptr<llvm::Expected<planner::PlanAnswer>>;
+  using Result = std::shared_ptr<llvm::Expected<planner::WaySearchResult>>;
   std::future<Result> result;
   std::thread thread;
 };

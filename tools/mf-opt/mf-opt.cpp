@@ -10,6 +10,7 @@
 #include "Advice.h"
 #include "ChoicePrint.h"
 #include "LayerReportWriter.h"
+#include "MemoryError.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
@@ -28,7 +29,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
-#include <atomic>
 #include <cmath>
 
 using namespace llvm;
@@ -80,6 +80,10 @@ static cl::opt<std::string> reportFile(
 static cl::opt<bool>
     printPlan("mf-print-plan", cl::cat(category),
               cl::desc("Print the plan of each pass on standard error"));
+static cl::opt<bool> allStages(
+    "all-stages", cl::cat(category),
+    cl::desc("Where stages do not fit, print all that is known of each "
+             "(default: the fullest stage in short)"));
 static cl::opt<bool> printChoices(
     "print-choices", cl::cat(category),
     cl::desc("Print what MindSpore's choices cost: the step is compiled with "
@@ -97,8 +101,8 @@ static cl::opt<std::string> target(
              "--list-targets prints the names)"));
 static cl::opt<double>
     adviseTimeLimit("advise-time-limit", cl::value_desc("seconds"),
-                    cl::cat(adviceCategory), cl::init(20),
-                    cl::desc("End --advise by then (default: 20), as ^C does"));
+                    cl::cat(adviceCategory), cl::init(60),
+                    cl::desc("End --advise by then (default: 60), as ^C does"));
 
 namespace {
 
@@ -106,8 +110,8 @@ namespace {
 struct TrainingStep {
   /// The text of the YAML; none if it cannot be read, which a pass reports.
   std::optional<std::string> config;
-  /// The memory of a stage that does not fit in bytes, or 0 if all stages fit.
-  std::atomic<int64_t> exceededBytes = 0;
+  /// The stages that do not fit.
+  mf::tools::MemoryError memory;
 
   std::string getName() const {
     return recomputeConfig == "-" ? "<stdin>" : recomputeConfig.getValue();
@@ -117,7 +121,7 @@ struct TrainingStep {
 } // namespace
 
 static LogicalResult addTrainingStep(mlir::PassManager &manager,
-                                     TrainingStep &step,
+                                     TrainingStep &step, bool expectsErrors,
                                      mf::LayerReportWriter *report) {
   // An error names the operator; the program around it would bury the message.
   manager.getContext()->printOpOnDiagnostic(false);
@@ -137,9 +141,11 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   options.quiet = quiet || report;
   options.printPlan = printPlan;
   options.verify = verify;
-  options.memoryLimitHandler = [&step](int64_t bytes) {
-    step.exceededBytes = bytes;
-  };
+  // Expected errors are those of passes.
+  if (step.config && !expectsErrors)
+    options.memoryLimitHandler = [&step](mf::passes::StageOverflow overflow) {
+      step.memory.add(std::move(overflow));
+    };
   if (report) {
     report->countWarnings(*manager.getContext());
     options.layerReportHandler = [report](json::Object object) {
@@ -207,7 +213,8 @@ static LogicalResult compile(std::unique_ptr<MemoryBuffer> input,
     return failure();
   if (!recomputeConfig.empty())
     config.setPassPipelineSetupFn([&](mlir::PassManager &manager) {
-      return addTrainingStep(manager, step, wantsReport ? &report : nullptr);
+      return addTrainingStep(manager, step, config.shouldVerifyDiagnostics(),
+                             wantsReport ? &report : nullptr);
     });
   std::string error;
   std::unique_ptr<ToolOutputFile> output =
@@ -233,6 +240,8 @@ static mf::planner::CompilerInput getCompilerInput(StringRef model,
   input.model = model.str();
   input.schedule = schedule;
   input.gradientAccumulationSteps = gradientAccumulationSteps;
+  input.recomputeTasks = recomputeTasks;
+  input.lossChunks = lossChunks;
   input.lowering = lowering.getOptions();
   return input;
 }
@@ -248,7 +257,7 @@ static void printAdvice(StringRef model, const TrainingStep &step) {
   request.input = getCompilerInput(model, step);
   request.yaml = *step.config;
   request.target = std::move(*read);
-  request.limitBytes = step.exceededBytes;
+  request.limitBytes = step.memory.getLimitBytes();
   mf::tools::printAdvice(request, target, adviseTimeLimit);
 }
 
@@ -273,12 +282,14 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
       compile(MemoryBuffer::getMemBuffer(input->getMemBufferRef(),
                                          /*RequiresNullTerminator=*/false),
               outputName, step, config, registry);
+  const bool isTooLarge = failed(result) && !step.memory.empty();
+  if (isTooLarge)
+    step.memory.print(*step.config, step.getName(), hbm, allStages);
   // Advice would be noise if errors are expected or if the input contains
   // several models.
   if (!step.config || config.shouldVerifyDiagnostics() ||
       !config.inputSplitMarker().empty())
     return result;
-  const bool isTooLarge = failed(result) && step.exceededBytes > 0;
   if (printChoices && (succeeded(result) || isTooLarge))
     mf::tools::printChoices(getCompilerInput(input->getBuffer(), step),
                             *step.config);
