@@ -43,7 +43,8 @@ std::unique_ptr<mlir::Pass> createMarkMemory(const MarkMemoryOptions &options,
 
 /// Creates ascend-print-memory that passes its report on as JSON instead of
 /// printing it.
-std::unique_ptr<mlir::Pass> createPrintMemory(LayerReportHandler handler);
+std::unique_ptr<mlir::Pass> createPrintMemory(const PrintMemoryOptions &options,
+                                              LayerReportHandler handler);
 
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"

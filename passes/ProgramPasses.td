@@ -247,8 +247,9 @@ def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
     of parameters that a rank keeps, the stage's ranks, the bytes of static buffers
     by role, the residuals of one micro-batch per layer, and the exchanges of a
     rank in a step: collectives and transfers by kind, ranks and size, with their
-    number, the bytes of the whole tensor and the total bytes. The pass changes
-    nothing.
+    number, the bytes of the whole tensor and the total bytes. If it was counted,
+    the report has what the trainer of the YAML holds and, with `target`, what such
+    a device needs for the stage in all. The pass changes nothing.
 
     ```mlir
     ascend.program @stage0 stage 0 attributes {arena_bytes = ..., ...} { ... }
@@ -267,8 +268,12 @@ def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
     //     send           pp = 1                           2            128             256
     ```
   }];
-  let options = [Option<"json", "json", "bool", "false",
-                        "print one line of JSON">];
+  let options = [
+    Option<"json", "json", "bool", "false", "print one line of JSON">,
+    Option<"targetName", "target", "std::string", /*default=*/"",
+           "also print what such a device needs in all: the name of a target, "
+           "or its file">
+  ];
 }
 
 def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {

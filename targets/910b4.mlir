@@ -12,11 +12,11 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<"NPU" = #a
   // The rate is what vector operators reach of a nominal 1.6e12.
   // Beside tensors, as the dynamic graph took it on eight 910B devices of 64 GB
   // (docs/memory.md#what-a-device-needs-in-all): what npu-smi counts before a
-  // job, MindSpore's blocks and pages, the pool beyond live blocks, HCCL's
+  // job, the allocator's pages, the pool beyond live blocks, HCCL's
   // buffers, and what is neither.
   memory = <bytes = 32732348416, bytes_per_second = 1.05e12, cache_gain = 0.69, cache_bytes = 6.4e7,
             device_bytes = 34359738368, idle_bytes = 3586129920,
-            block_bytes = 512, block_slack_bytes = 32, page_bytes = 2097152,
+            page_bytes = 2097152,
             pool_least_bytes = 7971840, pool_most_bytes = 1225821696,
             communicator_buffers = 2,
             runtime_least_bytes = 180355072, runtime_most_bytes = 5958008832>,

@@ -122,7 +122,8 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   if (options.verify)
     manager.addPass(createVerifyProgram());
   if (options.stageReportHandler)
-    manager.addPass(createPrintMemory(options.stageReportHandler));
+    manager.addPass(createPrintMemory({/*json=*/true, options.target},
+                                      options.stageReportHandler));
 }
 
 void mf::passes::registerAll() {

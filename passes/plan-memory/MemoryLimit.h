@@ -15,8 +15,8 @@ namespace mf::passes {
 struct StageOverflow {
   int64_t stage = 0;
   int64_t bytes = 0, limitBytes = 0;
-  /// True if the trainer of the YAML holds the bytes, false if the program needs
-  /// them.
+  /// True if the trainer of the YAML holds the bytes, false if the program
+  /// needs them.
   bool isOfTrainer = false;
   /// The task and the operator at the peak.
   std::string moment;

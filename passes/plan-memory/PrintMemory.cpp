@@ -1,6 +1,8 @@
 //===- PrintMemory.cpp - Prints the memory of a planned program -----------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "mf/Perf/Target/TargetFile.h"
+#include "mf/Program/Decoder.h"
 #include "passes/Passes.h"
 #include "passes/plan-memory/StageReport.h"
 
@@ -17,14 +19,15 @@ namespace {
 // This is a pass on the module, because passes on programs print in any order.
 struct PrintMemoryPass : mf::passes::impl::PrintMemoryBase<PrintMemoryPass> {
   using PrintMemoryBase::PrintMemoryBase;
-  explicit PrintMemoryPass(mf::passes::LayerReportHandler handler)
-      : handler(std::move(handler)) {}
+  PrintMemoryPass(const mf::passes::PrintMemoryOptions &options,
+                  mf::passes::LayerReportHandler handler)
+      : PrintMemoryBase(options), handler(std::move(handler)) {}
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
     FailureOr<std::vector<mf::passes::StageReport>> reports =
         mf::passes::makeStageReports(getOperation());
-    if (failed(reports))
+    if (failed(reports) || failed(addNeeds(*reports)))
       return signalPassFailure();
     llvm::json::Array stages;
     for (const mf::passes::StageReport &report : *reports)
@@ -40,12 +43,42 @@ struct PrintMemoryPass : mf::passes::impl::PrintMemoryBase<PrintMemoryPass> {
   }
 
 private:
+  /// Adds what a device needs for each stage, if there is a target that knows.
+  LogicalResult
+  addNeeds(llvm::MutableArrayRef<mf::passes::StageReport> reports);
+
   mf::passes::LayerReportHandler handler;
 };
 
 } // namespace
 
+LogicalResult PrintMemoryPass::addNeeds(
+    llvm::MutableArrayRef<mf::passes::StageReport> reports) {
+  if (targetName.empty())
+    return success();
+  FailureOr<target::Target> device =
+      target::readTarget(targetName, getContext());
+  FailureOr<program::DecodedProgram> decoded =
+      program::decodeProgram(getOperation());
+  if (failed(device) || failed(decoded))
+    return failure();
+  llvm::Expected<int64_t> buffer = target::readBufferBytes();
+  if (!buffer)
+    return getOperation().emitError(llvm::toString(buffer.takeError()));
+  if (device->memory.deviceBytes == 0)
+    return success();
+  for (mf::passes::StageReport &report : reports) {
+    const program::Program &program = decoded->program;
+    report.need = target::getDeviceNeed(
+        device->memory,
+        program.stages[static_cast<size_t>(report.stage)].getLimitedBytes(),
+        {target::countCommunicators(program, report.stage), *buffer});
+  }
+  return success();
+}
+
 std::unique_ptr<Pass>
-mf::passes::createPrintMemory(LayerReportHandler handler) {
-  return std::make_unique<PrintMemoryPass>(std::move(handler));
+mf::passes::createPrintMemory(const PrintMemoryOptions &options,
+                              LayerReportHandler handler) {
+  return std::make_unique<PrintMemoryPass>(options, std::move(handler));
 }

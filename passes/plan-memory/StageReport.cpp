@@ -206,6 +206,13 @@ static void printRow(raw_ostream &os, unsigned indent, StringRef name,
                     << llvm::format("%16lld\n", static_cast<long long>(bytes));
 }
 
+static void printSpan(raw_ostream &os, unsigned indent, StringRef name,
+                      const target::ByteSpan &bytes) {
+  printRow(os, indent, name, bytes.least, /*width=*/34);
+  if (bytes.most > bytes.least)
+    printRow(os, indent, "  or as much as", bytes.most, /*width=*/34);
+}
+
 void StageReport::print(raw_ostream &os) const {
   os << "stage " << stage << ": arena " << arenaBytes << " bytes, max-live "
      << maxLiveBytes << " bytes, pinned host " << hostBytes
@@ -221,6 +228,14 @@ void StageReport::print(raw_ostream &os) const {
       if (int64_t bytes = trainer->moment.bytes.parts[part])
         printRow(os, 4, trainer::getName(static_cast<trainer::Part>(part)),
                  bytes, /*width=*/34);
+  }
+  if (need) {
+    printSpan(os, 2, "a device needs", need->getTotal());
+    printSpan(os, 4, "pool of the allocator", need->pool);
+    printSpan(os, 4, "buffers of communicators",
+              {need->communicators, need->communicators});
+    printSpan(os, 4, "runtime", need->runtime);
+    printSpan(os, 4, "device without a job", {need->idle, need->idle});
   }
   for (auto [role, bytes] : statics)
     printRow(os, 2, ascend::stringifyRole(role), bytes);
@@ -293,6 +308,15 @@ llvm::json::Object StageReport::toJson() const {
       {"statics", std::move(roles)},
       {"frames", std::move(frames)},
       {"exchanges", std::move(rows)}};
+  if (need) {
+    report["pool_bytes"] = need->pool.least;
+    report["pool_most_bytes"] = need->pool.most;
+    report["communicator_bytes"] = need->communicators;
+    report["runtime_bytes"] = need->runtime.least;
+    report["runtime_most_bytes"] = need->runtime.most;
+    report["device_bytes"] = need->getTotal().least;
+    report["device_most_bytes"] = need->getTotal().most;
+  }
   if (expertRows)
     report["expert_rows"] =
         llvm::json::Object{{"mean", expertRows->mean},

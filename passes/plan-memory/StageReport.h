@@ -5,6 +5,7 @@
 #define MF_PASSES_PLAN_MEMORY_STAGEREPORT_H
 
 #include "dialects/ascend/AscendDialect.h"
+#include "mf/Perf/Target/DeviceNeed.h"
 #include "mf/Program/TrainerMemory.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/JSON.h"
@@ -60,6 +61,8 @@ struct StageReport {
   int64_t hostBytes = 0;
   /// What the trainer of the YAML holds, if it was counted.
   std::optional<trainer::TrainerPeak> trainer;
+  /// What a device needs for the stage, if the device is known.
+  std::optional<target::DeviceNeed> need;
   /// The number of elements of the parameters that a rank stores. Tied
   /// parameters do not count.
   int64_t parameters = 0;

@@ -19,10 +19,6 @@ static int64_t roundUp(int64_t bytes, int64_t unit) {
   return unit > 0 ? (bytes + unit - 1) / unit * unit : bytes;
 }
 
-int64_t getBlockBytes(const Memory &memory, int64_t bytes) {
-  return roundUp(bytes + memory.blockSlackBytes, memory.blockBytes);
-}
-
 ByteSpan getPoolBytes(const Memory &memory, int64_t liveBytes) {
   return {roundUp(liveBytes + memory.poolLeastBytes, memory.pageBytes),
           roundUp(liveBytes + memory.poolMostBytes, memory.pageBytes)};

@@ -149,8 +149,6 @@ Fields getFields(Memory &memory) {
       {"cache_bytes", &memory.cacheBytes, Range::NotNegative, true},
       {"device_bytes", &memory.deviceBytes, Range::NotNegative, true},
       {"idle_bytes", &memory.idleBytes, Range::NotNegative, true},
-      {"block_bytes", &memory.blockBytes, Range::NotNegative, true},
-      {"block_slack_bytes", &memory.blockSlackBytes, Range::NotNegative, true},
       {"page_bytes", &memory.pageBytes, Range::NotNegative, true},
       {"pool_least_bytes", &memory.poolLeastBytes, Range::NotNegative, true},
       {"pool_most_bytes", &memory.poolMostBytes, Range::NotNegative, true},

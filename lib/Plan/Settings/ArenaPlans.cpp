@@ -28,6 +28,9 @@ Error planner::refineArenas(const CompilerInput &input,
       stages.size(),
       [&](size_t index) -> Error {
         StageMeasure &stage = measure.stages[stages[index]];
+        // The bytes of the trainer do not depend on a plan.
+        if (stage.isExact)
+          return Error::success();
         Expected<int64_t> bytes = planArena(input, problems[stages[index]]);
         if (!bytes)
           return bytes.takeError();

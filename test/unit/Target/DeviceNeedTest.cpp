@@ -16,8 +16,6 @@ Memory getMemory() {
   memory.bytes = 62432 * bytesPerMib;
   memory.deviceBytes = 65536 * bytesPerMib;
   memory.idleBytes = 3420 * bytesPerMib;
-  memory.blockBytes = 512;
-  memory.blockSlackBytes = 32;
   memory.pageBytes = 2 * bytesPerMib;
   memory.poolLeastBytes = 7971840;
   memory.poolMostBytes = 1225821696;
@@ -25,14 +23,6 @@ Memory getMemory() {
   memory.runtimeLeastBytes = 180355072;
   memory.runtimeMostBytes = 5958008832;
   return memory;
-}
-
-TEST(DeviceNeedTest, BlocksHaveSlackAndAreMultiples) {
-  const Memory memory = getMemory();
-  for (int64_t bytes : {1, 4, 479, 480, 481, 512, 33554432})
-    EXPECT_EQ(getBlockBytes(memory, bytes), (bytes + 543) / 512 * 512) << bytes;
-  EXPECT_EQ(getBlockBytes(memory, 32 * bytesPerMib), 33554944);
-  EXPECT_EQ(getBlockBytes(Memory(), 100), 100);
 }
 
 TEST(DeviceNeedTest, PoolsAreWholePages) {

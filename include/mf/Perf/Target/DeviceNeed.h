@@ -50,9 +50,6 @@ struct DeviceNeed {
   ByteSpan getTotal() const { return getJob() + ByteSpan{idle, idle}; }
 };
 
-/// Returns the bytes of the allocator's block for a tensor of `bytes` bytes.
-int64_t getBlockBytes(const Memory &memory, int64_t bytes);
-
 /// Returns the bytes of the allocator's pool whose live blocks have at most
 /// `liveBytes` bytes at once.
 ByteSpan getPoolBytes(const Memory &memory, int64_t liveBytes);

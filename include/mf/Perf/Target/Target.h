@@ -54,10 +54,6 @@ struct Memory {
   /// The whole memory, as npu-smi counts it, and what it takes without a job.
   int64_t deviceBytes = 0;
   int64_t idleBytes = 0;
-  /// The allocator makes a block of each tensor: a multiple of `blockBytes`
-  /// that has at least `blockSlackBytes` more than the tensor.
-  int64_t blockBytes = 0;
-  int64_t blockSlackBytes = 0;
   /// The allocator's pool is a multiple of `pageBytes`. It was seen to have
   /// from `poolLeastBytes` to `poolMostBytes` more than the largest sum of
   /// blocks.
