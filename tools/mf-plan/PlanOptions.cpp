@@ -37,9 +37,38 @@ static const char extraHelp[] =
     "--plot=frontier.svg\n"
     "  mf-plan --problem=problem.json --explain\n";
 
+static const char trainingOverview[] =
+    "mf plan: finds the memory settings with which a training step is shortest "
+    "and fits\n\n"
+    "Chooses the layers of each stage and which of them are kept, recomputed "
+    "or swapped.\n"
+    "Each step is compiled and timed on --target. With --devices the layout "
+    "of ranks is\nchosen, too.\n";
+
+static const char trainingHelp[] =
+    "\nEXIT CODE:\n\n"
+    "  0 there is a plan; 1 the input is wrong; 2 no plan fits, or none was "
+    "found in time\n\n"
+    "EXAMPLES:\n\n"
+    "  mf plan train.yaml --hbm=55G -o planned.yaml\n"
+    "  mf plan train.yaml --html=plan.html\n"
+    "  mf plan train.yaml --devices=64 -o planned.yaml\n";
+
+void PlanOptions::restrictToTraining(llvm::StringRef target) {
+  defaultTarget = target.str();
+  input.setDescription("<train.yaml>");
+  for (cl::Option *option :
+       std::initializer_list<cl::Option *>{&problem, &iopddl})
+    option->removeArgument();
+  json.setValueExpectedFlag(cl::ValueRequired);
+}
+
 void PlanOptions::parse(int argc, char **argv) {
-  setUpHelp({&category}, extraHelp);
-  cl::ParseCommandLineOptions(argc, argv, overview);
+  const bool isMf = !defaultTarget.empty();
+  setUpHelp({&category}, isMf ? trainingHelp : extraHelp);
+  cl::ParseCommandLineOptions(argc, argv, isMf ? trainingOverview : overview);
+  if (isMf && target.empty())
+    target = defaultTarget;
 }
 
 Error PlanOptions::check() const {

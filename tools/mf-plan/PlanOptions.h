@@ -138,6 +138,10 @@ struct PlanOptions {
   /// Parses the command line. Ends the program if it is malformed.
   void parse(int argc, char **argv);
 
+  /// Makes the options those of `mf plan`: of a training YAML alone, with a
+  /// default target and with units of sizes. Must be called before `parse`.
+  void restrictToTraining(llvm::StringRef target);
+
   /// Checks the values of the options.
   llvm::Error check() const;
 
@@ -156,6 +160,9 @@ struct PlanOptions {
   }
 
 private:
+  /// Empty for mf-plan, which has no default.
+  std::string defaultTarget;
+
   static bool isStandardOutput(llvm::StringRef path) {
     return path.empty() || path == "-";
   }

@@ -31,15 +31,28 @@ solver::PlanUnits getTrainingUnits(double seconds, int64_t limitBytes) {
   return units;
 }
 
+/// Returns the pinned memory of the host for a rank of the stage that has most.
+static int64_t getHostBytes(const StepMeasure &measure) {
+  int64_t most = 0;
+  for (const StageMeasure &stage : measure.stages)
+    most = std::max(most, stage.hostBytes);
+  return most;
+}
+
 static std::vector<std::string> makeRow(llvm::StringRef name,
                                         const StepMeasure &measure,
-                                        int64_t limit,
+                                        int64_t limit, bool hasHost,
                                         const solver::PlanUnits &units) {
   const size_t stage = measure.findFullest();
   const int64_t peak = measure.stages[stage].peakBytes;
-  return {name.str(), units.countTime(measure.seconds), std::to_string(stage),
-          units.countMemory(static_cast<double>(peak)),
-          units.countMemory(static_cast<double>(limit - peak))};
+  std::vector<std::string> row = {
+      name.str(), units.countTime(measure.seconds), std::to_string(stage),
+      units.countMemory(static_cast<double>(peak)),
+      units.countMemory(static_cast<double>(limit - peak))};
+  if (hasHost)
+    row.push_back(
+        units.countMemory(static_cast<double>(getHostBytes(measure))));
+  return row;
 }
 
 /// Returns the compiler's memory and time in the form of the solver's.
@@ -95,12 +108,20 @@ void printTrainingPlan(llvm::StringRef yaml, const PlanAnswer &found,
         found.problem.getNumLayers(), pipeline.stages, pipeline.microBatches,
         found.problem.schedule.name,
         units.showMemory(static_cast<double>(found.limitBytes)));
-  TextTable table({"settings", units.nameTime("step"), "fullest stage",
-                   units.nameMemory("peak"), units.nameMemory("room")});
-  table.addRow(makeRow("given", found.given, found.limitBytes, units));
+  // What a step exchanges without swap is smaller.
+  constexpr int64_t ofSwap = 1 << 20;
+  const bool hasHost = std::max(getHostBytes(found.given),
+                                getHostBytes(found.best.measure)) >= ofSwap;
+  std::vector<std::string> header = {"settings", units.nameTime("step"),
+                                     "fullest stage", units.nameMemory("peak"),
+                                     units.nameMemory("room")};
+  if (hasHost)
+    header.push_back(units.nameMemory("pinned host"));
+  TextTable table(header);
+  table.addRow(makeRow("given", found.given, found.limitBytes, hasHost, units));
   if (!found.isGiven)
-    table.addRow(
-        makeRow("planned", found.best.measure, found.limitBytes, units));
+    table.addRow(makeRow("planned", found.best.measure, found.limitBytes,
+                         hasHost, units));
   table.print(os);
   printGain(found, os);
   for (const std::string &pipeline : found.notTried)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/targets/TargetOptions.h"
+#include "mf/Frontend/Import/ErrorCollector.h"
 #include "mf/Perf/Target/TargetFile.h"
 #include "mlir/IR/Diagnostics.h"
 
@@ -32,12 +33,11 @@ Expected<target::Target> readTargetOption(StringRef target) {
   if (Error error = openTargetOption(target, sources))
     return error;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  std::string errors;
-  raw_string_ostream os(errors);
+  ErrorCollector errors(context);
   mlir::FailureOr<target::Target> parsed =
-      parseTargetOption(sources, context, os);
+      target::parseTarget(sources, context);
   if (failed(parsed))
-    return createStringError("--target: " + StringRef(errors).rtrim());
+    return errors.take("--target: '" + target.str() + "' is not a target");
   return std::move(*parsed);
 }
 

@@ -10,33 +10,6 @@ using llvm::StringRef;
 
 namespace mf {
 
-static SettingValue toScalar(const Node &node) {
-  if (node.isUndefinedOrNull())
-    return SettingValue::fromName("null");
-  SettingValue scalar = SettingValue::fromName(node.getText());
-  scalar.isString = node.isString();
-  // A text that can be written as a key without quotes can be written so as a
-  // value.
-  scalar.isQuoted = scalar.isString && printKey(scalar.text) != scalar.text;
-  return scalar;
-}
-
-static SettingValue toValue(const Node &node) {
-  if (node.isMap()) {
-    SettingValue map = SettingValue::makeMap();
-    for (const Node::Entry &entry : node.getEntries())
-      map.entries.emplace_back(entry.key.getText().str(), toValue(entry.value));
-    return map;
-  }
-  if (node.isList()) {
-    SettingValue list = SettingValue::makeList();
-    for (const Node &element : node.getElements())
-      list.elements.push_back(toValue(element));
-    return list;
-  }
-  return toScalar(node);
-}
-
 /// True if the value at a path is a single setting and not a section of
 /// several. The keys of swap_config are one setting, as they depend on each
 /// other.
@@ -46,7 +19,8 @@ static bool isSetting(StringRef path) {
 
 static bool isSame(const Node &before, const Node &after) {
   return before.isDefined() && before.getKind() == after.getKind() &&
-         printFlow(toValue(before)) == printFlow(toValue(after));
+         printFlow(SettingValue::fromNode(before)) ==
+             printFlow(SettingValue::fromNode(after));
 }
 
 static void addChanges(const Node &before, const Node &after,
@@ -60,7 +34,7 @@ static void addChanges(const Node &before, const Node &after,
     if (entry.value.isMap() && !isSetting(at))
       addChanges(old, entry.value, at, changes.getSection(key));
     else
-      changes.getSection(key) = toValue(entry.value);
+      changes.getSection(key) = SettingValue::fromNode(entry.value);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "DynamicConfig.h"
 #include "DynamicSettingKeys.h"
 #include "ValueEditor.h"
+#include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -70,7 +71,7 @@ Expected<std::string> SettingEditor::finish() {
   if (!diagnostics.hasErrors())
     edited = edit();
   if (diagnostics.hasErrors())
-    return makeSettingError(diagnostics);
+    return toError(diagnostics);
   return edited;
 }
 
@@ -93,6 +94,8 @@ Expected<std::string> SettingEditor::apply(ArrayRef<KeyChange> changes) {
       value = SettingValue::fromBool(*isOn);
     else if (const int64_t *number = std::get_if<int64_t>(&change.value))
       value = SettingValue::fromInt(*number);
+    else if (const Node *node = std::get_if<Node>(&change.value))
+      value = SettingValue::fromNode(*node);
     else
       value = SettingValue::fromName(std::get<std::string>(change.value));
     keys.set(change.path, std::move(value));

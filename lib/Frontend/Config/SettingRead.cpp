@@ -3,6 +3,7 @@
 
 #include "PlanPatterns.h"
 #include "SettingKeys.h"
+#include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Pipeline/Policy.h"
 
@@ -289,16 +290,8 @@ Expected<MemorySettings> readSettings(const TrainingConfig &config,
   DiagnosticList diagnostics;
   const std::optional<StageMap> stages = makeStageMap(config, diagnostics);
   if (!stages)
-    return makeSettingError(diagnostics);
+    return toError(std::move(diagnostics));
   return readSettings(config, *stages, names);
-}
-
-Error makeSettingError(const DiagnosticList &diagnostics) {
-  std::string text;
-  for (const Diagnostic &diagnostic : diagnostics.getAll())
-    if (diagnostic.severity == Severity::Error)
-      text += diagnostic.str();
-  return createStringError(StringRef(text).rtrim("\n"));
 }
 
 } // namespace mf

@@ -46,6 +46,35 @@ SettingValue SettingValue::fromInts(const std::vector<int64_t> &values) {
   return list;
 }
 
+/// Returns the value of a scalar.
+static SettingValue toScalar(const Node &node) {
+  if (node.isUndefinedOrNull())
+    return SettingValue::fromName("null");
+  SettingValue scalar = SettingValue::fromName(node.getText());
+  scalar.isString = node.isString();
+  // A text that can be written as a key without quotes can be written so as a
+  // value.
+  scalar.isQuoted = scalar.isString && printKey(scalar.text) != scalar.text;
+  return scalar;
+}
+
+SettingValue SettingValue::fromNode(const Node &node) {
+  if (node.isMap()) {
+    SettingValue map = makeMap();
+    for (const Node::Entry &entry : node.getEntries())
+      map.entries.emplace_back(entry.key.getText().str(),
+                               fromNode(entry.value));
+    return map;
+  }
+  if (node.isList()) {
+    SettingValue list = makeList();
+    for (const Node &element : node.getElements())
+      list.elements.push_back(fromNode(element));
+    return list;
+  }
+  return toScalar(node);
+}
+
 const SettingValue *SettingValue::find(StringRef key) const {
   const auto found = llvm::find_if(
       entries, [&](const Entry &entry) { return entry.first == key; });

@@ -37,10 +37,6 @@ bool hasNoLayers(const StageTable &table);
 /// of a name is in the first item that has it.
 std::vector<SwapItem> groupByPrefetch(llvm::ArrayRef<SwapItem> items);
 
-/// Returns the errors as one, with a line `file:line:column: error: text` for
-/// each.
-llvm::Error makeSettingError(const DiagnosticList &diagnostics);
-
 } // namespace mf
 
 #endif // MF_LIB_FRONTEND_CONFIG_STAGESETTINGS_H

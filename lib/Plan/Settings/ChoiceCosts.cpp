@@ -4,7 +4,7 @@
 #include "mf/Plan/Settings/ChoiceCosts.h"
 #include "dialects/mf/KeptType.h"
 #include "dialects/mf/MfOps.h"
-#include "lib/Plan/Settings/Errors.h"
+#include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Frontend/Config/YamlReader.h"
 
 using namespace mf;
@@ -127,7 +127,7 @@ private:
            true);
   }
   void addKey(const std::string &path, const std::string &given,
-              std::variant<bool, int64_t, std::string> value);
+              KeyChange::Value value);
   void addRecompute();
   void addOptimizer();
   void addModel(mlir::ModuleOp model);
@@ -142,7 +142,7 @@ private:
 
 } // namespace
 
-static std::string show(const std::variant<bool, int64_t, std::string> &value) {
+static std::string show(const KeyChange::Value &value) {
   if (const bool *isOn = std::get_if<bool>(&value))
     return *isOn ? "True" : "False";
   if (const int64_t *number = std::get_if<int64_t>(&value))
@@ -151,7 +151,7 @@ static std::string show(const std::variant<bool, int64_t, std::string> &value) {
 }
 
 void ChoiceFinder::addKey(const std::string &path, const std::string &given,
-                          std::variant<bool, int64_t, std::string> value) {
+                          KeyChange::Value value) {
   std::string instead = show(value);
   choices.push_back({path, given, std::move(instead), {{path, value}}});
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/PipelineShape.h"
-#include "lib/Plan/Settings/Errors.h"
 #include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Pipeline/Policy.h"
 

@@ -4,8 +4,8 @@
 #include "mf/Plan/Settings/StepCompiler.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
-#include "lib/Plan/Settings/Errors.h"
 #include "mf/Frontend/Config/YamlReader.h"
+#include "mf/Frontend/Import/ErrorCollector.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mf/Program/Decoder.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
@@ -26,41 +26,6 @@ using llvm::Error;
 using llvm::Expected;
 using mlir::OwningOpRef;
 
-namespace {
-
-/// Gathers the errors that a context reports, with their places.
-class ErrorCollector {
-public:
-  explicit ErrorCollector(mlir::MLIRContext &context)
-      : handler(&context, [this](mlir::Diagnostic &diagnostic) {
-          if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-            add(diagnostic);
-          return mlir::success();
-        }) {}
-
-  Error take() {
-    return llvm::createStringError(text.empty() ? "the step does not compile"
-                                                : text);
-  }
-
-private:
-  std::string text;
-  mlir::ScopedDiagnosticHandler handler;
-
-  void add(const mlir::Diagnostic &diagnostic) {
-    llvm::raw_string_ostream os(text);
-    if (!text.empty())
-      os << '\n';
-    if (auto place =
-            mlir::dyn_cast<mlir::FileLineColLoc>(diagnostic.getLocation()))
-      os << place.getFilename().getValue() << ':' << place.getLine() << ':'
-         << place.getColumn() << ": ";
-    os << diagnostic;
-  }
-};
-
-} // namespace
-
 /// Returns the model that the YAML describes.
 static Expected<OwningOpRef<mlir::ModuleOp>>
 importModel(const CompilerInput &input, llvm::StringRef yaml,
@@ -73,9 +38,14 @@ importModel(const CompilerInput &input, llvm::StringRef yaml,
                         config, diagnostics);
   if (diagnostics.hasErrors())
     return toError(diagnostics);
-  const std::optional<ModelSpec> spec = readModelSpec(config, {}, diagnostics);
+  // The warnings of other sections are those of mf-read-config.
+  DiagnosticList ofModel;
+  const std::optional<ModelSpec> spec = readModelSpec(config, {}, ofModel);
   if (!spec)
-    return toError(diagnostics);
+    return toError(std::move(ofModel));
+  if (input.handleWarning)
+    for (const Diagnostic &diagnostic : ofModel.getAll())
+      input.handleWarning(diagnostic);
   return buildModel(&context, *spec);
 }
 
@@ -133,9 +103,7 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
                       llvm::StringRef yaml, PlanEffort effort,
                       passes::MemoryProblemHandler problemHandler) {
   passes::TrainingStepOptions options;
-  // Verification is left out, because the result is not executed. The step of
-  // the answer is verified when it is compiled for its file.
-  options.verify = false;
+  options.verify = input.verify;
   options.certify = input.certify;
   options.config = input.fileName;
   options.configText = yaml.str();
@@ -146,7 +114,7 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   options.setLowering(input.lowering);
   // There is no limit, because callers check whether the result fits.
   options.hbm = passes::noMemoryLimit.str();
-  options.quiet = true;
+  options.quiet = input.quiet;
   options.memoryProblemHandler = std::move(problemHandler);
   options.planEffort.memo = input.memo;
   if (effort == PlanEffort::Quick) {
@@ -211,7 +179,7 @@ Expected<LoweredStep> planner::lowerStep(const CompilerInput &input,
   if (!read)
     return read.takeError();
   OwningOpRef<mlir::ModuleOp> module = std::move(*read);
-  ErrorCollector errors(context);
+  ErrorCollector errors(context, input.handleWarning);
   LoweredStep step;
   step.layers = findLayers(*module);
   mlir::PassManager manager(&context);

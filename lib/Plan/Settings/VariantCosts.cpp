@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/VariantCosts.h"
-#include "lib/Plan/Settings/Errors.h"
+#include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/YamlReader.h"

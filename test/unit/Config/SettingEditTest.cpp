@@ -185,38 +185,38 @@ TEST(SettingEditTest, RefusesSettingsThatNoYamlCanHave) {
       "parallel_config: {pipeline_stage: 2, seq_split_num: 2}\n"
       "model: {model_config: {num_layers: 9, offset: [1, 0]}}\n";
   EXPECT_EQ(edit(yaml, withRecompute({})),
-            "a.yaml: error: settings: expected at least one row of recompute");
+            "a.yaml: settings: expected at least one row of recompute");
   EXPECT_EQ(edit(yaml, withRecompute({{1, 2}, {1}})),
-            "a.yaml: error: settings: expected a table of recompute with as "
+            "a.yaml: settings: expected a table of recompute with as "
             "many values in each row");
   EXPECT_EQ(edit(yaml, withRecompute({{1, -2}})),
-            "a.yaml: error: settings: expected layers of recompute from 0 on, "
+            "a.yaml: settings: expected layers of recompute from 0 on, "
             "but got -2");
   EXPECT_EQ(edit(yaml, withRecompute({{1, 2, 3}})),
-            "a.yaml: error: expected at most one value per pipeline stage (2) "
+            "a.yaml: expected at most one value per pipeline stage (2) "
             "for the new recompute, but got 3, [1, 2, 3]");
   EXPECT_EQ(edit(yaml, withSelect({{"a", {{1, 2}}}, {"a", {{1, 2}}}})),
-            "a.yaml: error: settings: expected each pattern of "
+            "a.yaml: settings: expected each pattern of "
             "select_recompute once, but got 'a' twice");
   EXPECT_EQ(edit(yaml, withSelect({{"a\nb", {{1, 2}}}})),
-            "a.yaml: error: settings: expected a pattern of select_recompute "
+            "a.yaml: settings: expected a pattern of select_recompute "
             "without control characters, but got 'a\\nb'");
   EXPECT_EQ(edit(yaml, withStages(0)),
-            "a.yaml: error: settings: expected pipeline_stage of at least 1, "
+            "a.yaml: settings: expected pipeline_stage of at least 1, "
             "but got 0");
   EXPECT_EQ(edit(yaml, withRecompute({{1, 0}})),
-            "a.yaml:4:14: error: with the new settings: full recompute does "
+            "a.yaml:4:14: with the new settings: full recompute does "
             "not work with seq_split_num > 1; set recompute to False, or "
             "seq_split_num to 1");
   MemorySettings settings;
   settings.offset = {{1, 1}};
   EXPECT_EQ(edit(yaml, settings),
-            "a.yaml:2:47: error: expected the values of 'offset' [1, 1] to add "
+            "a.yaml:2:47: expected the values of 'offset' [1, 1] to add "
             "up to 1, what remains of 9 layers over 2 mini stages "
             "(pipeline_stage 2 * pp_interleave_num 1), but they add up to 2; "
             "[1, 0] would do");
   EXPECT_EQ(edit("a: [", withStages(2)),
-            "a.yaml:1:1: error: invalid YAML: end of sequence flow not found");
+            "a.yaml:1:1: invalid YAML: end of sequence flow not found");
 }
 
 TEST(SettingEditTest, SwitchesSwapOn) {
@@ -304,7 +304,7 @@ TEST(SettingEditTest, SwitchesSwapOff) {
                  "  select_recompute: {'a\\.b': [0, 4, 5], 'c': [7]}\n"
                  "swap_config: {swap: True, layer_swap: []}\n",
                  withSwap({})),
-            "a.yaml:5:21: error: switching swap off changes what this says: "
+            "a.yaml:5:21: switching swap off changes what this says: "
             "lists count layers with swap off; expected a new value among the "
             "settings");
   EXPECT_EQ(edit("parallel_config: {pipeline_stage: 2}\n"

@@ -13,22 +13,20 @@ TEST(SettingEditYamlTest, SaysWhatToDoAboutAliases) {
                  "parallel_config:\n"
                  "  pipeline_stage: *n\n",
                  withStages(4)),
-            "a.yaml:3:19: error: 'parallel_config.pipeline_stage' is the alias "
+            "a.yaml:3:19: 'parallel_config.pipeline_stage' is the alias "
             "'*n', which cannot be changed in place; expected the value "
-            "itself, write it here instead of the alias\n"
-            "a.yaml:1:29: note: the value that it stands for");
+            "itself, write it here instead of the alias");
   EXPECT_EQ(edit("a: &p {pipeline_stage: 2}\n"
                  "parallel_config: *p\n",
                  withStages(4)),
-            "a.yaml:2:18: error: 'parallel_config' is the alias '*p', which "
+            "a.yaml:2:18: 'parallel_config' is the alias '*p', which "
             "cannot be changed in place; expected the value itself, write it "
-            "here instead of the alias\n"
-            "a.yaml:1:4: note: the value that it stands for");
+            "here instead of the alias");
   EXPECT_EQ(edit("parallel_config:\n"
                  "  pipeline_stage: &n 2\n"
                  "  model_parallel: *n\n",
                  withStages(4)),
-            "a.yaml:3:19: error: 'parallel_config.model_parallel' is an alias "
+            "a.yaml:3:19: 'parallel_config.model_parallel' is an alias "
             "of a setting that becomes 4; expected the value itself, write it "
             "here instead of the alias");
   // Text that already has the wanted value may stay.
@@ -188,7 +186,7 @@ TEST(SettingEditYamlTest, SwitchesInterleaving) {
                                     "    pp_interleave_num: 1\n");
   settings.scheduler = "gpipe";
   EXPECT_EQ(edit(chunks, settings),
-            "a.yaml:4:25: error: settings: pipeline_scheduler 'gpipe' has no "
+            "a.yaml:4:25: settings: pipeline_scheduler 'gpipe' has no "
             "memory variant; expected 1f1b, seqpipe, seqvpp or seqsmartvpp");
 }
 

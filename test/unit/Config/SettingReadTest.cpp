@@ -156,7 +156,7 @@ TEST(SettingReadTest, NeedsLayers) {
                             "    pp_interleave_num: 2\n");
   ASSERT_FALSE(bool(settings));
   EXPECT_EQ(llvm::toString(settings.takeError()),
-            "a.yaml:3:5: error: expected the number of layers in "
+            "a.yaml:3:5: expected the number of layers in "
             "model.model_config (num_layers or num_hidden_layers), but it is "
             "not given");
 }

@@ -106,8 +106,9 @@ applySettings(llvm::StringRef yaml, llvm::StringRef fileName,
 /// A key by its path, for example recompute_config.mp_comm_recompute, and its
 /// new value.
 struct KeyChange {
+  using Value = std::variant<bool, int64_t, std::string, Node>;
   std::string path;
-  std::variant<bool, int64_t, std::string> value;
+  Value value;
 };
 
 /// Returns the text with other values of keys, written in the same way and with

@@ -10,11 +10,13 @@
 #ifndef MF_PLAN_SETTINGS_STEPCOMPILER_H
 #define MF_PLAN_SETTINGS_STEPCOMPILER_H
 
+#include "mf/Frontend/Config/Diagnostic.h"
 #include "mf/Program/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/pipeline/Pipeline.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,8 +42,16 @@ struct CompilerInput {
   int64_t lossChunks = 0;
   /// The options of mf-opt of the same names.
   passes::LoweringOptions lowering;
+  /// The value of mf-opt's --loss-chunks. 0 for the YAML's.
+  int64_t lossChunks = 0;
   /// Whether steps have certificates, which only proofs of results read.
   bool certify = false;
+  /// Whether steps are proven, for which they must have certificates.
+  bool verify = false;
+  /// Whether the INFO lines about layers are left out.
+  bool quiet = true;
+  /// Receives the warnings of importing and lowering. May be empty.
+  std::function<void(Diagnostic)> handleWarning;
   /// The value of mf-translate's --pretrained-config. May be empty.
   std::string pretrainedConfig;
   /// Caches the packings of frames and scratch that several steps have in
