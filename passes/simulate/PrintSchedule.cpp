@@ -1,8 +1,8 @@
 //===- PrintSchedule.cpp - Prints the tasks of a program's stages ---------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "passes/simulate/PrintSchedule.h"
 #include "mf/Perf/EventEngine/PipelinePrint.h"
-#include "mf/Perf/Simulator/TaskSimulation.h"
 #include "mf/Program/Decoder.h"
 #include "mf/Program/Liveness.h"
 #include "mf/Program/LocatedError.h"
@@ -30,8 +30,10 @@ int64_t getActivationPeak(const StageProgram &stage) {
   return findPeak(lifetimes, Space::Device).bytes;
 }
 
-void printNumbers(const Program &program, const SimulatedTasks &step,
-                  raw_ostream &os) {
+} // namespace
+
+void mf::passes::printStepTasks(const Program &program,
+                                const SimulatedTasks &step, raw_ostream &os) {
   const mf::events::Bubbles &bubbles = step.timeline.bubbles;
   os << llvm::formatv("end {0:f2} of {1:f0} FLOPs\n", step.timeline.end,
                       step.flopsPerUnit);
@@ -43,6 +45,8 @@ void printNumbers(const Program &program, const SimulatedTasks &step,
                         stage.stage, step.busy[stage.stage], stage.arenaBytes,
                         getActivationPeak(stage));
 }
+
+namespace {
 
 struct PrintSchedulePass
     : mf::passes::impl::PrintScheduleBase<PrintSchedulePass> {
@@ -61,7 +65,7 @@ struct PrintSchedulePass
     if (step) {
       if (timeline)
         mf::events::printTimeline(step->pipeline, step->timeline, llvm::errs());
-      return printNumbers(decoded->program, *step, llvm::errs());
+      return mf::passes::printStepTasks(decoded->program, *step, llvm::errs());
     }
     llvm::handleAllErrors(
         step.takeError(),

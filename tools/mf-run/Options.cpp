@@ -38,6 +38,23 @@ void Options::parse(int argc, char **argv) {
       "results are\nthe same to the bit.\n");
 }
 
+void Options::keepOnly(
+    std::initializer_list<std::reference_wrapper<const cl::Option>> kept) {
+  const cl::OptionCategory *own[] = {&runCategory, &stateCategory,
+                                     &deviceCategory, &timeCategory,
+                                     &outputCategory};
+  auto isKept = [&](const cl::Option *option) {
+    return llvm::any_of(
+        kept, [&](const cl::Option &other) { return &other == option; });
+  };
+  llvm::SmallVector<cl::Option *> dropped;
+  for (auto &[name, option] : cl::getRegisteredOptions())
+    if (llvm::is_contained(own, option->Categories.front()) && !isKept(option))
+      dropped.push_back(option);
+  for (cl::Option *option : dropped)
+    option->removeArgument();
+}
+
 std::string Options::check() const {
   const bool runs =
       !listTargets && !listParameters && !printTarget && calibrate.empty();
@@ -102,7 +119,7 @@ bool Options::runsSteps() const {
 }
 
 int64_t Options::getHbmBytes() const {
-  return hbm.empty() ? 0 : parseMemorySize(hbm).value_or(0);
+  return hbm.empty() ? 0 : parseSizeOption(hbm).value_or(0);
 }
 
 ranks::TrainingOptions Options::getTrainingOptions() const {

@@ -194,8 +194,18 @@ struct Options {
   cl::opt<bool> quiet{"quiet", cl::cat(runCategory),
                       cl::desc("Print nothing but errors")};
 
+  /// The name of the tool in messages, which verbs of mf replace.
+  std::string toolName = "mf-run";
+
   /// Parses the command line. Ends the program if it is malformed.
   void parse(int argc, char **argv);
+
+  const std::string &getToolName() const { return toolName; }
+  bool isMf() const { return toolName != "mf-run"; }
+
+  /// Removes all options but these from the command line.
+  void keepOnly(
+      std::initializer_list<std::reference_wrapper<const cl::Option>> kept);
 
   /// Checks the values. Returns an error text, or an empty one if they are
   /// valid.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Processes.h"
+#include "mf/Frontend/Config/DiagnosticError.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
@@ -26,19 +27,28 @@ joinProcesses(const char *program) {
   return std::make_unique<runner::ProcessGroup>(std::move(*transport));
 }
 
-Messages::Messages(runner::ProcessGroup *processes) : processes(processes) {
+Messages::Messages(runner::ProcessGroup *processes, std::string tool)
+    : processes(processes), tool(std::move(tool)) {
   if (processes)
     stream.emplace(text);
 }
 
 int Messages::fail(const Twine &message) {
-  WithColor::error(getErrors(), "mf-run") << message << '\n';
+  WithColor::error(getErrors(), tool) << message << '\n';
+  return 1;
+}
+
+int Messages::fail(Error error) {
+  if (error.isA<DiagnosticError>())
+    printError(std::move(error), getErrors());
+  else
+    fail(toString(std::move(error)));
   return 1;
 }
 
 void Messages::note(StringRef remark) {
   if (!processes || processes->isFirst())
-    WithColor::note(errs(), "mf-run") << remark << '\n';
+    WithColor::note(errs(), tool) << remark << '\n';
 }
 
 int Messages::finish(int code) {

@@ -19,8 +19,8 @@ joinProcesses(const char *program);
 /// so each process collects its own, and one process prints them at the end.
 class Messages {
 public:
-  /// `processes` is null for a single process.
-  explicit Messages(runner::ProcessGroup *processes);
+  /// `processes` is null for a single process. `tool` is named before errors.
+  Messages(runner::ProcessGroup *processes, std::string tool);
   Messages(const Messages &) = delete;
   Messages &operator=(const Messages &) = delete;
 
@@ -33,6 +33,8 @@ public:
 
   /// Prints an error; returns 1.
   int fail(const llvm::Twine &message);
+  /// Prints errors, those with places as compilers do; returns 1.
+  int fail(llvm::Error error);
   /// Forgets the errors so far, which several processes have not printed yet.
   void discard() { text.clear(); }
   /// Prints a remark for the user.
@@ -44,6 +46,7 @@ public:
 
 private:
   runner::ProcessGroup *processes;
+  std::string tool;
   std::string text;
   std::optional<llvm::raw_string_ostream> stream;
 };

@@ -4,6 +4,7 @@
 #include "Simulate.h"
 #include "Routing.h"
 #include "StepOutputs.h"
+#include "mf/Exec/Runner/MemoryReport.h"
 #include "mf/Perf/Simulator/StepSimulator.h"
 #include "mf/Perf/Timeline/MemoryPage.h"
 #include "mf/Perf/Timeline/Writers.h"
@@ -28,6 +29,9 @@ Error simulateStep(const Options &options, const program::Program &program,
                    const target::Target &target, llvm::raw_ostream &os) {
   if (Error error = checkStepFiles(options, program.mesh))
     return error;
+  const int64_t limit = options.getHbmBytes();
+  if (Error error = runner::checkDeviceMemory(program, limit))
+    return error;
   simulator::SimulationOptions simulation;
   simulation.withSpans = !options.trace.empty() || !options.profile.empty() ||
                          !options.html.empty() || options.kernelTable;
@@ -36,6 +40,9 @@ Error simulateStep(const Options &options, const program::Program &program,
   if (!timeline)
     return timeline.takeError();
   timeline->program = options.input;
+  if (limit > 0)
+    for (timeline::StageTimeline &stage : timeline->stages)
+      stage.limitBytes = limit;
   if (options.kernelTable)
     timeline->rates = getRates(target);
   if (!options.report.empty())

@@ -52,8 +52,7 @@ Error writeTarget(const Options &options, const LoadedTarget &loaded,
 // --list-targets, --print-target
 //===----------------------------------------------------------------------===//
 
-/// Returns the first sentence of the comment that a file begins with.
-static std::string getSummary(StringRef text) {
+std::string getTargetSummary(StringRef text) {
   std::string summary;
   while (text.consume_front("//")) {
     const auto [line, rest] = text.split('\n');
@@ -67,7 +66,8 @@ static std::string getSummary(StringRef text) {
 int listTargets() {
   for (StringRef name : target::getShippedTargets()) {
     auto buffer = cantFail(target::openTarget(name));
-    outs() << formatv("{0,-18} {1}\n", name, getSummary(buffer->getBuffer()));
+    outs() << formatv("{0,-18} {1}\n", name,
+                      getTargetSummary(buffer->getBuffer()));
   }
   return 0;
 }

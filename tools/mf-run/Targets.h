@@ -32,6 +32,10 @@ llvm::Error writeTarget(const Options &options, const LoadedTarget &loaded,
                         const target::Target &target, llvm::StringRef comment,
                         mlir::MLIRContext &context);
 
+/// Returns the first sentence of the comment that the file of a target begins
+/// with.
+std::string getTargetSummary(llvm::StringRef text);
+
 /// Implements --list-targets: prints a line for each target that is part of
 /// mf-run.
 int listTargets();

@@ -41,11 +41,12 @@ void takeCannFolder(SmallVectorImpl<char *> &arguments) {
   arguments = std::move(kept);
 }
 
-static llvm::Error writeFiles(const cann::ProgramFiles &files) {
-  if (std::error_code code = llvm::sys::fs::create_directories(outputFolder))
-    return llvm::createStringError(outputFolder + ": " + code.message());
+llvm::Error writeCannProgram(const cann::ProgramFiles &files,
+                             llvm::StringRef folder) {
+  if (std::error_code code = llvm::sys::fs::create_directories(folder))
+    return llvm::createStringError(folder + ": " + code.message());
   for (const auto &[name, text] : files) {
-    SmallString<128> path(outputFolder);
+    SmallString<128> path(folder);
     llvm::sys::path::append(path, name);
     if (llvm::Error error = writeFileAtomically(path, text))
       return error;
@@ -77,7 +78,7 @@ static LogicalResult translate(ModuleOp module) {
   auto files = cann::emitProgram(decoded->program);
   if (!files)
     return report(files.takeError(), module, decoded->locations);
-  if (llvm::Error error = writeFiles(*files))
+  if (llvm::Error error = writeCannProgram(*files, outputFolder))
     return report(std::move(error), module, decoded->locations);
   return success();
 }

@@ -39,6 +39,19 @@ void ProgressLine::show(llvm::StringRef text) {
   last = now;
 }
 
+void ProgressLine::showPart(size_t number, size_t count, llvm::StringRef name) {
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  std::string text =
+      formatv("{0} of {1}: {2}; {3:f0} s", number + 1, count, name, seconds);
+  if (number > 0)
+    text += formatv(", about {0:f0} s left",
+                    seconds / static_cast<double>(number) *
+                        static_cast<double>(count - number));
+  show(text);
+}
+
 void ProgressLine::clear() {
   if (isShown)
     errs() << "\r\x1b[K";

@@ -22,12 +22,17 @@ public:
   void show(const solver::SolveProgress &progress);
   /// Shows other text in the same place.
   void show(llvm::StringRef text);
+  /// Shows that part `number` of `count` is under way, the time so far and,
+  /// from the time of the parts before, the time that is left.
+  void showPart(size_t number, size_t count, llvm::StringRef name);
   void clear();
 
 private:
   solver::PlanUnits units;
   bool isTerminal;
   bool isShown = false;
+  std::chrono::steady_clock::time_point begin =
+      std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last;
 };
 

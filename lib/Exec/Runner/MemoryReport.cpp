@@ -48,6 +48,13 @@ static llvm::Error makeLimitError(const StageProgram &stage, int64_t limit) {
   return llvm::make_error<LocatedError>(stage.location, text);
 }
 
+llvm::Error checkDeviceMemory(const Program &program, int64_t hbmBytes) {
+  for (const StageProgram &stage : program.stages)
+    if (hbmBytes > 0 && stage.arenaBytes > hbmBytes)
+      return makeLimitError(stage, hbmBytes);
+  return llvm::Error::success();
+}
+
 llvm::Error checkMemoryLimit(const Program &program, int64_t hbmBytes) {
   uint64_t total = 0;
   for (const StageProgram &stage : program.stages) {

@@ -26,6 +26,8 @@ std::string getName(const StageTimeline &stage) {
   return "stage " + std::to_string(stage.stage);
 }
 
+} // namespace
+
 void printMemory(const StepTimeline &timeline, llvm::raw_ostream &os) {
   int64_t largest = 0;
   for (const StageTimeline &stage : timeline.stages)
@@ -57,6 +59,8 @@ void printMemory(const StepTimeline &timeline, llvm::raw_ostream &os) {
   }
   table.print(os);
 }
+
+namespace {
 
 void printTimes(const StepTimeline &timeline, const StepSummary &summary,
                 llvm::raw_ostream &os) {

@@ -33,9 +33,13 @@ int64_t addPadding(int64_t end, int64_t arenaBytes);
 MemoryReport reportMemory(const program::StageProgram &stage);
 
 /// Fails with a LocatedError if the arena of a stage's ranks is larger than
-/// `hbmBytes` or, if that is 0, than the program's own limit. The error names
-/// the categories at the peak, the largest first. Also fails if all ranks
-/// together need more memory than this machine has.
+/// `hbmBytes`, unless that is 0. The error names the categories at the peak,
+/// the largest first.
+llvm::Error checkDeviceMemory(const program::Program &program,
+                              int64_t hbmBytes);
+
+/// Does the same; if `hbmBytes` is 0, the limit is the program's own. Also
+/// fails if all ranks together need more memory than this machine has.
 llvm::Error checkMemoryLimit(const program::Program &program, int64_t hbmBytes);
 
 } // namespace mf::runner

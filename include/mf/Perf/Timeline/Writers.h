@@ -64,6 +64,9 @@
 
 namespace mf::timeline {
 
+/// Prints the memory of each stage, on the device and on the host.
+void printMemory(const StepTimeline &timeline, llvm::raw_ostream &os);
+
 /// Prints a line for each stage, the step's numbers, and a sentence about what
 /// limits it.
 void printTable(const StepTimeline &timeline, llvm::raw_ostream &os);

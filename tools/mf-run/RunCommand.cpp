@@ -1,0 +1,373 @@
+//===- RunCommand.cpp - Runs what the options of mf-run ask for -----------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "RunCommand.h"
+#include "Calibrate.h"
+#include "Processes.h"
+#include "ProgramComparison.h"
+#include "Routing.h"
+#include "Simulate.h"
+#include "StepOutputs.h"
+#include "Targets.h"
+#include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/MfOps.h"
+#include "mf/Exec/Device/FaultSchedule.h"
+#include "mf/Exec/Interpreter/Interpreter.h"
+#include "mf/Exec/Runner/MemoryReport.h"
+#include "mf/Exec/Runner/ProgramEngine.h"
+#include "mf/Perf/Timeline/MemoryPage.h"
+#include "mf/Program/Decoder.h"
+#include "mf/Program/LocatedError.h"
+#include "mf/Program/Verifier.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/FileUtilities.h"
+#include "tools/bytecode/GuardedParse.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace llvm;
+using namespace mf::program;
+using mf::ranks::Fact;
+using mf::runner::ProcessGroup;
+using mf::tools::Messages;
+using mf::tools::Options;
+using mf::tools::ProgramComparison;
+
+/// Reports an error at the operations to which it refers, if there are any.
+static int failAt(Error error, const DecodedProgram &decoded,
+                  Messages &messages) {
+  handleAllErrors(
+      std::move(error), [](const mf::ranks::ReportedError &) {},
+      [&](const LocatedError &located) {
+        // A step that was lowered in memory has no text.
+        if (mlir::isa<mlir::UnknownLoc>(
+                decoded.locations[located.getLocation()])) {
+          messages.fail(located.getMessage());
+          return;
+        }
+        mlir::InFlightDiagnostic diagnostic =
+            mlir::emitError(decoded.locations[located.getLocation()])
+            << located.getMessage();
+        for (const LocatedError::Note &note : located.getNotes())
+          diagnostic.attachNote(decoded.locations[note.location]) << note.text;
+      },
+      [&](const ErrorInfoBase &other) { messages.fail(other.message()); });
+  return 1;
+}
+
+/// Proves a program before it runs. Without `verify`, proves only that it does
+/// not hang.
+static Error verifyBeforeRun(const Program &program, bool verify) {
+  if (!verify)
+    return verifyProgress(program);
+  if (Error error = verifyProgram(program))
+    return error;
+  if (Error error = verifyDistribution(program))
+    return error;
+  return verifyComputation(program);
+}
+
+namespace {
+
+/// A run in this process.
+class RunCommand {
+public:
+  /// `source` is empty if the step is in the file of the options.
+  RunCommand(const Options &options, ProcessGroup *processes,
+             const mf::tools::StepSource &source)
+      : options(options), processes(processes), source(source),
+        messages(processes, options.getToolName()) {}
+
+  /// Runs the file and returns the program's exit code.
+  int run() { return messages.finish(runFile()); }
+
+private:
+  int runFile();
+  Expected<mf::tools::StepInMemory> readFile(SourceMgr &sources,
+                                             mlir::MLIRContext &context);
+  int decode(mlir::ModuleOp module);
+  Error agreeOnFile(Error opened, StringRef digest) const;
+  int runProgram(mlir::MLIRContext &context);
+  int interpret();
+  int openDump(mf::ranks::TrainingOptions &training);
+  int train(mf::ranks::RankEngine &engine,
+            const mf::ranks::TrainingOptions &training);
+  int simulate(mlir::MLIRContext &context);
+  int compareWithProgram();
+  int showMemory();
+
+  /// Prints remarks for the user, unless they are switched off.
+  void note(StringRef text) {
+    if (!options.quiet)
+      messages.note(text);
+  }
+
+  const Options &options;
+  /// The processes of the run; null for a single process.
+  ProcessGroup *processes;
+  const mf::tools::StepSource &source;
+  Messages messages;
+  /// The content of the file: a program, or a model.
+  DecodedProgram decoded;
+  mf::ir::ModelOp model;
+  /// Null unless --compare-with is given.
+  std::unique_ptr<ProgramComparison> comparison;
+};
+
+} // namespace
+
+/// Under mpirun, the output of processes is a terminal even if mpirun's own
+/// output is not.
+static bool isTerminal() {
+  return outs().is_displayed() && !mf::isStartedByMpirun();
+}
+
+int RunCommand::interpret() {
+  if (!options.hbm.empty() || options.verify.getNumOccurrences() > 0)
+    return messages.fail(
+        "--hbm and --verify are about lowered programs, but this is a model");
+  if (options.writesStep())
+    return messages.fail(
+        "--trace, --profile, --html, --compare and --kernel-table are about "
+        "lowered programs, but this is a model: lower it with mf-opt "
+        "--recompute-config=FILE");
+  if (!options.compareWith.empty())
+    return messages.fail("--compare-with is about lowered programs, but this "
+                         "is a model: lower it with mf-opt "
+                         "--recompute-config=FILE --for-cann");
+  if (processes)
+    return messages.fail("a model that is not lowered is interpreted by one "
+                         "process: run it without mpirun");
+  // An error names the operator; the model around it would bury the message.
+  model.getContext()->printOpOnDiagnostic(false);
+  if (options.faultSeed.getNumOccurrences() > 0)
+    return messages.fail("--fault-seed is about lowered programs, but this is "
+                         "a model");
+  mf::ranks::TrainingOptions training = options.getTrainingOptions();
+  if (const int code = openDump(training))
+    return code;
+  mlir::FailureOr<std::unique_ptr<mf::interpreter::Interpreter>> interpreter =
+      mf::interpreter::Interpreter::create(model, training);
+  return failed(interpreter) ? 1 : train(**interpreter, training);
+}
+
+/// Prepares the output of --dump-tensors and --compare-with, if they are given.
+/// Returns an exit code.
+int RunCommand::openDump(mf::ranks::TrainingOptions &training) {
+  if (options.getDumpPattern().empty())
+    return 0;
+  if (processes)
+    return messages.fail("one process keeps what --dump-tensors and "
+                         "--compare-with ask for: run it without mpirun");
+  std::string path = options.output;
+  if (!options.compareWith.empty()) {
+    auto made = ProgramComparison::create(options);
+    if (!made)
+      return messages.fail(toString(made.takeError()));
+    comparison = std::move(*made);
+    path = comparison->getOwnPath();
+  }
+  auto dump = mf::ranks::TensorDump::create(options.getDumpPattern(), path);
+  if (!dump)
+    return messages.fail(toString(dump.takeError()));
+  training.dump = std::move(*dump);
+  return 0;
+}
+
+int RunCommand::train(mf::ranks::RankEngine &engine,
+                      const mf::ranks::TrainingOptions &training) {
+  if (Error error = mf::ranks::train(
+          engine, training, engine.isWriter() ? outs() : nulls(), isTerminal(),
+          [&](StringRef text) { note(text); }))
+    return failAt(std::move(error), decoded, messages);
+  return 0;
+}
+
+int RunCommand::runProgram(mlir::MLIRContext &context) {
+  mf::ranks::TrainingOptions training = options.getTrainingOptions();
+  training.verification = options.verify ? "proven" : "off";
+  if (!options.target.empty()) {
+    const std::optional<mf::tools::LoadedTarget> loaded =
+        mf::tools::loadTarget(options, context, messages);
+    if (!loaded)
+      return 1;
+    training.targetName = loaded->changed.name;
+    training.peakFlopsPerSecond =
+        loaded->changed.getPeak(mf::Engine::Cube, mf::DType::BF16);
+  }
+  if (options.faultSeed.getNumOccurrences() > 0) {
+    if (processes)
+      return messages.fail("--fault-seed decides the order of one process's "
+                           "streams: run it without mpirun");
+    training.faults = std::make_shared<mf::FaultSchedule>(options.faultSeed);
+  }
+  if (const int code = openDump(training))
+    return code;
+  const Mesh &mesh = decoded.program.mesh;
+  if (Error error = mf::tools::checkStepFiles(options, mesh))
+    return messages.fail(toString(std::move(error)));
+  if (Error error = verifyBeforeRun(decoded.program, options.verify))
+    return failAt(std::move(error), decoded, messages);
+  if (Error error =
+          mf::runner::checkMemoryLimit(decoded.program, options.getHbmBytes()))
+    return failAt(std::move(error), decoded, messages);
+  mf::runner::ProgramEngine engine(
+      decoded.program, training, processes,
+      [&](const mf::timeline::StepTimeline &timeline) {
+        return mf::tools::writeStep(options, timeline, mesh, outs());
+      });
+  if (!options.routing.empty()) {
+    auto choices = mf::tools::chooseRouting(
+        options, decoded.program, engine.isWriter() ? errs() : nulls());
+    if (!choices)
+      return messages.fail(toString(choices.takeError()));
+    engine.setRouterChoices(std::move(*choices));
+  }
+  const mf::FileFaults::Scope scope(training.faults.get());
+  const int code = train(engine, training);
+  if (training.faults)
+    note(training.faults->describe());
+  return code == 0 && comparison ? compareWithProgram() : code;
+}
+
+/// Implements --compare-with after the run.
+int RunCommand::compareWithProgram() {
+  auto code = comparison->run(decoded.program.getNumRanks(), outs());
+  return code ? *code : messages.fail(toString(code.takeError()));
+}
+
+int RunCommand::simulate(mlir::MLIRContext &context) {
+  if (model)
+    return messages.fail("--simulate is about lowered programs, but this is a "
+                         "model: lower it with mf-opt --recompute-config=FILE");
+  if (processes)
+    return messages.fail("one process simulates all ranks: run --simulate "
+                         "without mpirun");
+  const std::optional<mf::tools::LoadedTarget> loaded =
+      mf::tools::loadTarget(options, context, messages);
+  if (!loaded)
+    return 1;
+  if (options.verify)
+    if (Error error = verifyBeforeRun(decoded.program, /*verify=*/true))
+      return failAt(std::move(error), decoded, messages);
+  if (Error error = mf::tools::simulateStep(options, decoded.program,
+                                            loaded->changed, outs()))
+    return failAt(std::move(error), decoded, messages);
+  return 0;
+}
+
+/// Writes --memory-html.
+int RunCommand::showMemory() {
+  if (model)
+    return messages.fail("--memory-html is about lowered programs, but this is "
+                         "a model: lower it with mf-opt "
+                         "--recompute-config=FILE");
+  if (processes)
+    return messages.fail("one process writes --memory-html: run it without "
+                         "mpirun");
+  if (Error error = mf::timeline::writeMemoryPage(
+          options.memoryHtml, decoded.program, options.input))
+    return messages.fail(toString(std::move(error)));
+  return 0;
+}
+
+/// Decodes the model or program of a module, and assigns ranks to processes.
+int RunCommand::decode(mlir::ModuleOp module) {
+  auto models = module.getOps<mf::ir::ModelOp>();
+  if (hasSingleElement(module.getBody()->getOperations()) && !models.empty()) {
+    model = *models.begin();
+    return 0;
+  }
+  mlir::FailureOr<DecodedProgram> program = decodeProgram(module);
+  if (failed(program))
+    return 1;
+  decoded = std::move(*program);
+  if (processes)
+    if (Error error = processes->placeRanks(decoded.program.getNumRanks()))
+      return messages.fail(toString(std::move(error)));
+  return 0;
+}
+
+/// Fails in all processes if one cannot read the file, or if their versions,
+/// files or options differ.
+Error RunCommand::agreeOnFile(Error opened, StringRef digest) const {
+  if (!processes)
+    return opened;
+  if (Error error = processes->agree(std::move(opened)))
+    return error;
+  std::vector<Fact> facts = {{"the version", MF_VERSION},
+                             {"the hash of the program", digest.str()}};
+  append_range(facts, options.getFacts());
+  return processes->expectSame(facts);
+}
+
+std::string mf::tools::getDigest(StringRef text) {
+  const auto hash = SHA256::hash(arrayRefFromStringRef(text));
+  return toHex(ArrayRef(hash).take_front(8), /*LowerCase=*/true);
+}
+
+/// Reads the file, or takes the step from the source. A file that cannot be
+/// parsed has no module; its errors are reported.
+Expected<mf::tools::StepInMemory>
+RunCommand::readFile(SourceMgr &sources, mlir::MLIRContext &context) {
+  if (source)
+    return source(context, messages.getErrors());
+  std::string message;
+  std::unique_ptr<MemoryBuffer> buffer =
+      mlir::openInputFile(options.input, &message);
+  if (!buffer)
+    return createStringError(message);
+  mf::tools::StepInMemory step;
+  if (processes)
+    step.digest = mf::tools::getDigest(buffer->getBuffer());
+  sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
+  step.module = mf::tools::parseGuarded(sources, context);
+  return step;
+}
+
+int RunCommand::runFile() {
+  if (const std::string wrong = options.check(); !wrong.empty())
+    return messages.fail(wrong);
+  if (options.listTargets)
+    return mf::tools::listTargets();
+  if (options.listParameters)
+    return mf::tools::listParameters(options, messages);
+  if (options.printTarget)
+    return mf::tools::printTarget(options, messages);
+  if (!options.calibrate.empty())
+    return mf::tools::calibrateTarget(options, messages);
+  mlir::MLIRContext context(source ? mlir::MLIRContext::Threading::ENABLED
+                                   : mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<mf::ascend::AscendDialect, mf::ir::MfDialect>();
+  SourceMgr sources;
+  mlir::SourceMgrDiagnosticHandler handler(sources, &context,
+                                           messages.getErrors());
+  Expected<mf::tools::StepInMemory> step = readFile(sources, context);
+  const int code = step && step->module ? decode(*step->module) : 1;
+  const std::string digest = step ? step->digest : "";
+  // Errors are reported only now, when the ranks of processes are known. If
+  // processes have different files, an error in one of the files does not
+  // matter.
+  if (Error error = agreeOnFile(step.takeError(), digest)) {
+    messages.discard();
+    return messages.fail(std::move(error));
+  }
+  if (code != 0)
+    return code;
+  if (options.simulate)
+    return simulate(context);
+  if (!options.memoryHtml.empty())
+    return showMemory();
+  return model ? interpret() : runProgram(context);
+}
+
+int mf::tools::runSteps(const Options &options, const char *program,
+                        const StepSource &source) {
+  auto processes = joinProcesses(program);
+  if (!processes)
+    return Messages(nullptr, options.getToolName())
+        .fail(toString(processes.takeError()));
+  return RunCommand(options, processes->get(), source).run();
+}
