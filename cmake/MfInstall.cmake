@@ -30,6 +30,9 @@ install(FILES README.md DESTINATION share/doc/mf COMPONENT tools)
 install(DIRECTORY docs/ DESTINATION share/doc/mf/docs COMPONENT tools FILES_MATCHING PATTERN "*.md"
         PATTERN "*.png" PATTERN "*.svg" PATTERN "decisions" EXCLUDE)
 install(DIRECTORY examples/ DESTINATION share/doc/mf/examples COMPONENT tools)
+# The YAMLs of the recipes.
+install(DIRECTORY test/data/mindformers/yamls DESTINATION share/doc/mf/examples COMPONENT tools
+        FILES_MATCHING PATTERN "*.yaml")
 
 # Manual pages come from each tool's --help.
 set(MF_MANUAL_PAGES ${PROJECT_BINARY_DIR}/man)

@@ -20,8 +20,8 @@ class Option:
         self.text = text
 
 
-def run(tool, option):
-    return subprocess.run([tool, option], capture_output=True, text=True, check=True).stdout
+def run(tool, *arguments):
+    return subprocess.run([tool, *arguments], capture_output=True, text=True, check=True).stdout
 
 
 def parse_sections(text):
@@ -56,6 +56,14 @@ def parse_options(lines):
     return [group for group in groups if group[1]]
 
 
+def parse_verb(tool, verb):
+    """The options of a verb, with the verb before each title."""
+    if verb == "help":
+        return []
+    options = parse_sections(run(tool, verb, "--help"))["OPTIONS"]
+    return [(f"{verb}: {title}", group) for title, group in parse_options(options) if title != "Generic Options"]
+
+
 def trim(lines):
     while lines and not lines[0].strip():
         lines = lines[1:]
@@ -76,6 +84,9 @@ class Tool:
         usage = " ".join(line.strip() for line in sections.pop("USAGE") if line.strip())
         self.usage = usage if usage.startswith(self.name) else f"{self.name} [options]"
         self.groups = parse_options(sections.pop("OPTIONS"))
+        for title, verbs in list(self.groups):
+            if title == "Verbs":
+                self.groups += [group for verb in verbs for group in parse_verb(path, verb.name)]
         self.sections = {title: trim(lines) for title, lines in sections.items()}
         self.version = re.search(r"mf (\S+)", run(path, "--version"))[1]
 

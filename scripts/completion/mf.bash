@@ -5,9 +5,20 @@
 declare -gA _mf_help
 
 _mf_complete() {
-  local tool=$1 word=$2 help option
-  [[ -v _mf_help[$tool] ]] || _mf_help[$tool]=$("$tool" --help 2>/dev/null)
-  help=${_mf_help[$tool]}
+  local tool=$1 word=$2 verb='' help option
+  # The first word behind mf is a verb, which has a help of its own.
+  if [[ ${tool##*/} == mf && $COMP_CWORD -gt 1 ]]; then
+    verb=${COMP_WORDS[1]}
+    [[ $verb == help ]] && verb=''
+  fi
+  [[ -v _mf_help[$tool $verb] ]] || _mf_help[$tool $verb]=$("$tool" $verb --help 2>/dev/null)
+  help=${_mf_help[$tool $verb]}
+  if [[ ${tool##*/} == mf && -z $verb && $word != -* ]]; then
+    local verbs
+    verbs=$(awk '/^  [a-z]+ +- / { print $1 }' <<<"$help")
+    mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$word")
+    return
+  fi
   # bash ends words at `=`: an option and the part of its value are two words then.
   option=${COMP_WORDS[COMP_CWORD - 1]}
   [[ $word == '=' ]] && word=''
@@ -34,5 +45,5 @@ _mf_complete() {
   mapfile -t COMPREPLY < <(compgen -f -- "$word")
 }
 
-complete -F _mf_complete mf-opt mf-translate mf-run mf-plan mf-plan-memory mf-schedule \
+complete -F _mf_complete mf mf-opt mf-translate mf-run mf-plan mf-plan-memory mf-schedule \
   mf-check-rewrite mf-compare mf-reduce mf-lsp-server

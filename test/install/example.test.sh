@@ -15,6 +15,8 @@ offer() {
   echo "<${COMPREPLY[*]}>"
 }
 offer mf-plan --fr
+offer mf com
+offer mf check --hb
 offer mf-schedule --transfers =
 offer mf-schedule --transfers = bl
 offer mf-schedule --sta

@@ -1,0 +1,259 @@
+//===- Check.cpp - mf check -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "JsonFile.h"
+#include "StageMemory.h"
+#include "StepInput.h"
+#include "Verb.h"
+#include "mf/Program/Verifier.h"
+#include "mf/Support/NumberText.h"
+#include "tools/help/ToolHelp.h"
+#include "tools/mf-opt/Advice.h"
+#include "tools/targets/TargetOptions.h"
+#include "tools/terminal/ProgressLine.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using llvm::Error;
+using llvm::Expected;
+using llvm::formatv;
+
+namespace mf::tools {
+
+namespace {
+
+struct CheckOptions {
+  cl::OptionCategory category{"A check"};
+  cl::OptionCategory loweringCategory{"Lowering"};
+  cl::opt<std::string> input{cl::Positional, cl::Required,
+                             cl::desc("<train.yaml>"), cl::cat(category)};
+  cl::list<std::string> set{
+      "set", cl::value_desc("key=value"), cl::cat(category),
+      cl::desc("Change a key of the YAML, as recompute_config.recompute=True; "
+               "may be repeated")};
+  cl::opt<std::string> hbm{
+      "hbm", cl::value_desc("size"), cl::cat(category),
+      cl::desc("Device memory per rank, as 50GiB (default: max_device_memory "
+               "of the YAML)")};
+  cl::opt<bool> verify{"verify", cl::init(true), cl::cat(category),
+                       cl::desc("Prove the step (default: true)")};
+  cl::opt<bool> advise{
+      "advise", cl::init(true), cl::cat(category),
+      cl::desc("If the step does not fit, look for settings with which it does "
+               "(default: true)")};
+  cl::opt<double> adviseTimeLimit{
+      "advise-time-limit", cl::value_desc("seconds"), cl::init(20),
+      cl::cat(category), cl::desc("End --advise by then (default: 20)")};
+  cl::opt<std::string> target{
+      "target", cl::value_desc("name or file"), cl::cat(category),
+      cl::init(defaultTarget.str()),
+      cl::desc("What --advise times steps on (default: atlas-800t-a2)")};
+  JsonFile json{category};
+  StepOptions step{loweringCategory};
+};
+
+/// A step that was checked.
+struct CheckedStep {
+  Step step;
+  std::vector<StageMemory> stages;
+
+  bool fits() const {
+    return llvm::all_of(stages,
+                        [](const StageMemory &stage) { return stage.fits(); });
+  }
+};
+
+} // namespace
+
+/// Proves a step that was given, as mf-run does before it runs it.
+static Error verifyGiven(const program::Program &program) {
+  if (Error error = program::verifyProgram(program))
+    return error;
+  if (Error error = program::verifyDistribution(program))
+    return error;
+  return program::verifyComputation(program);
+}
+
+static Expected<CheckedStep> check(const CheckOptions &options, int64_t limit,
+                                   mlir::MLIRContext &context) {
+  StepRequest request{
+      options.input, {options.set.begin(), options.set.end()}, options.verify};
+  Expected<Step> step = readStep(options.step, request, context);
+  if (!step)
+    return step.takeError();
+  Expected<program::DecodedProgram> decoded = decodeStep(*step);
+  if (!decoded)
+    return decoded.takeError();
+  if (options.verify && !step->isProven) {
+    if (Error error = verifyGiven(decoded->program))
+      return error;
+    step->isProven = true;
+  }
+  auto stages = measureMemory(*step->module, decoded->program, limit);
+  if (failed(stages))
+    return llvm::createStringError("the step has no memory plan");
+  return CheckedStep{std::move(*step), std::move(*stages)};
+}
+
+/// Prints the parts of a category at the peak.
+static void printCategory(const StageMemory &stage,
+                          program::BufferCategory category, int64_t bytes,
+                          llvm::raw_ostream &os) {
+  const int64_t arena = stage.report.arenaBytes;
+  os << formatv("  {0,10}  {1}", showBytes(bytes, arena), describe(category));
+  const auto largest = llvm::find_if(stage.parts, [&](const MemoryPart &part) {
+    return part.category == category;
+  });
+  if (largest != stage.parts.end() && largest->bytes < bytes)
+    os << formatv(", of which {0} {1}", showBytes(largest->bytes, arena),
+                  largest->name);
+  else if (largest != stage.parts.end())
+    os << ": " << largest->name;
+  os << '\n';
+}
+
+static void printStage(const StageMemory &stage, llvm::raw_ostream &os) {
+  constexpr size_t mostShown = 5;
+  std::vector<std::pair<int64_t, program::BufferCategory>> categories;
+  for (size_t i = 0; i < program::numCategories; ++i) {
+    if (stage.peak.byCategory[i] > 0)
+      categories.emplace_back(stage.peak.byCategory[i],
+                              static_cast<program::BufferCategory>(i));
+  }
+  llvm::sort(categories, std::greater<>());
+  for (const auto &[bytes, category] :
+       llvm::ArrayRef(categories).take_front(mostShown))
+    printCategory(stage, category, bytes, os);
+  if (!stage.moment.empty())
+    os << "  the peak is at " << stage.moment << '\n';
+}
+
+/// Returns "48.60 of 53 GiB", or the size with a unit of its own if it is much
+/// smaller than the limit.
+static std::string showUsed(int64_t bytes, int64_t limit) {
+  constexpr int64_t gib = int64_t(1) << 30, mib = int64_t(1) << 20;
+  const bool isLarge = limit >= gib;
+  const std::string all =
+      formatRounded(static_cast<double>(limit) /
+                    static_cast<double>(isLarge ? gib : mib)) +
+      (isLarge ? " GiB" : " MiB");
+  return (isLarge && bytes < gib ? showBytes(bytes, bytes)
+                                 : countBytes(bytes, limit)) +
+         " of " + all;
+}
+
+static void printResult(const CheckOptions &options, const CheckedStep &checked,
+                        llvm::raw_ostream &os) {
+  const StageMemory &fullest = checked.stages[findFullest(checked.stages)];
+  const int64_t arena = fullest.report.arenaBytes;
+  if (fullest.limitBytes == 0)
+    os << "needs " << showBytes(arena, arena) << " on stage "
+       << fullest.report.stage
+       << "; no limit is known: expected max_device_memory in the YAML, or "
+          "--hbm";
+  else
+    os << (checked.fits() ? "fits: " : "does not fit: ")
+       << showUsed(arena, fullest.limitBytes) << " on stage "
+       << fullest.report.stage;
+  if (checked.stages.size() > 1)
+    os << ", the fullest of " << checked.stages.size();
+  os << '\n';
+  printStage(fullest, os);
+  const auto host = llvm::max_element(
+      checked.stages, [](const StageMemory &a, const StageMemory &b) {
+        return a.report.hostBytes < b.report.hostBytes;
+      });
+  constexpr int64_t shown = 1 << 20;
+  if (host->report.hostBytes >= shown)
+    os << "host memory: "
+       << showBytes(host->report.hostBytes, host->report.hostBytes)
+       << " pinned for each rank of stage " << host->report.stage << '\n';
+  if (checked.step.isProven)
+    os << "proven: no races, no deadlock, and the ranks together compute what "
+          "the model says\n";
+  if (!options.hbm.empty())
+    os << "limit: --hbm=" << options.hbm << " is "
+       << showBytes(fullest.limitBytes, fullest.limitBytes) << ", "
+       << fullest.limitBytes << " bytes\n";
+}
+
+static llvm::json::Object toJson(const CheckedStep &checked) {
+  llvm::json::Array stages, warnings;
+  for (const StageMemory &stage : checked.stages)
+    stages.push_back(toJson(stage));
+  for (const Diagnostic &warning : checked.step.warnings)
+    warnings.push_back(llvm::json::Object{{"place", warning.location.str()},
+                                          {"message", warning.message}});
+  const size_t fullest = findFullest(checked.stages);
+  return llvm::json::Object{
+      {"fits", checked.fits()},
+      {"fullest_stage", checked.stages[fullest].report.stage},
+      {"verification", checked.step.isProven ? "proven" : "off"},
+      {"warnings", std::move(warnings)},
+      {"stages", std::move(stages)}};
+}
+
+/// Looks for settings with which the step fits.
+static Error advise(const CheckOptions &options, const CheckedStep &checked) {
+  Expected<target::Target> target = readTargetOption(options.target);
+  if (!target)
+    return target.takeError();
+  Expected<YamlInput> input = readYaml(options.step, options.input);
+  if (!input)
+    return input.takeError();
+  planner::PlanRequest request;
+  request.input = std::move(input->compiler);
+  request.input.quiet = true;
+  request.yaml = checked.step.yaml;
+  request.target = std::move(*target);
+  request.limitBytes = checked.stages.front().limitBytes;
+  printAdvice(request, options.target, options.adviseTimeLimit);
+  return Error::success();
+}
+
+static Error run(const CheckOptions &options, bool &fits) {
+  Expected<int64_t> limit = readHbmOption(options.hbm);
+  if (!limit)
+    return limit.takeError();
+  mlir::MLIRContext context;
+  ProgressLine line({});
+  line.show("lowering and proving the step");
+  Expected<CheckedStep> checked = check(options, *limit, context);
+  line.clear();
+  if (!checked)
+    return checked.takeError();
+  printWarnings(checked->step, llvm::errs());
+  printResult(options, *checked, options.json.getText());
+  fits = checked->fits();
+  if (Error error = options.json.write(toJson(*checked)))
+    return error;
+  if (fits || !options.advise || checked->step.yaml.empty() ||
+      options.input == "-" || checked->step.isModel)
+    return Error::success();
+  options.json.getText().flush();
+  return advise(options, *checked);
+}
+
+int runCheck(int argc, char **argv) {
+  CheckOptions options;
+  setUpHelp({&options.category, &options.loweringCategory},
+            "\nEXIT CODE:\n\n"
+            "  0 the step fits; 1 the input is wrong; 2 the step does not "
+            "fit\n\n"
+            "EXAMPLES:\n\n"
+            "  mf check train.yaml\n"
+            "  mf check train.yaml --hbm=50GiB\n"
+            "  mf check train.yaml --set parallel_config.pipeline_stage=8\n");
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "mf check: says whether a step fits into the memory of each device\n\n"
+      "Reads the YAML, lowers its step and proves it. Prints the fullest "
+      "stage with what\nfills it, and each warning about the YAML once.\n");
+  bool fits = true;
+  if (Error error = run(options, fits))
+    return fail(std::move(error));
+  constexpr int doesNotFit = 2;
+  return fits ? 0 : doesNotFit;
+}
+
+} // namespace mf::tools

@@ -1,0 +1,340 @@
+//===- Compare.cpp - mf compare -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "JsonFile.h"
+#include "Recipes.h"
+#include "StageMemory.h"
+#include "StepInput.h"
+#include "Verb.h"
+#include "mf/Frontend/Config/DiagnosticError.h"
+#include "mf/Frontend/Config/SettingChanges.h"
+#include "mf/Perf/Simulator/StepSimulator.h"
+#include "mf/Support/NumberText.h"
+#include "mf/Support/TextTable.h"
+#include "tools/help/ToolHelp.h"
+#include "tools/targets/TargetOptions.h"
+#include "tools/terminal/ProgressLine.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using llvm::Error;
+using llvm::Expected;
+using llvm::raw_ostream;
+using llvm::StringRef;
+
+namespace mf::tools {
+
+namespace {
+
+struct CompareOptions {
+  cl::OptionCategory category{"A comparison"};
+  cl::OptionCategory loweringCategory{"The steps"};
+  cl::list<std::string> inputs{cl::Positional, cl::OneOrMore,
+                               cl::desc("<train.yaml>..."), cl::cat(category)};
+  cl::list<std::string> set{
+      "set", cl::value_desc("key=value"), cl::cat(category),
+      cl::desc("Compare with this change of the YAML, as "
+               "recompute_config.recompute=True; several changes of one row "
+               "are separated by ;. May be repeated, for a row each")};
+  cl::opt<std::string> target{
+      "target", cl::value_desc("name or file"), cl::cat(category),
+      cl::desc("What steps are timed on (default: atlas-800t-a2)")};
+  cl::opt<std::string> hbm{
+      "hbm", cl::value_desc("size"), cl::cat(category),
+      cl::desc("Device memory per rank, as 50GiB (default: max_device_memory "
+               "of the YAML)")};
+  JsonFile json{category};
+  StepOptions step{loweringCategory};
+};
+
+/// A row of the table: a YAML, or the reason why there is none.
+struct Candidate {
+  std::string name;
+  planner::CompilerInput input;
+  std::string yaml;
+  std::string problem;
+};
+
+/// What a candidate needs.
+struct Needs {
+  size_t fullest = 0;
+  std::vector<StageMemory> stages;
+  double seconds = 0;
+  double tokensPerSecondPerNpu = 0;
+
+  const StageMemory &getFullest() const { return stages[fullest]; }
+  int64_t getHostBytes() const {
+    int64_t most = 0;
+    for (const StageMemory &stage : stages)
+      most = std::max(most, stage.report.hostBytes);
+    return most;
+  }
+};
+
+struct Row {
+  Candidate candidate;
+  std::optional<Needs> needs;
+};
+
+} // namespace
+
+static std::string getFirstLine(Error error) {
+  const std::string text = llvm::toString(std::move(error));
+  return StringRef(text).split('\n').first.str();
+}
+
+static Candidate makeChanged(const YamlInput &given, StringRef changes) {
+  llvm::SmallVector<StringRef> parts;
+  changes.split(parts, ';', -1, /*KeepEmpty=*/false);
+  std::vector<std::string> list(parts.begin(), parts.end());
+  Candidate candidate{changes.str(), given.compiler, {}, {}};
+  Expected<std::string> yaml =
+      changeYaml(given.yaml, given.compiler.fileName, list);
+  if (yaml)
+    candidate.yaml = std::move(*yaml);
+  else
+    candidate.problem = getFirstLine(yaml.takeError());
+  return candidate;
+}
+
+/// Returns the rows to be measured. Of one YAML without --set they are the ways
+/// to save memory.
+static Expected<std::vector<Candidate>>
+listCandidates(const CompareOptions &options) {
+  if (options.inputs.size() > 1 && !options.set.empty())
+    return llvm::createStringError("--set changes one YAML; expected one, or "
+                                   "several without --set");
+  std::vector<Candidate> candidates;
+  for (const std::string &path : options.inputs) {
+    Expected<YamlInput> input = readYaml(options.step, path);
+    if (!input)
+      return input.takeError();
+    const bool isAlone = options.inputs.size() == 1;
+    candidates.push_back({isAlone ? "as the YAML has it" : path,
+                          input->compiler,
+                          input->yaml,
+                          {}});
+    if (!isAlone)
+      continue;
+    for (const std::string &change : options.set)
+      candidates.push_back(makeChanged(*input, change));
+    if (!options.set.empty())
+      continue;
+    Expected<std::vector<Recipe>> recipes =
+        makeRecipes(input->compiler, input->yaml);
+    if (!recipes)
+      return recipes.takeError();
+    for (Recipe &recipe : *recipes) {
+      Candidate candidate{recipe.name, input->compiler, {}, {}};
+      if (recipe.yaml)
+        candidate.yaml = std::move(*recipe.yaml);
+      else
+        candidate.problem = getFirstLine(recipe.yaml.takeError());
+      candidates.push_back(std::move(candidate));
+    }
+  }
+  return candidates;
+}
+
+static Expected<Needs> measure(const Candidate &candidate, int64_t limit,
+                               const target::Target &target) {
+  mlir::MLIRContext context;
+  Expected<Step> step =
+      lowerYaml(candidate.input, candidate.yaml, StepRequest(), context);
+  if (!step)
+    return step.takeError();
+  Expected<program::DecodedProgram> decoded = decodeStep(*step);
+  if (!decoded)
+    return decoded.takeError();
+  auto stages = measureMemory(*step->module, decoded->program, limit);
+  if (failed(stages))
+    return llvm::createStringError("the step has no memory plan");
+  simulator::SimulationOptions simulation;
+  simulation.withSpans = simulation.withSensitivity = false;
+  simulation.withPeakContents = false;
+  Expected<timeline::StepTimeline> timeline =
+      simulator::simulate(decoded->program, target, simulation);
+  if (!timeline)
+    return timeline.takeError();
+  Needs needs;
+  needs.stages = std::move(*stages);
+  needs.fullest = findFullest(needs.stages);
+  needs.seconds = timeline->seconds;
+  needs.tokensPerSecondPerNpu = static_cast<double>(timeline->tokens) /
+                                timeline->seconds /
+                                static_cast<double>(timeline->numRanks);
+  return needs;
+}
+
+/// Measures all candidates; the first must compile.
+static Expected<std::vector<Row>> measureAll(std::vector<Candidate> candidates,
+                                             int64_t limit,
+                                             const target::Target &target) {
+  std::vector<Row> rows;
+  ProgressLine line({});
+  for (auto [number, candidate] : llvm::enumerate(candidates)) {
+    line.showPart(number, candidates.size(), candidate.name);
+    Row &row = rows.emplace_back();
+    row.candidate = std::move(candidate);
+    if (!row.candidate.problem.empty())
+      continue;
+    Expected<Needs> needs = measure(row.candidate, limit, target);
+    if (needs)
+      row.needs = std::move(*needs);
+    else if (number == 0)
+      return needs.takeError();
+    else
+      row.candidate.problem = getFirstLine(needs.takeError());
+  }
+  return rows;
+}
+
+/// Returns the row to which others are compared: of the ways to save memory the
+/// one that saves none.
+static const Needs &findReference(llvm::ArrayRef<Row> rows, bool hasRecipes) {
+  return hasRecipes && rows.size() > 1 && rows[1].needs ? *rows[1].needs
+                                                        : *rows[0].needs;
+}
+
+static void printRows(llvm::ArrayRef<Row> rows, const Needs &reference,
+                      raw_ostream &os) {
+  int64_t largest = 0;
+  bool hasLimit = false, hasHost = false;
+  for (const Row &row : rows)
+    if (row.needs) {
+      largest = std::max(largest, row.needs->getFullest().report.arenaBytes);
+      hasLimit |= row.needs->getFullest().limitBytes > 0;
+      hasHost |= row.needs->getHostBytes() >= (1 << 20);
+    }
+  constexpr double gib = int64_t(1) << 30;
+  const std::string unit = largest < int64_t(1) << 30 ? "MiB" : "GiB";
+  std::vector<std::string> header = {"settings", unit, "stage"};
+  if (hasLimit)
+    header.emplace_back("fits");
+  if (hasHost)
+    header.push_back("host " + unit);
+  header.insert(header.end(),
+                {"s", "tokens/s/NPU", "time", "% per " + unit + " saved"});
+  TextTable table(header);
+  for (const Row &row : rows) {
+    if (!row.needs)
+      continue;
+    const Needs &needs = *row.needs;
+    const StageMemory &stage = needs.getFullest();
+    std::vector<std::string> cells = {
+        row.candidate.name, countBytes(stage.report.arenaBytes, largest),
+        std::to_string(stage.report.stage)};
+    if (hasLimit)
+      cells.emplace_back(stage.limitBytes == 0 ? "?"
+                         : stage.fits()        ? "yes"
+                                               : "no");
+    if (hasHost)
+      cells.push_back(countBytes(needs.getHostBytes(), largest));
+    const double slower = 100 * (needs.seconds / reference.seconds - 1);
+    const int64_t saved =
+        reference.getFullest().report.arenaBytes - stage.report.arenaBytes;
+    const double savedUnits =
+        static_cast<double>(saved) / (unit == "GiB" ? gib : double(1 << 20));
+    const bool isSame = &needs == &reference;
+    cells.insert(
+        cells.end(),
+        {formatFixed(needs.seconds, getDecimals(needs.seconds, 3)),
+         formatFixed(needs.tokensPerSecondPerNpu, 1),
+         isSame ? ""
+                : llvm::formatv("{0}{1:f1} %", slower < 0 ? "" : "+", slower)
+                      .str(),
+         isSame || savedUnits < 0.005 ? ""
+                                      : formatFixed(slower / savedUnits, 2)});
+    table.addRow(cells);
+  }
+  table.print(os);
+  for (const Row &row : rows)
+    if (!row.needs)
+      os << row.candidate.name << ": " << row.candidate.problem << '\n';
+}
+
+/// Prints in which keys the YAMLs differ from the first.
+static void printChanges(llvm::ArrayRef<Row> rows, raw_ostream &os) {
+  for (const Row &row : rows.drop_front()) {
+    const std::string changes =
+        printSettingChanges(rows.front().candidate.yaml, row.candidate.yaml, 2);
+    if (!changes.empty())
+      os << '\n' << row.candidate.name << " has\n" << changes;
+  }
+}
+
+static llvm::json::Object toJson(const Row &row, StringRef first) {
+  llvm::json::Object object{{"name", row.candidate.name}};
+  if (!row.candidate.yaml.empty())
+    object["changes"] = printSettingChanges(first, row.candidate.yaml);
+  if (!row.needs) {
+    object["problem"] = row.candidate.problem;
+    return object;
+  }
+  llvm::json::Array stages;
+  for (const StageMemory &stage : row.needs->stages)
+    stages.push_back(
+        llvm::json::Object{{"stage", stage.report.stage},
+                           {"arena_bytes", stage.report.arenaBytes},
+                           {"host_bytes", stage.report.hostBytes},
+                           {"limit_bytes", stage.limitBytes},
+                           {"fits", stage.fits()}});
+  object["seconds"] = row.needs->seconds;
+  object["tokens_per_second_per_npu"] = row.needs->tokensPerSecondPerNpu;
+  object["fullest_stage"] = row.needs->getFullest().report.stage;
+  object["stages"] = std::move(stages);
+  return object;
+}
+
+static Error run(const CompareOptions &options) {
+  Expected<int64_t> limit = readHbmOption(options.hbm);
+  if (!limit)
+    return limit.takeError();
+  const std::string target =
+      options.target.empty() ? defaultTarget.str() : options.target.getValue();
+  Expected<target::Target> device = readTargetOption(target);
+  if (!device)
+    return device.takeError();
+  Expected<std::vector<Candidate>> candidates = listCandidates(options);
+  if (!candidates)
+    return candidates.takeError();
+  Expected<std::vector<Row>> rows =
+      measureAll(std::move(*candidates), *limit, *device);
+  if (!rows)
+    return rows.takeError();
+  const bool hasRecipes = options.inputs.size() == 1 && options.set.empty();
+  const Needs &reference = findReference(*rows, hasRecipes);
+  raw_ostream &os = options.json.getText();
+  printRows(*rows, reference, os);
+  if (options.inputs.size() > 1)
+    printChanges(*rows, os);
+  os << "target: " << target
+     << (options.target.empty() ? ", the default; mf targets lists the others\n"
+                                : "\n");
+  llvm::json::Array all;
+  for (const Row &row : *rows)
+    all.push_back(toJson(row, rows->front().candidate.yaml));
+  return options.json.write(
+      llvm::json::Object{{"target", target}, {"rows", std::move(all)}});
+}
+
+int runCompare(int argc, char **argv) {
+  CompareOptions options;
+  setUpHelp({&options.category, &options.loweringCategory},
+            "\nEXAMPLES:\n\n"
+            "  mf compare train.yaml\n"
+            "  mf compare train.yaml planned.yaml\n"
+            "  mf compare train.yaml --set recompute_config.recompute=True "
+            "--set 'recompute_config.recompute=False;"
+            "recompute_config.select_recompute=True'\n");
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "mf compare: shows memory and time of several settings side by side\n\n"
+      "Takes several YAMLs, or one with changes. One without changes is "
+      "compared with the\nways to save memory, from light to heavy. Each step "
+      "is compiled and timed.\n");
+  Error error = run(options);
+  return error ? fail(std::move(error)) : 0;
+}
+
+} // namespace mf::tools

@@ -1,0 +1,43 @@
+//===- JsonFile.h - What a verb found, as JSON ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef MF_TOOLS_MF_JSONFILE_H
+#define MF_TOOLS_MF_JSONFILE_H
+
+#include "mf/Support/AtomicFile.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+namespace mf::tools {
+
+/// The option --json, which all verbs have.
+struct JsonFile {
+  explicit JsonFile(llvm::cl::OptionCategory &category)
+      : path("json", llvm::cl::value_desc("file"), llvm::cl::cat(category),
+             llvm::cl::desc("Write what is found as JSON; - is standard "
+                            "output, which then has nothing else")) {}
+
+  llvm::cl::opt<std::string> path;
+
+  bool isStandardOutput() const { return path == "-"; }
+
+  /// Returns the stream for text: standard error if JSON is on standard output.
+  llvm::raw_ostream &getText() const {
+    return isStandardOutput() ? llvm::errs() : llvm::outs();
+  }
+
+  llvm::Error write(llvm::json::Value value) const {
+    if (path.empty())
+      return llvm::Error::success();
+    const std::string text = llvm::formatv("{0:2}\n", value);
+    if (!isStandardOutput())
+      return writeFileAtomically(path, text);
+    llvm::outs() << text;
+    return llvm::Error::success();
+  }
+};
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_JSONFILE_H

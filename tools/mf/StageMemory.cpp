@@ -1,0 +1,243 @@
+//===- StageMemory.cpp - What the memory of stages is made of -------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "StageMemory.h"
+#include "mf/Program/Description.h"
+#include "mf/Program/StepWalker.h"
+#include "mf/Support/NumberText.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <map>
+#include <set>
+
+using namespace mf::program;
+using llvm::StringRef;
+
+namespace mf::tools {
+
+/// Replaces the numbers between dots, which are those of layers, by `*`, and
+/// leaves the micro-batch out.
+static std::string dropNumbers(StringRef name) {
+  name = name.split(" of micro-batch ").first;
+  std::string text;
+  for (size_t i = 0; i < name.size();) {
+    const size_t end = name.find_first_not_of("0123456789", i);
+    const size_t length = std::min(end, name.size()) - i;
+    const bool isWord = length > 0 && (i == 0 || name[i - 1] == '.') &&
+                        (i + length == name.size() || name[i + length] == '.');
+    if (length == 0)
+      text += name[i++];
+    else {
+      text += isWord ? "*" : name.substr(i, length).str();
+      i += length;
+    }
+  }
+  return text;
+}
+
+namespace {
+
+/// Finds what the peak of a stage consists of.
+class PeakFinder {
+public:
+  PeakFinder(const Program &program, const StageProgram &stage)
+      : program(program), stage(stage), table(stage),
+        liveness(computeLiveness(stage)),
+        lifetimes(computeLifetimes(stage, liveness)) {}
+
+  void find(StageMemory &memory) const;
+
+private:
+  bool isLive(const Lifetime &lifetime, int64_t time) const;
+  void addParts(StageMemory &memory) const;
+  void addLayers(StageMemory &memory) const;
+  std::string describeMoment(int64_t time) const;
+
+  const Program &program;
+  const StageProgram &stage;
+  const InstanceTable table;
+  const StepLiveness liveness;
+  const std::vector<Lifetime> lifetimes;
+};
+
+} // namespace
+
+/// Statics that live throughout always count, as for computeBytesAlive.
+bool PeakFinder::isLive(const Lifetime &lifetime, int64_t time) const {
+  return lifetime.kind == BufferKind::Static ||
+         (lifetime.begin <= time && time < lifetime.end);
+}
+
+void PeakFinder::find(StageMemory &memory) const {
+  memory.peak = findPeak(lifetimes, Space::Device);
+  memory.moment = describeMoment(memory.peak.time);
+  addParts(memory);
+  addLayers(memory);
+}
+
+std::string PeakFinder::describeMoment(int64_t time) const {
+  // `starts` has the end of the step as its last entry.
+  const auto next = llvm::upper_bound(liveness.starts, time);
+  if (next == liveness.starts.begin() || next == liveness.starts.end())
+    return {};
+  const size_t call = static_cast<size_t>(next - liveness.starts.begin()) - 1;
+  const uint32_t position = liveness.calls[call];
+  const Call *called = stage.step.getCall(stage.step.instructions[position]);
+  const std::vector<uint32_t> &instructions =
+      liveness.routines[called->routine].instructions;
+  const auto moment = static_cast<size_t>(time - liveness.starts[call]);
+  return program::describe(program, stage, position,
+                           moment < instructions.size() ? instructions[moment]
+                                                        : callItself);
+}
+
+void PeakFinder::addParts(StageMemory &memory) const {
+  std::map<std::pair<BufferCategory, std::string>, MemoryPart> parts;
+  for (const Lifetime &lifetime : lifetimes) {
+    if (lifetime.space != Space::Device || !isLive(lifetime, memory.peak.time))
+      continue;
+    const std::string name = dropNumbers(table.getName(lifetime.instance));
+    MemoryPart &part = parts[{lifetime.category, name}];
+    part.name = name;
+    part.category = lifetime.category;
+    part.bytes += lifetime.bytes;
+    ++part.count;
+  }
+  for (auto &[key, part] : parts)
+    memory.parts.push_back(std::move(part));
+  llvm::sort(memory.parts, [](const MemoryPart &a, const MemoryPart &b) {
+    return std::tie(b.bytes, a.name) < std::tie(a.bytes, b.name);
+  });
+}
+
+/// Counts the frames of each layout of which something is live at the peak.
+void PeakFinder::addLayers(StageMemory &memory) const {
+  std::vector<std::set<uint32_t>> frames(stage.layouts.size()),
+      hostFrames(stage.layouts.size());
+  for (const Lifetime &lifetime : lifetimes)
+    if (lifetime.kind == BufferKind::Slot &&
+        isLive(lifetime, memory.peak.time)) {
+      const uint32_t frame = table.getOrigin(lifetime.instance).frame;
+      auto &found = lifetime.space == Space::Host ? hostFrames : frames;
+      found[stage.frames[frame].layout].insert(frame);
+    }
+  for (const passes::LayoutReport &layout : memory.report.layouts)
+    for (const auto &[number, entry] : llvm::enumerate(stage.layouts))
+      if (entry.name == layout.name)
+        for (const auto &[layer, bytes] : layout.layers)
+          memory.layers.push_back(
+              {layer.str(), bytes,
+               static_cast<int64_t>(
+                   (layout.isHost ? hostFrames : frames)[number].size()),
+               layout.isHost});
+}
+
+mlir::FailureOr<std::vector<StageMemory>> measureMemory(mlir::ModuleOp module,
+                                                        const Program &program,
+                                                        int64_t limitBytes) {
+  std::vector<StageMemory> stages;
+  for (auto op : module.getOps<ascend::ProgramOp>()) {
+    mlir::FailureOr<passes::StageReport> report = passes::makeStageReport(op);
+    if (failed(report))
+      return mlir::failure();
+    stages.emplace_back().report = std::move(*report);
+  }
+  llvm::sort(stages, [](const StageMemory &a, const StageMemory &b) {
+    return a.report.stage < b.report.stage;
+  });
+  for (StageMemory &memory : stages) {
+    const StageProgram &stage =
+        program.stages[static_cast<size_t>(memory.report.stage)];
+    memory.limitBytes =
+        limitBytes > 0 ? limitBytes : stage.hbmLimitBytes.value_or(0);
+    PeakFinder(program, stage).find(memory);
+  }
+  return stages;
+}
+
+size_t findFullest(llvm::ArrayRef<StageMemory> stages) {
+  auto getExcess = [](const StageMemory &stage) {
+    return stage.report.arenaBytes - stage.limitBytes;
+  };
+  return static_cast<size_t>(
+      llvm::max_element(stages,
+                        [&](const StageMemory &a, const StageMemory &b) {
+                          return getExcess(a) < getExcess(b);
+                        }) -
+      stages.begin());
+}
+
+timeline::StepTimeline toTimeline(llvm::ArrayRef<StageMemory> stages) {
+  timeline::StepTimeline timeline;
+  for (const StageMemory &memory : stages) {
+    timeline::StageTimeline &stage = timeline.stages.emplace_back();
+    stage.stage = memory.report.stage;
+    stage.peakBytes = memory.report.arenaBytes;
+    stage.hostBytes = memory.report.hostBytes;
+    stage.limitBytes = memory.limitBytes;
+    for (size_t i = 0; i < numCategories; ++i)
+      stage.bytesByCategory[getName(static_cast<BufferCategory>(i)).str()] =
+          memory.peak.byCategory[i];
+  }
+  return timeline;
+}
+
+llvm::json::Object toJson(const StageMemory &stage) {
+  llvm::json::Object object = stage.report.toJson();
+  object["limit_bytes"] = stage.limitBytes;
+  object["fits"] = stage.fits();
+  object["peak_moment"] = stage.moment;
+  llvm::json::Object categories;
+  for (size_t i = 0; i < numCategories; ++i)
+    categories[getName(static_cast<BufferCategory>(i))] =
+        stage.peak.byCategory[i];
+  object["bytes_at_peak"] = std::move(categories);
+  llvm::json::Array parts, layers;
+  for (const MemoryPart &part : stage.parts)
+    parts.push_back(llvm::json::Object{{"name", part.name},
+                                       {"category", getName(part.category)},
+                                       {"count", part.count},
+                                       {"bytes", part.bytes}});
+  for (const LayerMemory &layer : stage.layers)
+    layers.push_back(llvm::json::Object{{"layer", layer.layer},
+                                        {"bytes", layer.bytes},
+                                        {"in_flight", layer.timesInFlight},
+                                        {"host", layer.isHost}});
+  object["parts"] = std::move(parts);
+  object["layers"] = std::move(layers);
+  return object;
+}
+
+static constexpr int64_t gib = int64_t(1) << 30, mib = int64_t(1) << 20;
+
+std::string countBytes(int64_t bytes, int64_t largest) {
+  return formatFixed(static_cast<double>(bytes) /
+                         static_cast<double>(largest < gib ? mib : gib),
+                     2);
+}
+
+std::string showBytes(int64_t bytes, int64_t largest) {
+  return countBytes(bytes, largest) + (largest < gib ? " MiB" : " GiB");
+}
+
+std::string describe(BufferCategory category) {
+  switch (category) {
+  case BufferCategory::Parameter:
+    return "parameters";
+  case BufferCategory::Gradient:
+    return "gradients";
+  case BufferCategory::OptimizerState:
+    return "optimizer state";
+  case BufferCategory::Activation:
+    return "activations";
+  case BufferCategory::Temporary:
+    return "temporaries";
+  case BufferCategory::Communication:
+    return "communication";
+  case BufferCategory::Input:
+    return "inputs";
+  }
+  llvm_unreachable("unknown category");
+}
+
+} // namespace mf::tools

@@ -1,0 +1,79 @@
+//===- StageMemory.h - What the memory of stages is made of -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef MF_TOOLS_MF_STAGEMEMORY_H
+#define MF_TOOLS_MF_STAGEMEMORY_H
+
+#include "mf/Perf/Timeline/StepTimeline.h"
+#include "mf/Program/Decoder.h"
+#include "mf/Program/Liveness.h"
+#include "passes/plan-memory/StageReport.h"
+#include "llvm/Support/JSON.h"
+
+namespace mf::tools {
+
+/// Buffers that are live at the peak of a stage and have the same name but for
+/// the numbers of layers and micro-batches.
+struct MemoryPart {
+  /// For example "gradient 'layers.*.attention.wq.weight'".
+  std::string name;
+  program::BufferCategory category = program::BufferCategory::Temporary;
+  int64_t count = 0;
+  int64_t bytes = 0;
+};
+
+/// What a layer keeps for a micro-batch, and for how many micro-batches it does
+/// so at the peak.
+struct LayerMemory {
+  std::string layer;
+  int64_t bytes = 0;
+  int64_t timesInFlight = 0;
+  bool isHost = false;
+};
+
+/// The memory of each rank of a stage.
+struct StageMemory {
+  /// The planned bytes, as mf-opt reports them.
+  passes::StageReport report;
+  /// The device memory of a rank; 0 if there is no limit.
+  int64_t limitBytes = 0;
+  /// The bytes that are live at the peak, by category.
+  program::MemoryUse peak;
+  /// The instruction at the peak.
+  std::string moment;
+  /// The parts at the peak, largest first.
+  std::vector<MemoryPart> parts;
+  std::vector<LayerMemory> layers;
+
+  bool fits() const {
+    return limitBytes == 0 || report.arenaBytes <= limitBytes;
+  }
+};
+
+/// Returns the memory of all stages of a planned step. All verbs take their
+/// figures from here. `limitBytes` replaces the limit of the programs, unless
+/// it is 0.
+mlir::FailureOr<std::vector<StageMemory>>
+measureMemory(mlir::ModuleOp module, const program::Program &program,
+              int64_t limitBytes);
+
+/// Returns the stage that has least room, or that needs most if there is no
+/// limit.
+size_t findFullest(llvm::ArrayRef<StageMemory> stages);
+
+/// Returns the stages in the form from which tables are printed.
+timeline::StepTimeline toTimeline(llvm::ArrayRef<StageMemory> stages);
+
+llvm::json::Object toJson(const StageMemory &stage);
+
+/// Formats bytes as GiB, or as MiB if `largest` is less than one GiB.
+std::string showBytes(int64_t bytes, int64_t largest);
+/// Does the same without the unit.
+std::string countBytes(int64_t bytes, int64_t largest);
+
+/// Returns "optimizer state" for BufferCategory::OptimizerState, for example.
+std::string describe(program::BufferCategory category);
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_STAGEMEMORY_H

@@ -1,0 +1,266 @@
+//===- StepInput.cpp - The step that a verb is about ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "StepInput.h"
+#include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/MfOps.h"
+#include "mf/Frontend/Config/DiagnosticError.h"
+#include "mf/Frontend/Config/MemorySize.h"
+#include "mf/Frontend/Config/SettingEdit.h"
+#include "mf/Frontend/Config/YamlReader.h"
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
+#include "tools/bytecode/GuardedParse.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Regex.h"
+#include <set>
+
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+namespace mf::tools {
+
+StepOptions::StepOptions(cl::OptionCategory &category, bool hasTasks)
+    : model("model", cl::value_desc("file"), cl::cat(category),
+            cl::desc("Take this model, as mf import wrote it, instead of the "
+                     "one that the YAML describes")),
+      pretrainedConfig(
+          "pretrained-config", cl::value_desc("file"), cl::cat(category),
+          cl::desc("Hugging Face config.json that completes model_config")),
+      lossChunks("loss-chunks", cl::value_desc("n"), cl::cat(category),
+                 cl::init(0),
+                 cl::desc("Compute the loss by n pieces of the sequence")),
+      gradientAccumulationSteps(
+          "gradient_accumulation_steps", cl::value_desc("n"), cl::cat(category),
+          cl::init(0),
+          cl::desc("Replace runner_config.gradient_accumulation_steps")),
+      log("log", cl::cat(category),
+          cl::desc("Print what each layer got, as MindSpore Transformers' log "
+                   "does")),
+      lowering(category) {
+  if (!hasTasks)
+    return;
+  schedule.emplace("schedule", cl::value_desc("name"), cl::cat(category),
+                   cl::desc("Order of the stages' runs (default: the YAML's; "
+                            "mf schedule --help lists the names)"));
+  recomputeTasks.emplace("recompute-tasks", cl::cat(category),
+                         cl::desc("Recompute in tasks of their own, which run "
+                                  "before the gradient arrives"));
+}
+
+bool isIr(StringRef path, StringRef text) {
+  if (path.ends_with(".mlir") || path.ends_with(".mlirbc"))
+    return true;
+  if (mlir::isBytecode(llvm::MemoryBufferRef(text, path)))
+    return true;
+  // Comments of MLIR are no YAML, so its text begins with an operation or an
+  // alias.
+  static const llvm::Regex begin(
+      "^[[:space:]]*(//|module|mf\\.|ascend\\.|\"|[#!][a-z_]+[0-9]* = )");
+  return begin.match(text);
+}
+
+static Expected<std::unique_ptr<llvm::MemoryBuffer>> openInput(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  if (!buffer)
+    return createStringError("cannot read '" + path +
+                             "': " + buffer.getError().message());
+  return std::move(*buffer);
+}
+
+static std::string nameInput(StringRef path) {
+  return path == "-" ? "<stdin>" : path.str();
+}
+
+static std::string describeChange(StringRef change) {
+  return "--set " + change.str() + ": ";
+}
+
+Expected<std::string> changeYaml(StringRef yaml, StringRef fileName,
+                                 llvm::ArrayRef<std::string> changes) {
+  std::vector<KeyChange> keys;
+  for (StringRef change : changes) {
+    auto [path, text] = change.split('=');
+    path = path.trim();
+    if (path.empty() || text.trim().empty())
+      return createStringError(
+          describeChange(change) +
+          "expected section.key=value, as recompute_config.recompute=True");
+    DiagnosticList diagnostics;
+    Node value = parseYaml(text.trim(), "--set " + path.str(), diagnostics);
+    if (diagnostics.hasErrors())
+      return toError(std::move(diagnostics));
+    keys.push_back({path.str(), std::move(value)});
+  }
+  if (keys.empty())
+    return yaml.str();
+  return applyKeyChanges(yaml, fileName, keys);
+}
+
+static Error addModel(const StepOptions &options, StringRef path,
+                      planner::CompilerInput &input) {
+  auto model = openInput(path);
+  if (!model)
+    return model.takeError();
+  input.model = (*model)->getBuffer().str();
+  input.modelName = nameInput(path);
+  return Error::success();
+}
+
+static planner::CompilerInput getCompilerInput(const StepOptions &options,
+                                               const StepRequest &request) {
+  planner::CompilerInput input;
+  input.pretrainedConfig = options.pretrainedConfig;
+  input.schedule =
+      options.schedule ? options.schedule->getValue() : request.schedule;
+  input.lossChunks = options.lossChunks;
+  input.gradientAccumulationSteps = options.gradientAccumulationSteps;
+  input.recomputeTasks = options.recomputeTasks
+                             ? options.recomputeTasks->getValue()
+                             : request.recomputeTasks;
+  input.lowering = options.lowering.getOptions();
+  input.quiet = !options.log;
+  return input;
+}
+
+Expected<YamlInput> readYaml(const StepOptions &options, StringRef path) {
+  auto text = openInput(path);
+  if (!text)
+    return text.takeError();
+  if (isIr(path, (*text)->getBuffer()))
+    return createStringError("'" + path +
+                             "' is IR; expected a training YAML, whose "
+                             "settings can be changed");
+  YamlInput input{getCompilerInput(options, StepRequest()),
+                  (*text)->getBuffer().str()};
+  input.compiler.fileName = nameInput(path);
+  if (!options.model.empty())
+    if (Error error = addModel(options, options.model, input.compiler))
+      return error;
+  return input;
+}
+
+static void loadDialects(mlir::MLIRContext &context) {
+  context
+      .loadDialect<ir::MfDialect, ascend::AscendDialect, mlir::DLTIDialect>();
+  context.printOpOnDiagnostic(false);
+}
+
+static bool isModel(mlir::ModuleOp module) {
+  return !module.getOps<ir::ModelOp>().empty();
+}
+
+Expected<Step> lowerYaml(planner::CompilerInput input, std::string yaml,
+                         const StepRequest &request,
+                         mlir::MLIRContext &context) {
+  Step step;
+  step.isProven = input.verify = request.verify;
+  input.certify = request.verify || request.certify;
+  std::set<std::string> printed;
+  input.handleWarning = [&](Diagnostic warning) {
+    if (printed.insert(warning.str()).second)
+      step.warnings.push_back(std::move(warning));
+  };
+  Expected<planner::LoweredStep> lowered =
+      planner::lowerStep(input, yaml, planner::PlanEffort::Full, context);
+  if (!lowered)
+    return lowered.takeError();
+  step.module = std::move(lowered->module);
+  step.yaml = std::move(yaml);
+  return step;
+}
+
+/// Reads a file with IR: a step, or a model, which is lowered with the settings
+/// that a YAML without any section has.
+static Expected<Step> readIr(const StepOptions &options,
+                             const StepRequest &request,
+                             std::unique_ptr<llvm::MemoryBuffer> text,
+                             mlir::MLIRContext &context) {
+  if (!request.changes.empty())
+    return createStringError(describeChange(request.changes.front()) + "'" +
+                             request.input +
+                             "' is IR, which has no keys; expected a YAML");
+  planner::CompilerInput input = getCompilerInput(options, request);
+  input.model = text->getBuffer().str();
+  input.modelName = nameInput(request.input);
+  Step step;
+  step.source = *input.model;
+  {
+    llvm::SourceMgr sources;
+    sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
+    mlir::SourceMgrDiagnosticHandler handler(sources, &context, llvm::errs());
+    step.module = parseGuarded(sources, context);
+  }
+  if (!step.module)
+    return createStringError("'" + request.input + "' cannot be read");
+  if (!isModel(*step.module))
+    return step;
+  step.isModel = true;
+  if (request.keepsModel)
+    return step;
+  input.fileName = "<no YAML>";
+  return lowerYaml(std::move(input), "{}", request, context);
+}
+
+Expected<Step> readStep(const StepOptions &options, const StepRequest &request,
+                        mlir::MLIRContext &context) {
+  loadDialects(context);
+  auto text = openInput(request.input);
+  if (!text)
+    return text.takeError();
+  if (isIr(request.input, (*text)->getBuffer())) {
+    if (!options.model.empty())
+      return createStringError("'" + request.input +
+                               "' and --model are both IR; expected a YAML "
+                               "beside --model");
+    return readIr(options, request, std::move(*text), context);
+  }
+  planner::CompilerInput input = getCompilerInput(options, request);
+  input.fileName = nameInput(request.input);
+  if (!options.model.empty())
+    if (Error error = addModel(options, options.model, input))
+      return error;
+  Expected<std::string> yaml =
+      changeYaml((*text)->getBuffer(), input.fileName, request.changes);
+  if (!yaml)
+    return yaml.takeError();
+  return lowerYaml(std::move(input), std::move(*yaml), request, context);
+}
+
+Expected<program::DecodedProgram> decodeStep(const Step &step) {
+  mlir::ModuleOp module = *step.module;
+  mlir::ScopedDiagnosticHandler handler(
+      module.getContext(), [](mlir::Diagnostic &diagnostic) {
+        llvm::errs() << diagnostic.getLocation() << ": error: " << diagnostic
+                     << '\n';
+      });
+  mlir::FailureOr<program::DecodedProgram> decoded =
+      program::decodeProgram(module);
+  if (failed(decoded))
+    return createStringError("the step cannot be decoded");
+  return std::move(*decoded);
+}
+
+void printWarnings(const Step &step, llvm::raw_ostream &os) {
+  for (const Diagnostic &warning : step.warnings)
+    warning.print(os);
+}
+
+Expected<int64_t> readHbmOption(StringRef text) {
+  if (text.empty())
+    return 0;
+  const std::optional<int64_t> bytes = parseSizeWithUnit(text);
+  if (!bytes)
+    return createStringError(describeSizeOption(text));
+  return *bytes;
+}
+
+int fail(Error error) {
+  llvm::outs().flush();
+  printError(std::move(error), llvm::errs());
+  return 1;
+}
+
+} // namespace mf::tools
