@@ -10,6 +10,8 @@
 #include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "tools/terminal/Interrupt.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 
 using llvm::Error;
 
@@ -38,13 +40,33 @@ static Error run(const PlanOptions &options) {
                                                : planTraining(options, stop);
 }
 
+/// Writes as JSON that there is no plan, and why.
+static Error writeReason(const PlanOptions &options, llvm::StringRef reason) {
+  if (!PlanOptions::isGiven(options.json))
+    return Error::success();
+  const llvm::json::Value json =
+      llvm::json::Object{{"planned", nullptr}, {"reason", reason}};
+  Outputs outputs;
+  outputs.add(options.printsJson() ? "-" : llvm::StringRef(options.json),
+              llvm::formatv("{0:2}\n", json));
+  return outputs.write();
+}
+
 int runPlanner(const PlanOptions &options) {
   Error error = run(options);
   if (!error)
     return Success;
-  const ExitCode code = error.isA<solver::NoPlanError>() ? NoPlan : Failure;
-  printError(std::move(error), llvm::errs());
-  return code;
+  if (!error.isA<solver::NoPlanError>()) {
+    printError(std::move(error), llvm::errs());
+    return Failure;
+  }
+  const std::string reason = llvm::toString(std::move(error));
+  printError(llvm::createStringError(reason), llvm::errs());
+  if (Error failed = writeReason(options, reason)) {
+    printError(std::move(failed), llvm::errs());
+    return Failure;
+  }
+  return NoPlan;
 }
 
 } // namespace mf::tools

@@ -27,7 +27,9 @@ Error planLayouts(const PlanOptions &options, const std::atomic<bool> &stop) {
   request->stop = &stop;
   Expected<LayoutSearchResult> found = [&] {
     ProgressLine line({});
-    request->progress = [&](StringRef text) { line.show(text); };
+    request->progress = [&](StringRef text) {
+      line.showTimed(text, request->timeLimit);
+    };
     return searchLayouts(*request, options.devices);
   }();
   if (!found)

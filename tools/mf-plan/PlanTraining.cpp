@@ -126,7 +126,9 @@ Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
   request->stop = &stop;
   Expected<PlanAnswer> found = [&] {
     ProgressLine line({});
-    request->progress = [&](StringRef text) { line.show(text); };
+    request->progress = [&](StringRef text) {
+      line.showTimed(text, request->timeLimit);
+    };
     return planStepWithWays(*request);
   }();
   if (!found)

@@ -109,7 +109,7 @@ void printTrainingPlan(llvm::StringRef yaml, const PlanAnswer &found,
         found.problem.schedule.name,
         units.showMemory(static_cast<double>(found.limitBytes)));
   // What a step exchanges without swap is smaller.
-  constexpr int64_t ofSwap = 1 << 20;
+  constexpr int64_t ofSwap = 1 << 24;
   const bool hasHost = std::max(getHostBytes(found.given),
                                 getHostBytes(found.best.measure)) >= ofSwap;
   std::vector<std::string> header = {"settings", units.nameTime("step"),

@@ -61,14 +61,14 @@ std::string Options::check() const {
   if (runs && input.empty())
     return "expected a file: mf-run step.mlir";
   if (runs && !simulate && !set.empty())
-    return "--set is about --simulate";
+    return "--set is about --simulate; --d2h-gbps and --h2d-gbps are the rates "
+           "of copies in both";
   if (runs && quiet && !routing.empty())
     return "--routing prints a table, which --quiet would leave out; expected "
            "one of them";
   if (simulate && runsSteps())
     return "--simulate executes nothing: it takes no data, parameters, "
-           "checkpoints, gradients, steps, threads or rates of copies (the "
-           "target has these)";
+           "checkpoints, gradients, steps or threads";
   if (steps < 1)
     return "--steps must be at least 1";
   if (threads < 0 || threads > 4096)
@@ -92,27 +92,11 @@ std::string Options::check() const {
 }
 
 bool Options::runsSteps() const {
-  for (const cl::Option *option :
-       std::initializer_list<const cl::Option *>{&steps,
-                                                 &data,
-                                                 &seed,
-                                                 &threads,
-                                                 &initParams,
-                                                 &initAdapters,
-                                                 &saveParams,
-                                                 &saveTrainable,
-                                                 &dumpGradients,
-                                                 &dumpGradientsEveryStep,
-                                                 &dumpTensors,
-                                                 &compareWith,
-                                                 &checkpointDir,
-                                                 &checkpointEvery,
-                                                 &keepCheckpoints,
-                                                 &resume,
-                                                 &debugMemory,
-                                                 &faultSeed,
-                                                 &d2hGbps,
-                                                 &h2dGbps})
+  for (const cl::Option *option : std::initializer_list<const cl::Option *>{
+           &steps, &data, &seed, &threads, &initParams, &initAdapters,
+           &saveParams, &saveTrainable, &dumpGradients, &dumpGradientsEveryStep,
+           &dumpTensors, &compareWith, &checkpointDir, &checkpointEvery,
+           &keepCheckpoints, &resume, &debugMemory, &faultSeed})
     if (option->getNumOccurrences() > 0)
       return true;
   return false;

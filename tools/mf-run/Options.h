@@ -117,7 +117,8 @@ struct Options {
   cl::opt<double> d2hGbps{
       "d2h-gbps", cl::value_desc("rate"), cl::init(0), cl::cat(deviceCategory),
       cl::desc("Copies from a device to its host take as long as at this rate, "
-               "in 10^9 bytes per second (default: as fast as this machine)")};
+               "in 10^9 bytes per second (default: as fast as this machine; "
+               "with --simulate as the target says)")};
   cl::opt<double> h2dGbps{
       "h2d-gbps", cl::value_desc("rate"), cl::init(0), cl::cat(deviceCategory),
       cl::desc("The same in the other direction (default: --d2h-gbps)")};

@@ -13,6 +13,16 @@ using namespace llvm;
 
 namespace mf::tools {
 
+/// Gives the link to the host the rates of --d2h-gbps and --h2d-gbps.
+static void applyLinkRates(const Options &options, target::HostLink &host) {
+  constexpr double bytesPerGb = 1e9;
+  if (options.d2hGbps > 0)
+    host.toHostBytesPerSecond = host.toDeviceBytesPerSecond =
+        options.d2hGbps * bytesPerGb;
+  if (options.h2dGbps > 0)
+    host.toDeviceBytesPerSecond = options.h2dGbps * bytesPerGb;
+}
+
 std::optional<LoadedTarget> loadTarget(const Options &options,
                                        mlir::MLIRContext &context,
                                        Messages &messages) {
@@ -34,6 +44,7 @@ std::optional<LoadedTarget> loadTarget(const Options &options,
     messages.fail(toString(std::move(error)));
     return std::nullopt;
   }
+  applyLinkRates(options, loaded.changed.host);
   return loaded;
 }
 

@@ -54,12 +54,12 @@ struct CheckOptions {
 
 /// A step that was checked.
 struct CheckedStep {
-  Step step;
-  std::vector<StageMemory> stages;
+  InputStep step;
+  std::vector<StagePeakMemory> stages;
 
   bool fits() const {
-    return llvm::all_of(stages,
-                        [](const StageMemory &stage) { return stage.fits(); });
+    return llvm::all_of(
+        stages, [](const StagePeakMemory &stage) { return stage.fits(); });
   }
 };
 
@@ -78,7 +78,7 @@ static Expected<CheckedStep> check(const CheckOptions &options, int64_t limit,
                                    mlir::MLIRContext &context) {
   StepRequest request{
       options.input, {options.set.begin(), options.set.end()}, options.verify};
-  Expected<Step> step = readStep(options.step, request, context);
+  Expected<InputStep> step = readStep(options.step, request, context);
   if (!step)
     return step.takeError();
   Expected<program::DecodedProgram> decoded = decodeStep(*step);
@@ -96,7 +96,7 @@ static Expected<CheckedStep> check(const CheckOptions &options, int64_t limit,
 }
 
 /// Prints the parts of a category at the peak.
-static void printCategory(const StageMemory &stage,
+static void printCategory(const StagePeakMemory &stage,
                           program::BufferCategory category, int64_t bytes,
                           llvm::raw_ostream &os) {
   const int64_t arena = stage.report.arenaBytes;
@@ -112,7 +112,7 @@ static void printCategory(const StageMemory &stage,
   os << '\n';
 }
 
-static void printStage(const StageMemory &stage, llvm::raw_ostream &os) {
+static void printStage(const StagePeakMemory &stage, llvm::raw_ostream &os) {
   constexpr size_t mostShown = 5;
   std::vector<std::pair<int64_t, program::BufferCategory>> categories;
   for (size_t i = 0; i < program::numCategories; ++i) {
@@ -144,7 +144,7 @@ static std::string showUsed(int64_t bytes, int64_t limit) {
 
 static void printResult(const CheckOptions &options, const CheckedStep &checked,
                         llvm::raw_ostream &os) {
-  const StageMemory &fullest = checked.stages[findFullest(checked.stages)];
+  const StagePeakMemory &fullest = checked.stages[findFullest(checked.stages)];
   const int64_t arena = fullest.report.arenaBytes;
   if (fullest.limitBytes == 0)
     os << "needs " << showBytes(arena, arena) << " on stage "
@@ -160,11 +160,10 @@ static void printResult(const CheckOptions &options, const CheckedStep &checked,
   os << '\n';
   printStage(fullest, os);
   const auto host = llvm::max_element(
-      checked.stages, [](const StageMemory &a, const StageMemory &b) {
+      checked.stages, [](const StagePeakMemory &a, const StagePeakMemory &b) {
         return a.report.hostBytes < b.report.hostBytes;
       });
-  constexpr int64_t shown = 1 << 20;
-  if (host->report.hostBytes >= shown)
+  if (hasHostMemory(host->report.hostBytes, arena))
     os << "host memory: "
        << showBytes(host->report.hostBytes, host->report.hostBytes)
        << " pinned for each rank of stage " << host->report.stage << '\n';
@@ -179,7 +178,7 @@ static void printResult(const CheckOptions &options, const CheckedStep &checked,
 
 static llvm::json::Object toJson(const CheckedStep &checked) {
   llvm::json::Array stages, warnings;
-  for (const StageMemory &stage : checked.stages)
+  for (const StagePeakMemory &stage : checked.stages)
     stages.push_back(toJson(stage));
   for (const Diagnostic &warning : checked.step.warnings)
     warnings.push_back(llvm::json::Object{{"place", warning.location.str()},

@@ -26,7 +26,7 @@ namespace mf::tools {
 
 namespace {
 
-struct CompareOptions {
+struct SettingsComparison {
   cl::OptionCategory category{"A comparison"};
   cl::OptionCategory loweringCategory{"The steps"};
   cl::list<std::string> inputs{cl::Positional, cl::OneOrMore,
@@ -58,14 +58,14 @@ struct Candidate {
 /// What a candidate needs.
 struct Needs {
   size_t fullest = 0;
-  std::vector<StageMemory> stages;
+  std::vector<StagePeakMemory> stages;
   double seconds = 0;
   double tokensPerSecondPerNpu = 0;
 
-  const StageMemory &getFullest() const { return stages[fullest]; }
+  const StagePeakMemory &getFullest() const { return stages[fullest]; }
   int64_t getHostBytes() const {
     int64_t most = 0;
-    for (const StageMemory &stage : stages)
+    for (const StagePeakMemory &stage : stages)
       most = std::max(most, stage.report.hostBytes);
     return most;
   }
@@ -100,7 +100,7 @@ static Candidate makeChanged(const YamlInput &given, StringRef changes) {
 /// Returns the rows to be measured. Of one YAML without --set they are the ways
 /// to save memory.
 static Expected<std::vector<Candidate>>
-listCandidates(const CompareOptions &options) {
+listCandidates(const SettingsComparison &options) {
   if (options.inputs.size() > 1 && !options.set.empty())
     return llvm::createStringError("--set changes one YAML; expected one, or "
                                    "several without --set");
@@ -139,7 +139,7 @@ listCandidates(const CompareOptions &options) {
 static Expected<Needs> measure(const Candidate &candidate, int64_t limit,
                                const target::Target &target) {
   mlir::MLIRContext context;
-  Expected<Step> step =
+  Expected<InputStep> step =
       lowerYaml(candidate.input, candidate.yaml, StepRequest(), context);
   if (!step)
     return step.takeError();
@@ -204,7 +204,8 @@ static void printRows(llvm::ArrayRef<Row> rows, const Needs &reference,
     if (row.needs) {
       largest = std::max(largest, row.needs->getFullest().report.arenaBytes);
       hasLimit |= row.needs->getFullest().limitBytes > 0;
-      hasHost |= row.needs->getHostBytes() >= (1 << 20);
+      hasHost |= hasHostMemory(row.needs->getHostBytes(),
+                               row.needs->getFullest().report.arenaBytes);
     }
   constexpr double gib = int64_t(1) << 30;
   const std::string unit = largest < int64_t(1) << 30 ? "MiB" : "GiB";
@@ -220,7 +221,7 @@ static void printRows(llvm::ArrayRef<Row> rows, const Needs &reference,
     if (!row.needs)
       continue;
     const Needs &needs = *row.needs;
-    const StageMemory &stage = needs.getFullest();
+    const StagePeakMemory &stage = needs.getFullest();
     std::vector<std::string> cells = {
         row.candidate.name, countBytes(stage.report.arenaBytes, largest),
         std::to_string(stage.report.stage)};
@@ -272,7 +273,7 @@ static llvm::json::Object toJson(const Row &row, StringRef first) {
     return object;
   }
   llvm::json::Array stages;
-  for (const StageMemory &stage : row.needs->stages)
+  for (const StagePeakMemory &stage : row.needs->stages)
     stages.push_back(
         llvm::json::Object{{"stage", stage.report.stage},
                            {"arena_bytes", stage.report.arenaBytes},
@@ -286,7 +287,7 @@ static llvm::json::Object toJson(const Row &row, StringRef first) {
   return object;
 }
 
-static Error run(const CompareOptions &options) {
+static Error run(const SettingsComparison &options) {
   Expected<int64_t> limit = readHbmOption(options.hbm);
   if (!limit)
     return limit.takeError();
@@ -319,7 +320,7 @@ static Error run(const CompareOptions &options) {
 }
 
 int runCompare(int argc, char **argv) {
-  CompareOptions options;
+  SettingsComparison options;
   setUpHelp({&options.category, &options.loweringCategory},
             "\nEXAMPLES:\n\n"
             "  mf compare train.yaml\n"

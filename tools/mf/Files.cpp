@@ -162,7 +162,7 @@ static Error exportStep(ExportOptions &options) {
   mlir::MLIRContext context;
   StepRequest request{
       options.input, {options.set.begin(), options.set.end()}, options.verify};
-  Expected<Step> step = readStep(options.step, request, context);
+  Expected<InputStep> step = readStep(options.step, request, context);
   if (!step)
     return step.takeError();
   printWarnings(*step, llvm::errs());
@@ -178,7 +178,7 @@ static Error exportStep(ExportOptions &options) {
   if (failed(stages))
     return createStringError("the step has no memory plan");
   llvm::json::Array all;
-  for (const StageMemory &stage : *stages)
+  for (const StagePeakMemory &stage : *stages)
     all.push_back(toJson(stage));
   return options.json.write(llvm::json::Object{{"stages", std::move(all)}});
 }

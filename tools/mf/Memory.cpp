@@ -49,7 +49,8 @@ struct MemoryOptions {
 
 } // namespace
 
-static void printParts(const StageMemory &stage, size_t most, raw_ostream &os) {
+static void printParts(const StagePeakMemory &stage, size_t most,
+                       raw_ostream &os) {
   const int64_t arena = stage.report.arenaBytes;
   os << "\nstage " << stage.report.stage << " at its peak, which is at "
      << stage.moment << ":\n";
@@ -68,7 +69,7 @@ static void printParts(const StageMemory &stage, size_t most, raw_ostream &os) {
      << showBytes(rest, arena) << "; --operators prints them\n";
 }
 
-static void printLayers(const StageMemory &stage, raw_ostream &os) {
+static void printLayers(const StagePeakMemory &stage, raw_ostream &os) {
   if (stage.layers.empty())
     return;
   const int64_t arena = stage.report.arenaBytes;
@@ -90,7 +91,7 @@ static Error run(const MemoryOptions &options) {
   if (!limit)
     return limit.takeError();
   mlir::MLIRContext context;
-  Expected<Step> step = readStep(
+  Expected<InputStep> step = readStep(
       options.step, {options.input, {options.set.begin(), options.set.end()}},
       context);
   if (!step)
@@ -111,14 +112,15 @@ static Error run(const MemoryOptions &options) {
   printWarnings(*step, llvm::errs());
   raw_ostream &os = options.json.getText();
   timeline::printMemory(toTimeline(*stages), os);
-  const StageMemory &shown = (*stages)[options.stage.getNumOccurrences() > 0
-                                           ? static_cast<size_t>(options.stage)
-                                           : findFullest(*stages)];
+  const StagePeakMemory &shown =
+      (*stages)[options.stage.getNumOccurrences() > 0
+                    ? static_cast<size_t>(options.stage)
+                    : findFullest(*stages)];
   constexpr size_t largest = 12;
   printParts(shown, options.operators ? shown.parts.size() : largest, os);
   printLayers(shown, os);
   llvm::json::Array all;
-  for (const StageMemory &stage : *stages)
+  for (const StagePeakMemory &stage : *stages)
     all.push_back(toJson(stage));
   if (!options.html.empty())
     if (Error error = timeline::writeMemoryPage(options.html, decoded->program,

@@ -56,7 +56,7 @@ static int runLowered(Options &options, const StepOptions &step,
     StepRequest request{options.input, *changes};
     request.keepsModel = !options.simulate;
     request.certify = options.verify;
-    Expected<Step> read = readStep(step, request, context);
+    Expected<InputStep> read = readStep(step, request, context);
     if (!read)
       return read.takeError();
     printWarnings(*read, errors);
@@ -79,7 +79,7 @@ int runSimulate(int argc, char **argv) {
                     options.routing, options.trace, options.traceRanks,
                     options.profile, options.html, options.memoryHtml,
                     options.compare, options.kernelTable, options.report,
-                    options.quiet});
+                    options.quiet, options.d2hGbps, options.h2dGbps});
   options.report.setArgStr("json");
   options.set.setDescription(
       "Change a number of the target, as networks.hccs.collective_share=0.5, "

@@ -24,7 +24,7 @@ static Error showStep(const ScheduleOptions &options, const StepOptions &step,
   if (options.schedule.getNumOccurrences() > 0)
     request.schedule = options.schedule;
   request.recomputeTasks = options.recomputeTasks;
-  Expected<Step> read = readStep(step, request, context);
+  Expected<InputStep> read = readStep(step, request, context);
   if (!read)
     return read.takeError();
   printWarnings(*read, llvm::errs());

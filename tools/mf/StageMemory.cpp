@@ -1,4 +1,5 @@
-//===- StageMemory.cpp - What the memory of stages is made of -------------===//
+//===- StagePeakMemory.cpp - What the memory of stages is made of
+//-------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "StageMemory.h"
@@ -45,12 +46,12 @@ public:
         liveness(computeLiveness(stage)),
         lifetimes(computeLifetimes(stage, liveness)) {}
 
-  void find(StageMemory &memory) const;
+  void find(StagePeakMemory &memory) const;
 
 private:
   bool isLive(const Lifetime &lifetime, int64_t time) const;
-  void addParts(StageMemory &memory) const;
-  void addLayers(StageMemory &memory) const;
+  void addParts(StagePeakMemory &memory) const;
+  void addLayers(StagePeakMemory &memory) const;
   std::string describeMoment(int64_t time) const;
 
   const Program &program;
@@ -68,7 +69,7 @@ bool PeakFinder::isLive(const Lifetime &lifetime, int64_t time) const {
          (lifetime.begin <= time && time < lifetime.end);
 }
 
-void PeakFinder::find(StageMemory &memory) const {
+void PeakFinder::find(StagePeakMemory &memory) const {
   memory.peak = findPeak(lifetimes, Space::Device);
   memory.moment = describeMoment(memory.peak.time);
   addParts(memory);
@@ -91,7 +92,7 @@ std::string PeakFinder::describeMoment(int64_t time) const {
                                                         : callItself);
 }
 
-void PeakFinder::addParts(StageMemory &memory) const {
+void PeakFinder::addParts(StagePeakMemory &memory) const {
   std::map<std::pair<BufferCategory, std::string>, MemoryPart> parts;
   for (const Lifetime &lifetime : lifetimes) {
     if (lifetime.space != Space::Device || !isLive(lifetime, memory.peak.time))
@@ -111,7 +112,7 @@ void PeakFinder::addParts(StageMemory &memory) const {
 }
 
 /// Counts the frames of each layout of which something is live at the peak.
-void PeakFinder::addLayers(StageMemory &memory) const {
+void PeakFinder::addLayers(StagePeakMemory &memory) const {
   std::vector<std::set<uint32_t>> frames(stage.layouts.size()),
       hostFrames(stage.layouts.size());
   for (const Lifetime &lifetime : lifetimes)
@@ -132,20 +133,20 @@ void PeakFinder::addLayers(StageMemory &memory) const {
                layout.isHost});
 }
 
-mlir::FailureOr<std::vector<StageMemory>> measureMemory(mlir::ModuleOp module,
-                                                        const Program &program,
-                                                        int64_t limitBytes) {
-  std::vector<StageMemory> stages;
+mlir::FailureOr<std::vector<StagePeakMemory>>
+measureMemory(mlir::ModuleOp module, const Program &program,
+              int64_t limitBytes) {
+  std::vector<StagePeakMemory> stages;
   for (auto op : module.getOps<ascend::ProgramOp>()) {
     mlir::FailureOr<passes::StageReport> report = passes::makeStageReport(op);
     if (failed(report))
       return mlir::failure();
     stages.emplace_back().report = std::move(*report);
   }
-  llvm::sort(stages, [](const StageMemory &a, const StageMemory &b) {
+  llvm::sort(stages, [](const StagePeakMemory &a, const StagePeakMemory &b) {
     return a.report.stage < b.report.stage;
   });
-  for (StageMemory &memory : stages) {
+  for (StagePeakMemory &memory : stages) {
     const StageProgram &stage =
         program.stages[static_cast<size_t>(memory.report.stage)];
     memory.limitBytes =
@@ -155,21 +156,22 @@ mlir::FailureOr<std::vector<StageMemory>> measureMemory(mlir::ModuleOp module,
   return stages;
 }
 
-size_t findFullest(llvm::ArrayRef<StageMemory> stages) {
-  auto getExcess = [](const StageMemory &stage) {
+size_t findFullest(llvm::ArrayRef<StagePeakMemory> stages) {
+  auto getExcess = [](const StagePeakMemory &stage) {
     return stage.report.arenaBytes - stage.limitBytes;
   };
-  return static_cast<size_t>(
-      llvm::max_element(stages,
-                        [&](const StageMemory &a, const StageMemory &b) {
-                          return getExcess(a) < getExcess(b);
-                        }) -
-      stages.begin());
+  return static_cast<size_t>(llvm::max_element(stages,
+                                               [&](const StagePeakMemory &a,
+                                                   const StagePeakMemory &b) {
+                                                 return getExcess(a) <
+                                                        getExcess(b);
+                                               }) -
+                             stages.begin());
 }
 
-timeline::StepTimeline toTimeline(llvm::ArrayRef<StageMemory> stages) {
+timeline::StepTimeline toTimeline(llvm::ArrayRef<StagePeakMemory> stages) {
   timeline::StepTimeline timeline;
-  for (const StageMemory &memory : stages) {
+  for (const StagePeakMemory &memory : stages) {
     timeline::StageTimeline &stage = timeline.stages.emplace_back();
     stage.stage = memory.report.stage;
     stage.peakBytes = memory.report.arenaBytes;
@@ -182,7 +184,7 @@ timeline::StepTimeline toTimeline(llvm::ArrayRef<StageMemory> stages) {
   return timeline;
 }
 
-llvm::json::Object toJson(const StageMemory &stage) {
+llvm::json::Object toJson(const StagePeakMemory &stage) {
   llvm::json::Object object = stage.report.toJson();
   object["limit_bytes"] = stage.limitBytes;
   object["fits"] = stage.fits();
@@ -209,6 +211,10 @@ llvm::json::Object toJson(const StageMemory &stage) {
 }
 
 static constexpr int64_t gib = int64_t(1) << 30, mib = int64_t(1) << 20;
+
+bool hasHostMemory(int64_t hostBytes, int64_t arenaBytes) {
+  return hostBytes >= std::max(mib, arenaBytes / 1000);
+}
 
 std::string countBytes(int64_t bytes, int64_t largest) {
   return formatFixed(static_cast<double>(bytes) /

@@ -32,7 +32,7 @@ struct LayerMemory {
 };
 
 /// The memory of each rank of a stage.
-struct StageMemory {
+struct StagePeakMemory {
   /// The planned bytes, as mf-opt reports them.
   passes::StageReport report;
   /// The device memory of a rank; 0 if there is no limit.
@@ -53,18 +53,22 @@ struct StageMemory {
 /// Returns the memory of all stages of a planned step. All verbs take their
 /// figures from here. `limitBytes` replaces the limit of the programs, unless
 /// it is 0.
-mlir::FailureOr<std::vector<StageMemory>>
+mlir::FailureOr<std::vector<StagePeakMemory>>
 measureMemory(mlir::ModuleOp module, const program::Program &program,
               int64_t limitBytes);
 
 /// Returns the stage that has least room, or that needs most if there is no
 /// limit.
-size_t findFullest(llvm::ArrayRef<StageMemory> stages);
+size_t findFullest(llvm::ArrayRef<StagePeakMemory> stages);
 
 /// Returns the stages in the form from which tables are printed.
-timeline::StepTimeline toTimeline(llvm::ArrayRef<StageMemory> stages);
+timeline::StepTimeline toTimeline(llvm::ArrayRef<StagePeakMemory> stages);
 
-llvm::json::Object toJson(const StageMemory &stage);
+llvm::json::Object toJson(const StagePeakMemory &stage);
+
+/// Returns whether the host memory of a step is more than that of its messages,
+/// which no user thinks of.
+bool hasHostMemory(int64_t hostBytes, int64_t arenaBytes);
 
 /// Formats bytes as GiB, or as MiB if `largest` is less than one GiB.
 std::string showBytes(int64_t bytes, int64_t largest);

@@ -152,10 +152,10 @@ static bool isModel(mlir::ModuleOp module) {
   return !module.getOps<ir::ModelOp>().empty();
 }
 
-Expected<Step> lowerYaml(planner::CompilerInput input, std::string yaml,
-                         const StepRequest &request,
-                         mlir::MLIRContext &context) {
-  Step step;
+Expected<InputStep> lowerYaml(planner::CompilerInput input, std::string yaml,
+                              const StepRequest &request,
+                              mlir::MLIRContext &context) {
+  InputStep step;
   step.isProven = input.verify = request.verify;
   input.certify = request.verify || request.certify;
   std::set<std::string> printed;
@@ -174,10 +174,10 @@ Expected<Step> lowerYaml(planner::CompilerInput input, std::string yaml,
 
 /// Reads a file with IR: a step, or a model, which is lowered with the settings
 /// that a YAML without any section has.
-static Expected<Step> readIr(const StepOptions &options,
-                             const StepRequest &request,
-                             std::unique_ptr<llvm::MemoryBuffer> text,
-                             mlir::MLIRContext &context) {
+static Expected<InputStep> readIr(const StepOptions &options,
+                                  const StepRequest &request,
+                                  std::unique_ptr<llvm::MemoryBuffer> text,
+                                  mlir::MLIRContext &context) {
   if (!request.changes.empty())
     return createStringError(describeChange(request.changes.front()) + "'" +
                              request.input +
@@ -185,7 +185,7 @@ static Expected<Step> readIr(const StepOptions &options,
   planner::CompilerInput input = getCompilerInput(options, request);
   input.model = text->getBuffer().str();
   input.modelName = nameInput(request.input);
-  Step step;
+  InputStep step;
   step.source = *input.model;
   {
     llvm::SourceMgr sources;
@@ -204,8 +204,9 @@ static Expected<Step> readIr(const StepOptions &options,
   return lowerYaml(std::move(input), "{}", request, context);
 }
 
-Expected<Step> readStep(const StepOptions &options, const StepRequest &request,
-                        mlir::MLIRContext &context) {
+Expected<InputStep> readStep(const StepOptions &options,
+                             const StepRequest &request,
+                             mlir::MLIRContext &context) {
   loadDialects(context);
   auto text = openInput(request.input);
   if (!text)
@@ -229,7 +230,7 @@ Expected<Step> readStep(const StepOptions &options, const StepRequest &request,
   return lowerYaml(std::move(input), std::move(*yaml), request, context);
 }
 
-Expected<program::DecodedProgram> decodeStep(const Step &step) {
+Expected<program::DecodedProgram> decodeStep(const InputStep &step) {
   mlir::ModuleOp module = *step.module;
   mlir::ScopedDiagnosticHandler handler(
       module.getContext(), [](mlir::Diagnostic &diagnostic) {
@@ -243,7 +244,7 @@ Expected<program::DecodedProgram> decodeStep(const Step &step) {
   return std::move(*decoded);
 }
 
-void printWarnings(const Step &step, llvm::raw_ostream &os) {
+void printWarnings(const InputStep &step, llvm::raw_ostream &os) {
   for (const Diagnostic &warning : step.warnings)
     warning.print(os);
 }

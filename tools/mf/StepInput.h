@@ -33,7 +33,7 @@ struct StepOptions {
 };
 
 /// A step in the ascend dialect. `context` must outlive `module`.
-struct Step {
+struct InputStep {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// The YAML from which the step was lowered, with the changes of --set. Empty
   /// for a step that was given.
@@ -67,14 +67,15 @@ struct StepRequest {
 };
 
 /// Reads or lowers a step. Loads the dialects that it needs into `context`.
-llvm::Expected<Step> readStep(const StepOptions &options,
-                              const StepRequest &request,
-                              mlir::MLIRContext &context);
+llvm::Expected<InputStep> readStep(const StepOptions &options,
+                                   const StepRequest &request,
+                                   mlir::MLIRContext &context);
 
 /// Lowers the step of a YAML. Only the flags of the request count.
-llvm::Expected<Step> lowerYaml(planner::CompilerInput input, std::string yaml,
-                               const StepRequest &request,
-                               mlir::MLIRContext &context);
+llvm::Expected<InputStep> lowerYaml(planner::CompilerInput input,
+                                    std::string yaml,
+                                    const StepRequest &request,
+                                    mlir::MLIRContext &context);
 
 /// A YAML, and what else the options say for the compiler.
 struct YamlInput {
@@ -94,10 +95,10 @@ llvm::Expected<std::string> changeYaml(llvm::StringRef yaml,
                                        llvm::ArrayRef<std::string> changes);
 
 /// Decodes a step. The error has the place.
-llvm::Expected<program::DecodedProgram> decodeStep(const Step &step);
+llvm::Expected<program::DecodedProgram> decodeStep(const InputStep &step);
 
 /// Prints the warnings of a step as compilers do.
-void printWarnings(const Step &step, llvm::raw_ostream &os);
+void printWarnings(const InputStep &step, llvm::raw_ostream &os);
 
 /// Returns the bytes of `--hbm`, which must have a unit: 50G, 50GB or 50GiB.
 /// Returns 0 for no text.

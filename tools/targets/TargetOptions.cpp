@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/targets/TargetOptions.h"
-#include "mf/Frontend/Import/ErrorCollector.h"
+#include "dialects/mf/ErrorCollector.h"
 #include "mf/Perf/Target/TargetFile.h"
 #include "mlir/IR/Diagnostics.h"
 

@@ -39,10 +39,19 @@ void ProgressLine::show(llvm::StringRef text) {
   last = now;
 }
 
+double ProgressLine::getSeconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
+void ProgressLine::showTimed(llvm::StringRef text, double mostSeconds) {
+  show(formatv("{0:f0} of at most {1:f0} s: {2}", getSeconds(), mostSeconds,
+               text)
+           .str());
+}
+
 void ProgressLine::showPart(size_t number, size_t count, llvm::StringRef name) {
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-          .count();
+  const double seconds = getSeconds();
   std::string text =
       formatv("{0} of {1}: {2}; {3:f0} s", number + 1, count, name, seconds);
   if (number > 0)

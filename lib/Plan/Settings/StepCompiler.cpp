@@ -3,9 +3,9 @@
 
 #include "mf/Plan/Settings/StepCompiler.h"
 #include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/ErrorCollector.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Config/YamlReader.h"
-#include "mf/Frontend/Import/ErrorCollector.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mf/Program/Decoder.h"
 #include "mlir/Dialect/DLTI/DLTI.h"

@@ -1,8 +1,8 @@
 //===- ErrorCollector.h - Messages of an MLIR context -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef MF_FRONTEND_IMPORT_ERRORCOLLECTOR_H
-#define MF_FRONTEND_IMPORT_ERRORCOLLECTOR_H
+#ifndef MF_DIALECTS_MF_ERRORCOLLECTOR_H
+#define MF_DIALECTS_MF_ERRORCOLLECTOR_H
 
 #include "mf/Frontend/Config/DiagnosticError.h"
 #include "mlir/IR/Diagnostics.h"
@@ -63,4 +63,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_FRONTEND_IMPORT_ERRORCOLLECTOR_H
+#endif // MF_DIALECTS_MF_ERRORCOLLECTOR_H
