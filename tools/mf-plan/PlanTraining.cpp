@@ -11,6 +11,7 @@
 #include "mf/Plan/Settings/MemoryWays.h"
 #include "tools/targets/TargetOptions.h"
 #include "tools/terminal/ProgressLine.h"
+#include "llvm/Support/WithColor.h"
 
 using namespace mf::planner;
 using llvm::Error;
@@ -117,6 +118,18 @@ Expected<std::string> writeLimit(const PlanRequest &request, StringRef planned,
   return applyKeyChanges(
       planned, request.input.fileName,
       {{"context.max_device_memory", writeMemorySize(limitBytes)}});
+/// Warns about a limit that no process on the target has.
+static void checkLimit(const PlanAnswer &found, const target::Target &target,
+                       const solver::PlanUnits &units) {
+  const int64_t most = target.memory.bytes;
+  if (most == 0 || found.limitBytes <= most)
+    return;
+  llvm::WithColor::warning(llvm::errs(), "mf-plan")
+      << "the limit of "
+      << units.showMemory(static_cast<double>(found.limitBytes))
+      << " is more than the " << units.showMemory(static_cast<double>(most))
+      << " that a process has on '" << target.name
+      << "'; --hbm sets a limit, --target names the device\n";
 }
 
 Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
@@ -140,6 +153,7 @@ Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
   found->best.yaml = std::move(*limited);
   const solver::PlanUnits units =
       getTrainingUnits(found->best.measure.seconds, found->limitBytes);
+  checkLimit(*found, request->target, units);
   Findings findings(options, stop, units);
   findings.addProblem(found->problem);
   if (!options.frontier.empty()) {

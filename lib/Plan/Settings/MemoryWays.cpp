@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Settings/MemoryWays.h"
-#include "lib/Plan/Settings/Errors.h"
 #include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Plan/Settings/Layout.h"
 

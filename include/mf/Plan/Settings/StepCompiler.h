@@ -42,8 +42,6 @@ struct CompilerInput {
   int64_t lossChunks = 0;
   /// The options of mf-opt of the same names.
   passes::LoweringOptions lowering;
-  /// The value of mf-opt's --loss-chunks. 0 for the YAML's.
-  int64_t lossChunks = 0;
   /// Whether steps have certificates, which only proofs of results read.
   bool certify = false;
   /// Whether steps are proven, for which they must have certificates.
