@@ -210,7 +210,7 @@ void SizeResolver::resolveRoom() {
     return;
   }
   if (experts.dropless)
-    experts.dropless->room = *room;
+    experts.dropless->room = room;
   else
     diagnostics.warning({}, "--expert-room has no effect on experts with a "
                             "capacity");
