@@ -118,6 +118,8 @@ Expected<std::string> writeLimit(const PlanRequest &request, StringRef planned,
   return applyKeyChanges(
       planned, request.input.fileName,
       {{"context.max_device_memory", writeMemorySize(limitBytes)}});
+}
+
 /// Warns about a limit that no process on the target has.
 static void checkLimit(const PlanAnswer &found, const target::Target &target,
                        const solver::PlanUnits &units) {

@@ -103,7 +103,7 @@ bool Options::runsSteps() const {
 }
 
 int64_t Options::getHbmBytes() const {
-  return hbm.empty() ? 0 : parseSizeOption(hbm).value_or(0);
+  return hbm.empty() ? 0 : parseMemorySize(hbm).value_or(0);
 }
 
 ranks::TrainingOptions Options::getTrainingOptions() const {

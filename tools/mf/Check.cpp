@@ -99,7 +99,7 @@ static Expected<CheckedStep> check(const CheckOptions &options, int64_t limit,
 static void printCategory(const StagePeakMemory &stage,
                           program::BufferCategory category, int64_t bytes,
                           llvm::raw_ostream &os) {
-  const int64_t arena = stage.report.arenaBytes;
+  const int64_t arena = stage.getHeldBytes();
   os << formatv("  {0,10}  {1}", showBytes(bytes, arena), describe(category));
   const auto largest = llvm::find_if(stage.parts, [&](const MemoryPart &part) {
     return part.category == category;
@@ -113,6 +113,8 @@ static void printCategory(const StagePeakMemory &stage,
 }
 
 static void printStage(const StagePeakMemory &stage, llvm::raw_ostream &os) {
+  if (stage.report.trainer)
+    return printTrainer(stage, os);
   constexpr size_t mostShown = 5;
   std::vector<std::pair<int64_t, program::BufferCategory>> categories;
   for (size_t i = 0; i < program::numCategories; ++i) {
@@ -145,7 +147,7 @@ static std::string showUsed(int64_t bytes, int64_t limit) {
 static void printResult(const CheckOptions &options, const CheckedStep &checked,
                         llvm::raw_ostream &os) {
   const StagePeakMemory &fullest = checked.stages[findFullest(checked.stages)];
-  const int64_t arena = fullest.report.arenaBytes;
+  const int64_t arena = fullest.getHeldBytes();
   if (fullest.limitBytes == 0)
     os << "needs " << showBytes(arena, arena) << " on stage "
        << fullest.report.stage

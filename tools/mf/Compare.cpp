@@ -202,10 +202,10 @@ static void printRows(llvm::ArrayRef<Row> rows, const Needs &reference,
   bool hasLimit = false, hasHost = false;
   for (const Row &row : rows)
     if (row.needs) {
-      largest = std::max(largest, row.needs->getFullest().report.arenaBytes);
+      largest = std::max(largest, row.needs->getFullest().getHeldBytes());
       hasLimit |= row.needs->getFullest().limitBytes > 0;
       hasHost |= hasHostMemory(row.needs->getHostBytes(),
-                               row.needs->getFullest().report.arenaBytes);
+                               row.needs->getFullest().getHeldBytes());
     }
   constexpr double gib = int64_t(1) << 30;
   const std::string unit = largest < int64_t(1) << 30 ? "MiB" : "GiB";
@@ -222,9 +222,9 @@ static void printRows(llvm::ArrayRef<Row> rows, const Needs &reference,
       continue;
     const Needs &needs = *row.needs;
     const StagePeakMemory &stage = needs.getFullest();
-    std::vector<std::string> cells = {
-        row.candidate.name, countBytes(stage.report.arenaBytes, largest),
-        std::to_string(stage.report.stage)};
+    std::vector<std::string> cells = {row.candidate.name,
+                                      countBytes(stage.getHeldBytes(), largest),
+                                      std::to_string(stage.report.stage)};
     if (hasLimit)
       cells.emplace_back(stage.limitBytes == 0 ? "?"
                          : stage.fits()        ? "yes"
@@ -233,7 +233,7 @@ static void printRows(llvm::ArrayRef<Row> rows, const Needs &reference,
       cells.push_back(countBytes(needs.getHostBytes(), largest));
     const double slower = 100 * (needs.seconds / reference.seconds - 1);
     const int64_t saved =
-        reference.getFullest().report.arenaBytes - stage.report.arenaBytes;
+        reference.getFullest().getHeldBytes() - stage.getHeldBytes();
     const double savedUnits =
         static_cast<double>(saved) / (unit == "GiB" ? gib : double(1 << 20));
     const bool isSame = &needs == &reference;
@@ -277,6 +277,7 @@ static llvm::json::Object toJson(const Row &row, StringRef first) {
     stages.push_back(
         llvm::json::Object{{"stage", stage.report.stage},
                            {"arena_bytes", stage.report.arenaBytes},
+                           {"held_bytes", stage.getHeldBytes()},
                            {"host_bytes", stage.report.hostBytes},
                            {"limit_bytes", stage.limitBytes},
                            {"fits", stage.fits()}});

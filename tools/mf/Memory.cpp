@@ -51,7 +51,7 @@ struct MemoryOptions {
 
 static void printParts(const StagePeakMemory &stage, size_t most,
                        raw_ostream &os) {
-  const int64_t arena = stage.report.arenaBytes;
+  const int64_t arena = stage.getHeldBytes();
   os << "\nstage " << stage.report.stage << " at its peak, which is at "
      << stage.moment << ":\n";
   TextTable table({"part", "category", "buffers",
@@ -72,7 +72,7 @@ static void printParts(const StagePeakMemory &stage, size_t most,
 static void printLayers(const StagePeakMemory &stage, raw_ostream &os) {
   if (stage.layers.empty())
     return;
-  const int64_t arena = stage.report.arenaBytes;
+  const int64_t arena = stage.getHeldBytes();
   const std::string unit = arena < (int64_t(1) << 30) ? "MiB" : "GiB";
   os << "\nkept by the layers of stage " << stage.report.stage
      << " from forward to backward:\n";
@@ -117,6 +117,10 @@ static Error run(const MemoryOptions &options) {
                     ? static_cast<size_t>(options.stage)
                     : findFullest(*stages)];
   constexpr size_t largest = 12;
+  if (shown.report.trainer) {
+    os << "\nthe trainer on stage " << shown.report.stage << ":\n";
+    printTrainer(shown, os);
+  }
   printParts(shown, options.operators ? shown.parts.size() : largest, os);
   printLayers(shown, os);
   llvm::json::Array all;

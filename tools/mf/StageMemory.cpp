@@ -1,5 +1,4 @@
-//===- StagePeakMemory.cpp - What the memory of stages is made of
-//-------------===//
+//===- StageMemory.cpp - What the memory of stages is made of -------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "StageMemory.h"
@@ -8,6 +7,7 @@
 #include "mf/Support/NumberText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <map>
 #include <set>
 
@@ -137,12 +137,12 @@ mlir::FailureOr<std::vector<StagePeakMemory>>
 measureMemory(mlir::ModuleOp module, const Program &program,
               int64_t limitBytes) {
   std::vector<StagePeakMemory> stages;
-  for (auto op : module.getOps<ascend::ProgramOp>()) {
-    mlir::FailureOr<passes::StageReport> report = passes::makeStageReport(op);
-    if (failed(report))
-      return mlir::failure();
-    stages.emplace_back().report = std::move(*report);
-  }
+  mlir::FailureOr<std::vector<passes::StageReport>> reports =
+      passes::makeStageReports(module);
+  if (failed(reports))
+    return mlir::failure();
+  for (passes::StageReport &report : *reports)
+    stages.emplace_back().report = std::move(report);
   llvm::sort(stages, [](const StagePeakMemory &a, const StagePeakMemory &b) {
     return a.report.stage < b.report.stage;
   });
@@ -158,7 +158,7 @@ measureMemory(mlir::ModuleOp module, const Program &program,
 
 size_t findFullest(llvm::ArrayRef<StagePeakMemory> stages) {
   auto getExcess = [](const StagePeakMemory &stage) {
-    return stage.report.arenaBytes - stage.limitBytes;
+    return stage.getHeldBytes() - stage.limitBytes;
   };
   return static_cast<size_t>(llvm::max_element(stages,
                                                [&](const StagePeakMemory &a,
@@ -169,12 +169,28 @@ size_t findFullest(llvm::ArrayRef<StagePeakMemory> stages) {
                              stages.begin());
 }
 
+void printTrainer(const StagePeakMemory &stage, llvm::raw_ostream &os) {
+  const trainer::TrainerPeak &peak = *stage.report.trainer;
+  std::vector<std::pair<int64_t, trainer::Part>> parts;
+  for (size_t part = 0; part < trainer::numParts; ++part)
+    if (int64_t bytes = peak.moment.bytes.parts[part])
+      parts.emplace_back(bytes, static_cast<trainer::Part>(part));
+  llvm::sort(parts, std::greater<>());
+  for (const auto &[bytes, part] : parts)
+    os << llvm::formatv("  {0,10}  {1}\n",
+                        showBytes(bytes, stage.getHeldBytes()),
+                        trainer::getName(part));
+  os << "  the trainer's peak is in " << peak.task << " at " << peak.moment.at
+     << "\n  mf's own program needs "
+     << showBytes(stage.report.arenaBytes, stage.report.arenaBytes) << '\n';
+}
+
 timeline::StepTimeline toTimeline(llvm::ArrayRef<StagePeakMemory> stages) {
   timeline::StepTimeline timeline;
   for (const StagePeakMemory &memory : stages) {
     timeline::StageTimeline &stage = timeline.stages.emplace_back();
     stage.stage = memory.report.stage;
-    stage.peakBytes = memory.report.arenaBytes;
+    stage.peakBytes = memory.getHeldBytes();
     stage.hostBytes = memory.report.hostBytes;
     stage.limitBytes = memory.limitBytes;
     for (size_t i = 0; i < numCategories; ++i)

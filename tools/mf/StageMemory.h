@@ -45,9 +45,13 @@ struct StagePeakMemory {
   std::vector<MemoryPart> parts;
   std::vector<LayerMemory> layers;
 
-  bool fits() const {
-    return limitBytes == 0 || report.arenaBytes <= limitBytes;
+  /// Returns the bytes that the limit is for: those that the trainer of the
+  /// YAML holds if they were counted, or else the size of the arena.
+  int64_t getHeldBytes() const {
+    return report.trainer ? report.trainer->moment.bytes.getTotal()
+                          : report.arenaBytes;
   }
+  bool fits() const { return limitBytes == 0 || getHeldBytes() <= limitBytes; }
 };
 
 /// Returns the memory of all stages of a planned step. All verbs take their
@@ -60,6 +64,10 @@ measureMemory(mlir::ModuleOp module, const program::Program &program,
 /// Returns the stage that has least room, or that needs most if there is no
 /// limit.
 size_t findFullest(llvm::ArrayRef<StagePeakMemory> stages);
+
+/// Prints what the trainer of the YAML holds at its peak, which must be known,
+/// and what mf's own program needs.
+void printTrainer(const StagePeakMemory &stage, llvm::raw_ostream &os);
 
 /// Returns the stages in the form from which tables are printed.
 timeline::StepTimeline toTimeline(llvm::ArrayRef<StagePeakMemory> stages);

@@ -252,9 +252,9 @@ void printWarnings(const InputStep &step, llvm::raw_ostream &os) {
 Expected<int64_t> readHbmOption(StringRef text) {
   if (text.empty())
     return 0;
-  const std::optional<int64_t> bytes = parseSizeWithUnit(text);
+  const std::optional<int64_t> bytes = parseMemorySize(text);
   if (!bytes)
-    return createStringError(describeSizeOption(text));
+    return createStringError("--hbm: expected " + explainMemorySize(text));
   return *bytes;
 }
 
