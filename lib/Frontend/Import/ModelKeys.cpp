@@ -133,6 +133,7 @@ void reportUnreadKeys(const SpecReader &reader, const Node &written) {
         isUnknown && entry.value.getInt()
             ? findNearestName(name, reader.getReadKeys())
             : llvm::StringRef();
+    constexpr unsigned mostEdits = 2;
     llvm::StringRef own = findOwnName(name, reader);
     if (!own.empty() && !(known && known->isNeutral(entry.value)))
       reader.diagnostics.warning(entry.key.getLocation(),
@@ -140,7 +141,8 @@ void reportUnreadKeys(const SpecReader &reader, const Node &written) {
                                      " is a key of other classes; this "
                                      "one reads " +
                                      quote(own) + " (the key is ignored)");
-    else if (!meant.empty() && !written[meant])
+    else if (!meant.empty() && !written[meant] &&
+             name.edit_distance(meant) <= mostEdits)
       reader.diagnostics.error(entry.key.getLocation(),
                                "unknown key " + start + "; write " +
                                    quote(meant) +
