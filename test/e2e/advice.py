@@ -174,7 +174,7 @@ class Checks:
         proven = re.search(r"^note: proven .* needs most, (\d+) bytes", text, re.MULTILINE)
         if proven:
             self.advised += 1
-            lines = [line for line in text[proven.end() :].split("\n")[1:] if line.startswith("  ")]
+            lines = list(itertools.takewhile(lambda line: line.startswith("  "), text[proven.end() :].split("\n")[1:]))
             pasted = json.loads(json.dumps(config))
             merge(pasted, yaml.safe_load("\n".join(lines)))
             taken, errors = self.make(name + ".pasted", pasted, environment).lower(size, "--advise=false")

@@ -94,21 +94,21 @@ static void printSteps(llvm::ArrayRef<WayStep> steps,
   table.print(llvm::errs());
 }
 
-/// Prints the settings, and that a step was compiled with them.
-static void printBest(const PlanRequest &request, const WaySearchResult &found,
-                      StringRef target) {
-  const StepMeasure &measure = *found.best->measure;
+/// Prints the settings of a step that fits, and what it needs and takes.
+static void printProven(StringRef start, const WayStep &step,
+                        const PlanRequest &request,
+                        const WaySearchResult &found, StringRef target) {
+  const StepMeasure &measure = *step.measure;
   const size_t fullest = measure.findFullest();
-  WithColor::note()
-      << "proven by compiling it: the step fits with the settings below; "
-         "stage "
-      << fullest << " needs most, "
-      << describeMemorySize(measure.stages[fullest].peakBytes) << " of "
-      << describeMemorySize(found.limitBytes) << "; on " << target
-      << " it takes " << showSeconds(measure.seconds) << ", "
-      << showSeconds(found.given.seconds) << " if memory had no limit\n"
-      << printSettingChanges(StringRef(request.yaml), found.best->yaml, 2);
-  if (found.best->changesModel())
+  WithColor::note() << start << "; stage " << fullest << " needs most, "
+                    << describeMemorySize(measure.stages[fullest].peakBytes)
+                    << " of " << describeMemorySize(found.limitBytes) << "; on "
+                    << target << " it takes " << showSeconds(measure.seconds)
+                    << ", " << showSeconds(found.given.seconds)
+                    << " if memory had no limit\n"
+                    << printSettingChanges(StringRef(request.yaml), step.yaml,
+                                           2);
+  if (step.changesModel())
     WithColor::note() << "they change the model, too: make it again by "
                          "mf-translate --import-mindformers\n";
 }
@@ -147,10 +147,13 @@ static void printFound(const PlanRequest &request, const WaySearchResult &found,
                       << " on " << target << ":\n";
     printSteps(found.alone, found);
   }
-  if (found.best)
-    printBest(request, found, target);
-  else
-    printNothingFits(found);
+  if (!found.best)
+    return printNothingFits(found);
+  printProven("proven by compiling it: the step fits with the settings below",
+              *found.best, request, found, target);
+  if (found.shorter)
+    printProven("shorter, and compiled as well: recompute as planned",
+                *found.shorter, request, found, target);
 }
 
 /// Ends the program without waiting for a search that does not stop.

@@ -145,11 +145,9 @@ Error LayoutPlanner::measure() {
   if (!measured)
     return measured.takeError();
   untreated = std::move(*measured);
-  double seconds = 0;
-  for (const ChunkMeasure &chunk : untreated->chunks)
-    seconds += chunk.forward + chunk.backward;
-  layerClass.seconds =
-      layerClass.seconds == 0 ? seconds : std::min(layerClass.seconds, seconds);
+  if (layerClass.seconds == 0)
+    for (const ChunkMeasure &chunk : untreated->chunks)
+      layerClass.seconds += chunk.forward + chunk.backward;
   return checkStatics();
 }
 

@@ -4,7 +4,6 @@
 #include "mf/Plan/Settings/MemoryWays.h"
 #include "mf/Frontend/Config/BatchRules.h"
 #include "mf/Frontend/Config/DiagnosticError.h"
-#include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Plan/Settings/Layout.h"
 
 using namespace mf;
@@ -22,9 +21,8 @@ namespace {
 class WayFinder {
 public:
   WayFinder(const TrainingConfig &config, const CompilerInput &input,
-            Node written, bool mayChangeModel)
-      : config(config), input(input), written(std::move(written)),
-        mayChangeModel(mayChangeModel) {
+            bool mayChangeModel)
+      : config(config), input(input), mayChangeModel(mayChangeModel) {
     DiagnosticList ignored;
     batch = resolveBatch(config, std::nullopt, ignored);
     if (auto read = readSettings(config))
@@ -52,7 +50,6 @@ private:
 
   const TrainingConfig &config;
   const CompilerInput &input;
-  const Node written;
   const bool mayChangeModel;
   EffectiveBatch batch;
   /// The settings of the YAML, if it describes its layers.
@@ -98,12 +95,14 @@ static int64_t countLayers(const TrainingConfig &config) {
 void WayFinder::addRecompute() {
   if (!settings) {
     // A YAML with only some sections does not say how many layers there are.
-    if (!isDynamic() && getParallel().seqSplitNum == 1)
-      add({"recompute_config.recompute",
-           "as given",
-           "True",
-           {{"recompute_config.recompute", true}}});
-    return;
+    if (isDynamic() || getParallel().seqSplitNum > 1)
+      return;
+    MemoryChoice choice{"recompute_config.recompute",
+                        "as given",
+                        "True",
+                        {{"recompute_config.recompute", true}}};
+    choice.isPlannable = true;
+    return add(std::move(choice));
   }
   MemorySettings all = recomputeAll(countLayers(config), *settings->offset);
   if (settings->recompute == all.recompute || getParallel().seqSplitNum > 1)
@@ -111,6 +110,7 @@ void WayFinder::addRecompute() {
   MemoryChoice choice{isDynamic() ? "recompute" : "recompute_config.recompute",
                       "as given", "all layers"};
   choice.settings = std::move(all);
+  choice.isPlannable = true;
   add(std::move(choice));
 }
 
@@ -123,6 +123,7 @@ void WayFinder::addSwap() {
   MemoryChoice choice{isDynamic() ? "swap" : "swap_config", "as given",
                       "all layers"};
   choice.settings.emplace().swap = {item};
+  choice.isPlannable = true;
   if (settings->swap != choice.settings->swap)
     add(std::move(choice));
 }
@@ -283,9 +284,7 @@ Expected<std::vector<MemoryWay>> planner::findWays(const CompilerInput &input,
   Expected<std::vector<MemoryChoice>> choices = findChoices(input, yaml);
   if (!choices)
     return choices.takeError();
-  DiagnosticList known;
-  WayFinder finder(config, input, parseYaml(yaml, input.fileName, known),
-                   hasOwnModel(input, yaml));
+  WayFinder finder(config, input, hasOwnModel(input, yaml));
   for (MemoryChoice &choice : *choices)
     // The others need options of mf, which no YAML has.
     if (!choice.changes.empty())

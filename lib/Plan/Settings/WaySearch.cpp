@@ -174,7 +174,6 @@ void WaySearch::take(const WayStep &step) {
   if (step.fits(result.limitBytes) &&
       (!result.best || step.measure->seconds < result.best->measure->seconds)) {
     result.best = step;
-    result.isPlanned = false;
   }
 }
 
@@ -281,8 +280,15 @@ void WaySearch::tryPlan(const WayStep &from, bool keepsOffsetAndSwap) {
   if (!measure.fits(result.limitBytes) ||
       (result.best && measure.seconds >= result.best->measure->seconds))
     return;
-  result.best = WayStep{from.taken, found->best.yaml, measure};
-  result.isPlanned = !found->isGiven;
+  // A key that alone makes the difference is the smaller change, and says more
+  // about the cause.
+  const bool isKept =
+      result.best &&
+      !llvm::all_of(result.best->taken, [](const MemoryChoice &choice) {
+        return choice.isPlannable;
+      });
+  (isKept ? result.shorter : result.best) =
+      WayStep{from.taken, found->best.yaml, measure};
 }
 
 /// Returns all ways together, each with the value that needs least alone. Ways

@@ -32,6 +32,8 @@ struct MemoryChoice {
   std::optional<MemorySettings> settings = std::nullopt;
   /// True if the model of the YAML is another one then.
   bool changesModel = false;
+  /// True if it treats all layers in a way that a plan chooses for each layer.
+  bool isPlannable = false;
 
   /// Returns `NAME: GIVEN -> INSTEAD`.
   std::string describe() const {

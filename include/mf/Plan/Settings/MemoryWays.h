@@ -52,10 +52,12 @@ struct WaySearchResult {
   /// The steps with one value each. Those that fit come first; both are in the
   /// order of their seconds.
   std::vector<WayStep> alone;
-  /// The shortest step that was compiled and fits, and whether it has settings
-  /// of recompute, swap or offset from a plan.
+  /// The shortest of those that fit. If none of them fits, the shortest step
+  /// that was compiled and fits.
   std::optional<WayStep> best;
-  bool isPlanned = false;
+  /// A plan of recompute that is shorter than the best step, if that has one
+  /// value.
+  std::optional<WayStep> shorter;
   /// If nothing fits, the step that misses least.
   WayStep nearest;
   /// If nothing fits, steps on more devices; those that fit come first.

@@ -12,7 +12,7 @@ rm -f "$prefix.mlir"
 code=$?
 cat "$prefix.txt"
 test ! -e "$prefix.mlir" && echo "code $code, nothing written"
-{ cat "$rest" && sed -n '/^note: proven/,$s/^  //p' "$prefix.txt"; } > "$prefix.yaml"
+{ cat "$rest" && awk '/^note:/ { on = /^note: proven/ } on' "$prefix.txt" | sed -n 's/^  //p'; } > "$prefix.yaml"
 "$mf_opt" --quiet --recompute-config="$prefix.yaml" "$model" -o "$prefix.mlir" "$@" || exit 1
 sed -n 's/.*ascend.program @stage\([0-9]*\).*arena_bytes = \([0-9]*\).*/\2 \1/p' "$prefix.mlir" |
   sort -n -r -k 1,1 | sed -n '1s/\(.*\) \(.*\)/compiled with them: fullest stage \2, \1 bytes/p'
