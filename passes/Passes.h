@@ -46,6 +46,12 @@ std::unique_ptr<mlir::Pass> createMarkMemory(const MarkMemoryOptions &options,
 std::unique_ptr<mlir::Pass> createPrintMemory(const PrintMemoryOptions &options,
                                               LayerReportHandler handler);
 
+/// Receives what was proven of a program, in the words of reports.
+using ProofHandler = std::function<void(llvm::StringRef)>;
+
+/// Creates ascend-verify-program with a handler for what was proven.
+std::unique_ptr<mlir::Pass> createVerifyProgram(ProofHandler handler);
+
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
 

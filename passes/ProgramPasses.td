@@ -294,13 +294,15 @@ def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {
     are cut alike, only summands are summed over ranks, and every static has its
     declared layout at the end of the step. Each rank may have a part of a report.
     If shapes allow several derivations, for example if a rank has one row, all are
-    followed. All ranks of a stage are analysed at once. A remark states what was
-    proven.
+    followed. All ranks of a stage are analysed at once.
 
     Finally it proves that the routines of each chunk compute the values that
     `mf-certify` recorded. It runs them once on terms instead of numbers, on the
     buffers of a frame, and compares the terms of outputs, losses and gradients. An
     error names the result and the operator that computed the value found there.
+
+    A remark says what was proven: "proven", or "proven but for what the model says"
+    with the chunks and steps that have no certificate.
 
     ```mlir
     %done = ascend.collective all_reduce %own to %all over <pp> channel "pp"

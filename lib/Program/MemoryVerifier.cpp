@@ -338,11 +338,4 @@ uint64_t countInstructions(const StageProgram &stage) {
   return count;
 }
 
-llvm::Error verifyProgram(const Program &program) {
-  for (const StageProgram &stage : program.stages)
-    if (llvm::Error error = verifyMemory(program, stage))
-      return error;
-  return verifyProgress(program);
-}
-
 } // namespace mf::program

@@ -120,7 +120,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
                        memory::planStep, options.memoryProblemHandler));
   addDeviceCheck(manager, options);
   if (options.verify)
-    manager.addPass(createVerifyProgram());
+    manager.addPass(createVerifyProgram(options.proofHandler));
   if (options.stageReportHandler)
     manager.addPass(createPrintMemory({/*json=*/true, options.target},
                                       options.stageReportHandler));

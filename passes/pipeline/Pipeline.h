@@ -126,6 +126,8 @@ struct TrainingStepOptions
   LayerReportHandler layerReportHandler;
   /// Called with each stage's memory and exchanges (ascend-print-memory).
   LayerReportHandler stageReportHandler;
+  /// Called with what was proven of the step, before `stageReportHandler`.
+  ProofHandler proofHandler;
   /// Called if a stage does not fit, instead of an error.
   MemoryLimitHandler memoryLimitHandler;
   /// Called with the problem of each stage's device memory.

@@ -20,48 +20,36 @@ namespace {
 struct VerifyProgramPass
     : mf::passes::impl::VerifyProgramBase<VerifyProgramPass> {
   using VerifyProgramBase::VerifyProgramBase;
+  explicit VerifyProgramPass(mf::passes::ProofHandler handler)
+      : handler(std::move(handler)) {}
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    // A pass manager may run the pass again.
-    hasFailed = false;
     FailureOr<DecodedProgram> decoded = decodeProgram(getOperation());
     if (failed(decoded))
       return signalPassFailure();
-    // Reports the first error of each stage, whether the ranks wait for each
-    // other, and, if there are no such errors, whether their programs match.
-    for (llvm::Error &error : verifyStages(decoded->program))
-      report(std::move(error), *decoded);
-    report(verifyProgress(decoded->program), *decoded);
-    if (ranks && !hasFailed)
-      report(verifyDistribution(decoded->program), *decoded);
-    if (!hasFailed)
-      report(verifyComputation(decoded->program), *decoded);
-    if (!hasFailed)
-      remarkProof(decoded->program);
+    ProofOptions options;
+    options.ranks = ranks;
+    auto forEachStage = [&](size_t count, function_ref<void(size_t)> verify) {
+      parallelFor(&getContext(), 0, count, verify);
+    };
+    options.forEachStage = forEachStage;
+    llvm::Expected<ProgramProof> proof = prove(decoded->program, options);
+    if (!proof)
+      return report(proof.takeError(), *decoded);
+    remarkProof(decoded->program, *proof);
+    if (handler)
+      handler(proof->describe());
   }
 
 private:
-  /// Stages have separate memories, so they are verified independently.
-  std::vector<llvm::Error> verifyStages(const Program &program) {
-    std::vector<std::optional<llvm::Error>> errors(program.stages.size());
-    parallelFor(&getContext(), 0, errors.size(), [&](size_t stage) {
-      errors[stage].emplace(verifyMemory(program, program.stages[stage]));
-    });
-    std::vector<llvm::Error> found;
-    for (std::optional<llvm::Error> &error : errors)
-      found.push_back(std::move(*error));
-    return found;
-  }
-
-  void remarkProof(const Program &program) {
+  void remarkProof(const Program &program, const ProgramProof &proof) {
     int64_t instructions = 0;
     for (const StageProgram &stage : program.stages)
       instructions += countInstructions(stage);
     remark::analysis(getOperation().getLoc(),
                      remark::RemarkOpts::name("Proof").category("verify"))
-        << remark::add(ranks ? "memory, order, progress and ranks are proven"
-                             : "memory, order and progress are proven")
+        << remark::add("{0}", proof.explain())
         << remark::metric("stages", program.stages.size())
         << remark::metric("instructions", instructions);
   }
@@ -73,12 +61,15 @@ private:
           << located.getMessage();
       for (const LocatedError::Note &note : located.getNotes())
         diagnostic.attachNote(decoded.locations[note.location]) << note.text;
-      hasFailed = true;
-      signalPassFailure();
     });
+    signalPassFailure();
   }
 
-  bool hasFailed = false;
+  mf::passes::ProofHandler handler;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> mf::passes::createVerifyProgram(ProofHandler handler) {
+  return std::make_unique<VerifyProgramPass>(std::move(handler));
+}

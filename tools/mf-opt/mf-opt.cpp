@@ -112,6 +112,8 @@ struct TrainingStep {
   std::optional<std::string> config;
   /// The stages that do not fit.
   mf::tools::MemoryError memory;
+  /// What was proven of the step, for --json.
+  std::string verification = "off";
 
   std::string getName() const {
     return recomputeConfig == "-" ? "<stdin>" : recomputeConfig.getValue();
@@ -146,13 +148,16 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
     options.memoryLimitHandler = [&step](mf::passes::StageOverflow overflow) {
       step.memory.add(std::move(overflow));
     };
+  options.proofHandler = [&step](StringRef proven) {
+    step.verification = proven.str();
+  };
   if (report) {
     report->countWarnings(*manager.getContext());
     options.layerReportHandler = [report](json::Object object) {
       report->write(std::move(object));
     };
-    options.stageReportHandler = [report](json::Object object) {
-      object["verification"] = verify ? "proven" : "off";
+    options.stageReportHandler = [report, &step](json::Object object) {
+      object["verification"] = step.verification;
       report->write(std::move(object));
     };
   }

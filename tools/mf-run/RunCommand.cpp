@@ -57,18 +57,6 @@ static int failAt(Error error, const DecodedProgram &decoded,
   return 1;
 }
 
-/// Proves a program before it runs. Without `verify`, proves only that it does
-/// not hang.
-static Error verifyBeforeRun(const Program &program, bool verify) {
-  if (!verify)
-    return verifyProgress(program);
-  if (Error error = verifyProgram(program))
-    return error;
-  if (Error error = verifyDistribution(program))
-    return error;
-  return verifyComputation(program);
-}
-
 namespace {
 
 /// A run in this process.
@@ -88,6 +76,7 @@ private:
   Expected<mf::tools::StepInMemory> readFile(SourceMgr &sources,
                                              mlir::MLIRContext &context);
   int decode(mlir::ModuleOp module);
+  Expected<std::string> verifyBeforeRun();
   Error agreeOnFile(Error opened, StringRef digest) const;
   int runProgram(mlir::MLIRContext &context);
   int interpret();
@@ -185,9 +174,24 @@ int RunCommand::train(mf::ranks::RankEngine &engine,
   return 0;
 }
 
+/// Proves the program before it runs. With --verify=false, proves only that it
+/// does not hang. Returns what was proven, for the report.
+Expected<std::string> RunCommand::verifyBeforeRun() {
+  if (!options.verify) {
+    if (Error error = verifyProgress(decoded.program))
+      return std::move(error);
+    return "off";
+  }
+  Expected<ProgramProof> proof = prove(decoded.program);
+  if (!proof)
+    return proof.takeError();
+  if (!proof->uncertified.empty())
+    note(proof->explain());
+  return proof->describe();
+}
+
 int RunCommand::runProgram(mlir::MLIRContext &context) {
   mf::ranks::TrainingOptions training = options.getTrainingOptions();
-  training.verification = options.verify ? "proven" : "off";
   if (!options.target.empty()) {
     const std::optional<mf::tools::LoadedTarget> loaded =
         mf::tools::loadTarget(options, context, messages);
@@ -208,8 +212,10 @@ int RunCommand::runProgram(mlir::MLIRContext &context) {
   const Mesh &mesh = decoded.program.mesh;
   if (Error error = mf::tools::checkStepFiles(options, mesh))
     return messages.fail(toString(std::move(error)));
-  if (Error error = verifyBeforeRun(decoded.program, options.verify))
-    return failAt(std::move(error), decoded, messages);
+  Expected<std::string> verification = verifyBeforeRun();
+  if (!verification)
+    return failAt(verification.takeError(), decoded, messages);
+  training.verification = std::move(*verification);
   if (Error error =
           mf::runner::checkMemoryLimit(decoded.program, options.getHbmBytes()))
     return failAt(std::move(error), decoded, messages);
@@ -250,7 +256,7 @@ int RunCommand::simulate(mlir::MLIRContext &context) {
   if (!loaded)
     return 1;
   if (options.verify)
-    if (Error error = verifyBeforeRun(decoded.program, /*verify=*/true))
+    if (Error error = verifyBeforeRun().takeError())
       return failAt(std::move(error), decoded, messages);
   if (Error error = mf::tools::simulateStep(options, decoded.program,
                                             loaded->changed, outs()))

@@ -65,15 +65,6 @@ struct CheckedStep {
 
 } // namespace
 
-/// Proves a step that was given, as mf-run does before it runs it.
-static Error verifyGiven(const program::Program &program) {
-  if (Error error = program::verifyProgram(program))
-    return error;
-  if (Error error = program::verifyDistribution(program))
-    return error;
-  return program::verifyComputation(program);
-}
-
 static Expected<CheckedStep> check(const CheckOptions &options, int64_t limit,
                                    mlir::MLIRContext &context) {
   StepRequest request{
@@ -84,10 +75,11 @@ static Expected<CheckedStep> check(const CheckOptions &options, int64_t limit,
   Expected<program::DecodedProgram> decoded = decodeStep(*step);
   if (!decoded)
     return decoded.takeError();
-  if (options.verify && !step->isProven) {
-    if (Error error = verifyGiven(decoded->program))
-      return error;
-    step->isProven = true;
+  if (options.verify && step->verification == "off") {
+    Expected<program::ProgramProof> proof = program::prove(decoded->program);
+    if (!proof)
+      return proof.takeError();
+    step->verification = proof->describe();
   }
   auto stages = measureMemory(*step->module, decoded->program, limit);
   if (failed(stages))
@@ -169,9 +161,11 @@ static void printResult(const CheckOptions &options, const CheckedStep &checked,
     os << "host memory: "
        << showBytes(host->report.hostBytes, host->report.hostBytes)
        << " pinned for each rank of stage " << host->report.stage << '\n';
-  if (checked.step.isProven)
+  if (checked.step.verification == "proven")
     os << "proven: no races, no deadlock, and the ranks together compute what "
           "the model says\n";
+  else if (checked.step.verification != "off")
+    os << checked.step.verification << ": the step has no certificate of it\n";
   if (!options.hbm.empty())
     os << "limit: --hbm=" << options.hbm << " is "
        << showBytes(fullest.limitBytes, fullest.limitBytes) << ", "
@@ -189,7 +183,7 @@ static llvm::json::Object toJson(const CheckedStep &checked) {
   return llvm::json::Object{
       {"fits", checked.fits()},
       {"fullest_stage", checked.stages[fullest].report.stage},
-      {"verification", checked.step.isProven ? "proven" : "off"},
+      {"verification", checked.step.verification},
       {"warnings", std::move(warnings)},
       {"stages", std::move(stages)}};
 }

@@ -156,7 +156,8 @@ Expected<InputStep> lowerYaml(planner::CompilerInput input, std::string yaml,
                               const StepRequest &request,
                               mlir::MLIRContext &context) {
   InputStep step;
-  step.isProven = input.verify = request.verify;
+  input.verify = request.verify;
+  step.verification = request.verify ? "proven" : "off";
   input.certify = request.verify || request.certify;
   std::set<std::string> printed;
   input.handleWarning = [&](Diagnostic warning) {

@@ -42,8 +42,8 @@ struct InputStep {
   std::string source;
   /// True if the input is a model.
   bool isModel = false;
-  /// True if the step was lowered here, and proven.
-  bool isProven = false;
+  /// What was proven of the step, such as "proven"; "off" for nothing.
+  std::string verification = "off";
   /// The warnings about the YAML, each once.
   std::vector<Diagnostic> warnings;
 };

@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Proves that a lowered and planned step has no data races. On the step with
-// all calls expanded, vector clocks over streams, records and waits give the
-// order of instructions, and a map of memory gives the owner of each byte.
+// The proofs about a lowered and planned step. On the step with all calls
+// expanded, vector clocks over streams, records and waits give the order of
+// instructions, and a map of memory gives the owner of each byte.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 
 #include "mf/Program/LocatedError.h"
 #include "mf/Program/Program.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 
 namespace mf::program {
@@ -74,14 +75,15 @@ llvm::Error verifyProgress(const Program &program,
 llvm::Error verifyDistribution(const Program &program);
 
 /// Proves for the chunks of all stages that have a certificate
-/// (FrameLayout::computes) that their routines compute what it states: each
-/// result is computed by the kernels of the model's operators with their
-/// attributes, from the results that the certificate lists, down to parameters
-/// and to the inputs of the chunk. Routines are run once on terms instead of
-/// numbers for all frames that are used in the same way, so the proof takes
-/// linear time in the instructions of routines and the calls of the step. The
-/// program must satisfy verifyMemory, so that reads see the last value in the
-/// order in which instructions are issued.
+/// (FrameLayout::computes; `prove` names those that have none) that their
+/// routines compute what it states: each result is computed by the kernels of
+/// the model's operators with their attributes, from the results that the
+/// certificate lists, down to parameters and to the inputs of the chunk.
+/// Routines are run once on terms instead of numbers for all frames that are
+/// used in the same way, so the proof takes linear time in the instructions of
+/// routines and the calls of the step. The program must satisfy verifyMemory,
+/// so that reads see the last value in the order in which instructions are
+/// issued.
 ///
 /// Then proves that calls pass the right messages to each other: a forward
 /// receives loads and outputs, and a backward gradients, of its own
@@ -94,9 +96,36 @@ llvm::Error verifyDistribution(const Program &program);
 /// calls.
 llvm::Error verifyComputation(const Program &program);
 
-/// Runs verifyMemory and verifyProgress for all stages and returns the first
-/// failure.
-llvm::Error verifyProgram(const Program &program);
+/// Which proofs `prove` runs, and how.
+struct ProofOptions {
+  /// Also proves that ranks compute together what one rank would.
+  bool ranks = true;
+  /// Calls a function for each of `count` stages. The calls may run at the same
+  /// time. Null calls it in the order of stages.
+  llvm::function_ref<void(size_t count, llvm::function_ref<void(size_t)>)>
+      forEachStage = nullptr;
+};
+
+/// What the proofs show of a program that they accept.
+struct ProgramProof {
+  /// False if nothing was proven about the ranks together.
+  bool ranks = true;
+  /// The chunks and steps without a certificate, such as "'chunk0.residuals' of
+  /// stage 0". The proofs do not compare them with the model.
+  std::vector<std::string> uncertified;
+
+  /// Returns "proven", or "proven but for what the model says" if a certificate
+  /// is missing: the word of all reports.
+  std::string describe() const;
+  /// Returns `describe()`, followed by what was proven or lacks a certificate.
+  std::string explain() const;
+};
+
+/// Runs all proofs, in the order of the declarations above. Fails with the
+/// first failure of each stage's memory and of the progress; without such
+/// failures, with the first one of the ranks or of the computation.
+llvm::Expected<ProgramProof> prove(const Program &program,
+                                   const ProofOptions &options = {});
 
 /// Returns the number of instructions in a stage's step with its calls
 /// expanded.

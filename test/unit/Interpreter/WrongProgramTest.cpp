@@ -75,10 +75,10 @@ std::string runSteps(const Program &program, uint64_t seed) {
 }
 
 std::string prove(const Program &program) {
-  for (llvm::Error (*proof)(const Program &) :
-       {&verifyProgram, &verifyDistribution, &verifyComputation})
-    if (llvm::Error error = proof(program))
-      return llvm::toString(std::move(error));
+  llvm::Expected<ProgramProof> proof = mf::program::prove(program);
+  if (!proof)
+    return llvm::toString(proof.takeError());
+  EXPECT_EQ(proof->describe(), "proven");
   return {};
 }
 

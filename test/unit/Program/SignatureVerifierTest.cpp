@@ -81,14 +81,16 @@ std::string verifyAs(const std::string &text, const KernelSignature &record) {
       ++numChanged;
     }
   EXPECT_GT(numChanged, 0);
-  return llvm::toString(verifyProgram(program));
+  return llvm::toString(prove(program, {/*ranks=*/false}).takeError());
 }
 
 std::string verify(const std::string &text) {
   ParsedProgram parsed(text);
   EXPECT_TRUE(parsed.decoded) << parsed.messages;
-  return parsed.decoded ? llvm::toString(verifyProgram(parsed.get()))
-                        : "does not decode";
+  return parsed.decoded
+             ? llvm::toString(
+                   prove(parsed.get(), {/*ranks=*/false}).takeError())
+             : "does not decode";
 }
 
 /// A kernel's record with another output.

@@ -109,7 +109,8 @@ std::string verify(llvm::StringRef from = "", llvm::StringRef to = "") {
     return "does not decode";
   std::string text;
   llvm::handleAllErrors(
-      verifyProgram(parsed.get()), [&](const LocatedError &error) {
+      prove(parsed.get(), {/*ranks=*/false}).takeError(),
+      [&](const LocatedError &error) {
         text = std::to_string(parsed.getLine(error.getLocation())) + ": " +
                error.getMessage();
         for (const LocatedError::Note &note : error.getNotes())
@@ -299,7 +300,7 @@ std::string verifyExchange(llvm::ArrayRef<std::string> steps,
   EXPECT_TRUE(parsed.decoded) << parsed.messages;
   if (!parsed.decoded)
     return "does not decode";
-  return llvm::toString(verifyProgram(parsed.get()));
+  return llvm::toString(prove(parsed.get(), {/*ranks=*/false}).takeError());
 }
 
 TEST(VerifierTest, FindsRanksThatWaitForEachOther) {
@@ -421,7 +422,9 @@ TEST(VerifierTest, ProvesManyRanksAsFewStages) {
     std::clock_t best = std::numeric_limits<std::clock_t>::max();
     for (int i = 0; i < 3; ++i) {
       const std::clock_t start = std::clock();
-      EXPECT_EQ(llvm::toString(verifyProgram(parsed.get())), "");
+      EXPECT_EQ(
+          llvm::toString(prove(parsed.get(), {/*ranks=*/false}).takeError()),
+          "");
       best = std::min(best, std::clock() - start);
     }
     return best;

@@ -18,7 +18,8 @@ namespace {
 TEST(RanksTest, GathersInTheMiddleOfALayer) {
   ParsedProgram parsed(twoByTwo);
   ASSERT_TRUE(parsed.decoded) << parsed.messages;
-  EXPECT_EQ(llvm::toString(verifyProgram(parsed.get())), "");
+  EXPECT_EQ(llvm::toString(prove(parsed.get(), {/*ranks=*/false}).takeError()),
+            "");
   for (int threads : {1, 3, 8})
     for (bool debugMemory : {false, true}) {
       RunnerOptions options;
@@ -148,7 +149,8 @@ TEST(RanksTest, RunsSixtyFourRanks) {
     text += makeStage(stage, 4, 16);
   ParsedProgram parsed(text + "}");
   ASSERT_TRUE(parsed.decoded) << parsed.messages;
-  EXPECT_EQ(llvm::toString(verifyProgram(parsed.get())), "");
+  EXPECT_EQ(llvm::toString(prove(parsed.get(), {/*ranks=*/false}).takeError()),
+            "");
   std::unique_ptr<Runner> runner = makeRunner(parsed.get());
   ASSERT_TRUE(runner);
   for (int64_t rank = 0; rank < 64; ++rank)

@@ -44,7 +44,8 @@ struct TrainingOptions {
 
   /// The program's file, for the report.
   std::string programPath;
-  /// For the report: "proven" or "off" for a program, empty for a model.
+  /// For the report: what was proven of a program (ProgramProof::describe),
+  /// or "off"; empty for a model.
   std::string verification;
   std::string dataPath;
   std::string initParamsPath;
