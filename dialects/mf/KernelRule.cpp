@@ -131,31 +131,36 @@ std::optional<KernelSpec> getKernelSpec(Operation *op, StringRef kernel,
                            getTensors(op->getResultTypes()), attributes);
 }
 
-static ShardingRule readLine(Operation *op, StringRef line,
-                             const KernelSpec &spec) {
-  llvm::Expected<KernelParts> parts = parseParts(line, spec);
-  if (parts)
-    return KernelRule(*parts, spec).make();
-  llvm::consumeError(parts.takeError());
-  return getWholeRule(op);
-}
-
-ShardingRule getKernelShardingRule(Operation *op) {
-  auto compute = dyn_cast<ComputeOpInterface>(op);
-  const KernelSignature *signature =
-      compute ? findKernelSignature(compute.getKernelName()) : nullptr;
+static FailureOr<ShardingRule> readRecord(Operation *op, StringRef kernel,
+                                          DictionaryAttr attributes) {
+  const KernelSignature *signature = findKernelSignature(kernel);
   if (!signature)
-    return getWholeRule(op);
-  std::optional<KernelSpec> spec =
-      getKernelSpec(op, signature->name, compute.getKernelAttributes());
-  return spec ? readLine(op, signature->getParts(*spec), *spec)
-              : getWholeRule(op);
+    return op->emitOpError("has no sharding rule: kernel '")
+           << kernel << "' has no record";
+  std::optional<KernelSpec> spec = getKernelSpec(op, kernel, attributes);
+  if (!spec)
+    return op->emitOpError("has no sharding rule: expected element types and "
+                           "attributes of kernel '")
+           << kernel << "'";
+  const std::string line = signature->getParts(*spec);
+  llvm::Expected<KernelParts> parts = parseParts(line, *spec);
+  if (!parts)
+    return op->emitOpError("has no sharding rule: '")
+           << line << "' of kernel '" << kernel
+           << "' does not describe its operands: "
+           << llvm::toString(parts.takeError());
+  return KernelRule(*parts, *spec).make();
 }
 
-ShardingRule readShardingRule(Operation *op, StringRef line) {
-  std::optional<KernelSpec> spec =
-      getKernelSpec(op, "", DictionaryAttr::get(op->getContext()));
-  return spec ? readLine(op, line, *spec) : getWholeRule(op);
+FailureOr<ShardingRule> getKernelShardingRule(Operation *op) {
+  auto compute = dyn_cast<ComputeOpInterface>(op);
+  if (!compute || compute.getKernelName().empty())
+    return getWholeRule(op);
+  return readRecord(op, compute.getKernelName(), compute.getKernelAttributes());
+}
+
+FailureOr<ShardingRule> getShardingRuleOf(StringRef kernel, Operation *op) {
+  return readRecord(op, kernel, DictionaryAttr::get(op->getContext()));
 }
 
 } // namespace mf::ir

@@ -123,12 +123,18 @@ void DropoutMaskOp::emitInstructions(LaunchEmitter &emitter) {
                  getKernelAttributes());
 }
 
-ShardingRule DropoutMaskOp::getShardingRule() {
-  ShardingRule rule = readShardingRule(*this, "*, D, I -> *");
+FailureOr<ShardingRule> DropoutMaskOp::getShardingRule() {
+  ShardingRule rule;
+  rule.results = {
+      addFactors(rule, FactorKind::Pass, mf::ir::getShape(getMask()))};
+  rule.operands = rule.results;
   // The columns are independent of the input's last dimension.
   if (getColumns())
     rule.operands[0].back() = {
         rule.addFactor(FactorKind::Whole, mf::ir::getShape(getInput()).back())};
+  for (Value whole : getOperands().drop_front())
+    rule.operands.push_back(
+        addFactors(rule, FactorKind::Whole, mf::ir::getShape(whole)));
   rule.dependsOnPlace = true;
   return rule;
 }
@@ -188,9 +194,11 @@ void DropoutOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 
 /// Summands must be reduced over ranks before dropout, as in MindSpore's
 /// layers.
-ShardingRule DropoutOp::getShardingRule() {
-  ShardingRule rule = getKernelShardingRule(*this);
-  rule.linearity.clear();
-  rule.dependsOnPlace = true;
+FailureOr<ShardingRule> DropoutOp::getShardingRule() {
+  FailureOr<ShardingRule> rule = getKernelShardingRule(*this);
+  if (failed(rule))
+    return failure();
+  rule->linearity.clear();
+  rule->dependsOnPlace = true;
   return rule;
 }

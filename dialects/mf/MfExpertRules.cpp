@@ -11,7 +11,7 @@ using namespace mf::ir;
 // Routers
 //===----------------------------------------------------------------------===//
 
-ShardingRule TrackLoadOp::getShardingRule() {
+FailureOr<ShardingRule> TrackLoadOp::getShardingRule() {
   ShardingRule rule;
   FactorDims input = addFactors(rule, FactorKind::Pass, getShape(getInput()));
   unsigned experts = rule.addFactor(FactorKind::Whole, getShape(getBias())[0]);
@@ -27,7 +27,7 @@ ShardingRule TrackLoadOp::getShardingRule() {
   return rule;
 }
 
-ShardingRule RecordOp::getShardingRule() {
+FailureOr<ShardingRule> RecordOp::getShardingRule() {
   ShardingRule rule;
   FactorDims input = addFactors(rule, FactorKind::Pass, getShape(getInput()));
   FactorDims value = {input.front()};
@@ -38,7 +38,7 @@ ShardingRule RecordOp::getShardingRule() {
   return rule;
 }
 
-ShardingRule TrackLargestOp::getShardingRule() {
+FailureOr<ShardingRule> TrackLargestOp::getShardingRule() {
   ShardingRule rule;
   FactorDims input = addFactors(rule, FactorKind::Pass, getShape(getInput()));
   FactorDims values(ArrayRef(input).drop_back());
@@ -52,16 +52,41 @@ ShardingRule TrackLargestOp::getShardingRule() {
 //===----------------------------------------------------------------------===//
 
 /// Places do not depend on the width, which may be cut over ranks.
-ShardingRule TokenPermuteOp::getShardingRule() {
-  ShardingRule rule = readShardingRule(*this, "*Th, *T -> *Th, *T");
-  rule.factors[rule.operands[0].back().front()].kind = FactorKind::Pass;
+FailureOr<ShardingRule> TokenPermuteOp::getShardingRule() {
+  FailureOr<ShardingRule> rule = getKernelShardingRule(*this);
+  if (failed(rule))
+    return failure();
+  const unsigned width =
+      rule->addFactor(FactorKind::Pass, getShape(getTokens()).back());
+  rule->operands[0].back() = {width};
+  rule->results[0].back() = {width};
   return rule;
 }
 
 /// A rank may hold only the rows of its own experts, which the kernel for a
 /// single rank does not support.
-ShardingRule ExchangeTokensOp::getShardingRule() {
-  return readShardingRule(*this, "gpTc, gpML, gpML -> gpSc");
+FailureOr<ShardingRule> ExchangeTokensOp::getShardingRule() {
+  ShardingRule rule;
+  ArrayRef<int64_t> shape = getShape(getInput());
+  const unsigned groups = rule.addFactor(FactorKind::Pass, shape[0]);
+  const unsigned ranks = rule.addFactor(FactorKind::Pass, shape[1]);
+  const unsigned width = rule.addFactor(FactorKind::Pass, shape[3]);
+  auto addRows = [&](Value rows) {
+    return FactorDims{{groups},
+                      {ranks},
+                      {rule.addFactor(FactorKind::Whole, getShape(rows)[2])},
+                      {width}};
+  };
+  auto addCounts = [&](Value counts) {
+    FactorDims dims = {{groups}, {ranks}};
+    dims.append(addFactors(rule, FactorKind::Whole,
+                           getShape(counts).drop_front(dims.size())));
+    return dims;
+  };
+  rule.operands = {addRows(getInput()), addCounts(getSend()),
+                   addCounts(getReceive())};
+  rule.results = {addRows(getResult())};
+  return rule;
 }
 
 void ExchangeTokensOp::localize(ArrayRef<Layout> operands,

@@ -165,8 +165,9 @@ def Mf_ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
   let methods = [
     InterfaceMethod<[{
       The dimensions of operands and results that must be cut alike. The types at
-      the call are those of whole tensors.
-    }], "::mf::ir::ShardingRule", "getShardingRule", (ins), [{}], [{
+      the call are those of whole tensors. Emits an error and fails if the record
+      of the kernel does not describe the operands.
+    }], "::mlir::FailureOr<::mf::ir::ShardingRule>", "getShardingRule", (ins), [{}], [{
       return ::mf::ir::getKernelShardingRule($_op);
     }]>,
     InterfaceMethod<[{

@@ -315,7 +315,8 @@ static SmallVector<Attribute> findUnsummed(Value gradient,
     return findUnsummed(sum.getInput(), dropAxes(axes, sum.getAxes()));
   if (auto part = dyn_cast<OwnPartOp>(op))
     return findUnsummed(part.getInput(), axes);
-  if (!getShardingRule(op).isLinear())
+  const FailureOr<ShardingRule> rule = getShardingRule(op);
+  if (failed(rule) || !rule->isLinear())
     return SmallVector<Attribute>(axes);
   SmallVector<Attribute> unsummed;
   for (Value operand : op->getOperands())

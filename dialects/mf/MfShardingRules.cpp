@@ -12,8 +12,12 @@ using namespace mf::ir;
 // Views
 //===----------------------------------------------------------------------===//
 
-ShardingRule KeepPartOp::getShardingRule() {
-  return readShardingRule(*this, "+* -> *");
+FailureOr<ShardingRule> KeepPartOp::getShardingRule() {
+  ShardingRule rule;
+  rule.linearity = {Linearity::Together};
+  rule.operands = {addFactors(rule, FactorKind::Pass, getShape(getInput()))};
+  rule.results = rule.operands;
+  return rule;
 }
 
 //===----------------------------------------------------------------------===//
@@ -22,7 +26,7 @@ ShardingRule KeepPartOp::getShardingRule() {
 
 /// The number of heads is that of key heads times the queries that share each
 /// of them.
-ShardingRule FlashAttentionOp::getShardingRule() {
+FailureOr<ShardingRule> FlashAttentionOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> query = getShape(getQuery()), key = getShape(getKey());
   unsigned batch = rule.addFactor(FactorKind::Pass, query[0]);
@@ -69,8 +73,8 @@ void FlashAttentionOp::localize(ArrayRef<Layout> operands,
 
 /// The rule is that of the kernel for ranks that hold parts of the vocabulary,
 /// because an operator on the whole vocabulary can become one on a part.
-ShardingRule EmbeddingOp::getShardingRule() {
-  return readShardingRule(*this, "vd, *, @v -> *d");
+FailureOr<ShardingRule> EmbeddingOp::getShardingRule() {
+  return getShardingRuleOf("mfEmbeddingPart", *this);
 }
 
 void EmbeddingOp::localize(ArrayRef<Layout> operands, ArrayRef<Layout> results,
@@ -83,7 +87,7 @@ void EmbeddingOp::localize(ArrayRef<Layout> operands, ArrayRef<Layout> results,
       tables.getFirstIndex(*this, vocabulary, getShape(getTable())[0]));
 }
 
-ShardingRule CrossEntropyOp::getShardingRule() {
+FailureOr<ShardingRule> CrossEntropyOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> logits = getShape(getLogits());
   unsigned rows = rule.addFactor(FactorKind::Own, logits[0]);
@@ -125,7 +129,7 @@ void CrossEntropyOp::takePiece(WholeOperands &whole) {
 /// Groups of dimensions that cover the same elements on both sides become
 /// common factors. All dimensions from the first sizes on that do not divide
 /// each other stay whole.
-ShardingRule ReshapeOp::getShardingRule() {
+FailureOr<ShardingRule> ReshapeOp::getShardingRule() {
   ShardingRule rule;
   rule.linearity = {Linearity::Together};
   ArrayRef<int64_t> from = getShape(getInput()), to = getShape(getResult());
@@ -170,7 +174,7 @@ void SliceOp::takePiece(WholeOperands &whole) {
   setSizes(getShape(getResult()));
 }
 
-ShardingRule SplitOp::getShardingRule() {
+FailureOr<ShardingRule> SplitOp::getShardingRule() {
   ShardingRule rule;
   rule.linearity = {Linearity::Together};
   FactorDims dims = addFactors(rule, FactorKind::Pass, getShape(getInput()));
@@ -180,7 +184,7 @@ ShardingRule SplitOp::getShardingRule() {
   return rule;
 }
 
-ShardingRule RepeatOp::getShardingRule() {
+FailureOr<ShardingRule> RepeatOp::getShardingRule() {
   ShardingRule rule;
   rule.linearity = {Linearity::Together};
   FactorDims dims = addFactors(rule, FactorKind::Pass, getShape(getInput()));

@@ -127,7 +127,7 @@ bool ShardingRule::isLinear() const {
   });
 }
 
-ShardingRule getShardingRule(Operation *op) {
+FailureOr<ShardingRule> getShardingRule(Operation *op) {
   if (auto shardable = dyn_cast<ShardingRuleOpInterface>(op))
     return shardable.getShardingRule();
   return getKernelShardingRule(op);

@@ -115,16 +115,18 @@ struct ShardingRule {
   bool isLinear() const;
 };
 
-/// Returns the rule of any operator: its own, or that of its kernel.
-ShardingRule getShardingRule(mlir::Operation *op);
+/// Returns the rule of any operator: its own, or that of its kernel. Emits an
+/// error and fails if the kernel's record does not describe the operands.
+mlir::FailureOr<ShardingRule> getShardingRule(mlir::Operation *op);
 
 /// Returns the rule that the record of the operator's kernel defines. If there
 /// is no kernel, all dimensions are whole.
-ShardingRule getKernelShardingRule(mlir::Operation *op);
+mlir::FailureOr<ShardingRule> getKernelShardingRule(mlir::Operation *op);
 
-/// Parses a rule line (AscendKernelBase.td), with operands as inputs and
-/// results as outputs.
-ShardingRule readShardingRule(mlir::Operation *op, llvm::StringRef line);
+/// Returns the rule that the record of `kernel` defines for the operands and
+/// results of an operator.
+mlir::FailureOr<ShardingRule> getShardingRuleOf(llvm::StringRef kernel,
+                                                mlir::Operation *op);
 
 /// Distributes the axes of one dimension over its factors, outermost first;
 /// none if they do not divide them. An axis is only assigned to the next factor

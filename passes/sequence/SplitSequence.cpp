@@ -116,7 +116,6 @@ SplitLayer::SplitLayer(LayerOp op, int64_t sequence,
     operators.push_back(&inner);
     PieceOperator &added = layer.operators.emplace_back();
     added.name = ::getName(&inner);
-    added.rule = getShardingRule(&inner);
     for (Value operand : inner.getOperands())
       added.operands.push_back(numbers.lookup(operand));
     for (Value result : inner.getResults()) {
@@ -127,6 +126,12 @@ SplitLayer::SplitLayer(LayerOp op, int64_t sequence,
 }
 
 LogicalResult SplitLayer::makePlan(int64_t pieces) {
+  for (auto [op, known] : llvm::zip_equal(operators, layer.operators)) {
+    FailureOr<ShardingRule> rule = getShardingRule(op);
+    if (failed(rule))
+      return failure();
+    known.rule = std::move(*rule);
+  }
   PieceError error;
   std::optional<PiecePlan> made = planPieces(layer, pieces, error);
   if (!made)

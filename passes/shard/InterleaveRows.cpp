@@ -312,7 +312,9 @@ struct InterleaveRowsPass
     int64_t blocks = training ? training.getParallel().getRowBlocks() : 1;
     if (blocks == 1)
       return;
-    ModelLayers known(model);
+    ModelLayers known;
+    if (failed(known.read(model)))
+      return signalPassFailure();
     std::string error;
     std::optional<RowBlockPlan> plan =
         planRowBlocks(known.model, blocks, error);

@@ -137,10 +137,11 @@ namespace {
 class OperatorVerifier {
 public:
   OperatorVerifier(Operation *op, const MeshSizes &mesh,
-                   const llvm::DenseSet<Value> &differentiated)
+                   const llvm::DenseSet<Value> &differentiated,
+                   ShardingRule rule)
       : op(op), mesh(mesh), differentiated(differentiated),
-        rule(getShardingRule(op)), axes(rule.factors.size()),
-        isKnown(rule.factors.size(), false) {}
+        rule(std::move(rule)), axes(this->rule.factors.size()),
+        isKnown(this->rule.factors.size(), false) {}
 
   LogicalResult verify();
 
@@ -267,6 +268,15 @@ LogicalResult OperatorVerifier::verify() {
   return verifyResults();
 }
 
+static LogicalResult
+verifyOperator(Operation *op, const MeshSizes &mesh,
+               const llvm::DenseSet<Value> &differentiated) {
+  FailureOr<ShardingRule> rule = getShardingRule(op);
+  if (failed(rule))
+    return failure();
+  return OperatorVerifier(op, mesh, differentiated, std::move(*rule)).verify();
+}
+
 static LogicalResult verifyReshard(Operation *op, const MeshSizes &mesh) {
   std::optional<ReshardStep> step =
       getReshardStep(getLayout(op->getOperand(0)), getLayout(op->getResult(0)));
@@ -338,9 +348,8 @@ LogicalResult ShardingVerifier::verify(LayerOp layer) {
     if (!checked.add(&op, getDifferentiated(op, differentiated)).second)
       continue;
     std::optional<ReshardStep> step = describe(&op);
-    LogicalResult result =
-        step ? verifyStep(&op, *step)
-             : OperatorVerifier(&op, mesh, differentiated).verify();
+    LogicalResult result = step ? verifyStep(&op, *step)
+                                : verifyOperator(&op, mesh, differentiated);
     if (failed(result))
       return failure();
   }

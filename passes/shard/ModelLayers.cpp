@@ -84,14 +84,17 @@ SmallVector<unsigned> ModelLayers::getData(LayerOp op, unsigned numHidden) {
   return data;
 }
 
-const ShardingRule &ModelLayers::getRule(Operation *op) {
+FailureOr<ShardingRule> ModelLayers::getRule(Operation *op) {
   const auto [number, isFirst] = equal.add(op);
-  if (isFirst)
-    rules.push_back(getShardingRule(op));
-  return rules[number];
+  if (!isFirst)
+    return rules[number];
+  FailureOr<ShardingRule> rule = getShardingRule(op);
+  if (succeeded(rule))
+    rules.push_back(*rule);
+  return rule;
 }
 
-void ModelLayers::addLayer(LayerOp op) {
+LogicalResult ModelLayers::addLayer(LayerOp op) {
   ShardedLayer layer;
   Layer known{op, {}, {}};
   layer.name = op.getSymName().str();
@@ -125,7 +128,10 @@ void ModelLayers::addLayer(LayerOp op) {
     }
     ShardedOperator &added = layer.operators.emplace_back();
     added.name = getName(&inner);
-    added.rule = getRule(&inner);
+    FailureOr<ShardingRule> rule = getRule(&inner);
+    if (failed(rule))
+      return failure();
+    added.rule = std::move(*rule);
     for (Value operand : inner.getOperands())
       added.operands.push_back(numbers.lookup(operand));
     for (Value result : inner.getResults())
@@ -136,9 +142,10 @@ void ModelLayers::addLayer(LayerOp op) {
     layer.results.push_back(numbers.lookup(value));
   model.layers.push_back(std::move(layer));
   layers.push_back(std::move(known));
+  return success();
 }
 
-ModelLayers::ModelLayers(ModelOp op) {
+LogicalResult ModelLayers::read(ModelOp op) {
   model.mesh = MeshSizes(MeshAttr::find(op));
   model.batch = static_cast<int64_t>(op.getMicroBatchSize());
   model.sequence = static_cast<int64_t>(op.getSequenceLength());
@@ -154,7 +161,9 @@ ModelLayers::ModelLayers(ModelOp op) {
   }
   addParameters(op);
   for (auto layer : op.getBody().getOps<LayerOp>())
-    addLayer(layer);
+    if (failed(addLayer(layer)))
+      return failure();
+  return success();
 }
 
 } // namespace mf::passes

@@ -24,7 +24,9 @@ struct ModelLayers {
   };
   std::vector<Layer> layers;
 
-  explicit ModelLayers(ir::ModelOp model);
+  /// Reads a model, once. Emits an error and fails if an operator has no
+  /// sharding rule.
+  llvm::LogicalResult read(ir::ModelOp model);
 
 private:
   mlir::SymbolTableCollection symbols;
@@ -39,8 +41,8 @@ private:
   std::map<std::tuple<int64_t, int64_t, ir::InputKind>, unsigned> dataNumbers;
 
   void addParameters(ir::ModelOp op);
-  void addLayer(ir::LayerOp op);
-  const ir::ShardingRule &getRule(mlir::Operation *op);
+  llvm::LogicalResult addLayer(ir::LayerOp op);
+  mlir::FailureOr<ir::ShardingRule> getRule(mlir::Operation *op);
   llvm::SmallVector<unsigned> getData(ir::LayerOp op, unsigned numHidden);
 };
 

@@ -163,7 +163,9 @@ struct PropagateLayoutsPass
     MeshAttr mesh = MeshAttr::find(model);
     if (!mesh || mesh.getNumRanks() == mesh.getSize("pp") || isSharded(model))
       return;
-    ModelLayers known(model);
+    ModelLayers known;
+    if (failed(known.read(model)))
+      return signalPassFailure();
     LayoutError error;
     std::optional<LayoutPlan> plan = planLayouts(known.model, error);
     if (!plan) {

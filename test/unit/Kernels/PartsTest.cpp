@@ -362,6 +362,18 @@ TEST(PartsTest, SumsMakeSums) {
   EXPECT_GT(sums, 30);
 }
 
+/// The operator's own rule lets ranks have parts of the width, because each of
+/// them then finds the same places.
+TEST(PartsTest, PlacesOfRowsDoNotDependOnTheWidth) {
+  const TensorShape tokens{DType::F32, {2, 6, 4}}, keys{DType::F32, {2, 6}};
+  const TensorShape places{DType::I32, {2, 6}};
+  const KernelSpec spec{
+      "aclnnMoeTokenPermute", {tokens, keys}, {tokens, places}, {}};
+  PartsChecker checker(spec, "*Th, *T -> *Th, >*T");
+  EXPECT_EQ(checker.checkCuts(), 2);
+  EXPECT_EQ(checker.getLie(), "");
+}
+
 TEST(PartsTest, ALieAboutPartsIsFound) {
   auto findLie = [](const KernelSpec &spec, llvm::StringRef line) {
     PartsChecker checker(spec, line);

@@ -294,7 +294,8 @@ protected:
         parseSourceString<ModuleOp>(getRuleModule(text), &context);
     if (!module)
       return "does not parse";
-    return RulePrinter(getShardingRule(&module->getBody()->back())).print();
+    FailureOr<ShardingRule> rule = getShardingRule(&module->getBody()->back());
+    return failed(rule) ? "has no rule" : RulePrinter(*rule).print();
   }
 
   MLIRContext context;
