@@ -3,6 +3,7 @@
 
 #include "ProgramText.h"
 #include "StageText.h"
+#include "mf/Step/StepRun.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -86,7 +87,7 @@ static void emitSchedule(const LearningRateRule &rule, llvm::StringRef target,
 static void emitInitial(const InitialValue &initial, llvm::raw_ostream &os) {
   os << llvm::formatv(
       "  setInitial(facts, {0}, {1}, {2}, {3}, {{{4}});\n",
-      static_cast<int>(initial.kind), getNumber(initial.value),
+      quote(getName(initial.kind)), getNumber(initial.value),
       getNumber(initial.scale), getNumber(initial.amplitude),
       llvm::join(llvm::map_range(initial.frequencies, getNumber), ", "));
 }
@@ -156,6 +157,7 @@ void emitStatics(const StageProgram &stage, StageText &text) {
 void emitFacts(const Program &program, llvm::raw_ostream &os) {
   os << "/// The program's tensors, and the settings of its run.\n"
         "static mf::step::Facts getFacts() {\n  mf::step::Facts facts;\n";
+  os << "  facts.version = " << step::interfaceVersion << ";\n";
   os << llvm::formatv("  facts.microBatches = {0};\n"
                       "  facts.batchSize = {1};\n"
                       "  facts.sequenceLength = {2};\n"
@@ -175,7 +177,7 @@ void emitFacts(const Program &program, llvm::raw_ostream &os) {
     flops += countFlops(program, stage, stage.step);
   os << "  facts.flopsPerStep = "
      << getNumber(flops * static_cast<double>(program.mesh.getRanksPerStage()))
-     << ";\n  facts.sampleOrder = " << static_cast<int>(program.sampleOrder)
+     << ";\n  facts.sampleOrder = " << quote(getName(program.sampleOrder))
      << ";\n";
   emitChannels(program, os);
   if (program.lrSchedule) {

@@ -58,6 +58,49 @@ llvm::StringRef getName(Role role) {
   return "";
 }
 
+std::optional<Role> parseRole(llvm::StringRef name) {
+  for (uint8_t number = 0; number <= static_cast<uint8_t>(lastRole); ++number)
+    if (const auto role = static_cast<Role>(number); getName(role) == name)
+      return role;
+  return std::nullopt;
+}
+
+llvm::StringRef getName(InitialValue::Kind kind) {
+  switch (kind) {
+  case InitialValue::Kind::Zeros:
+    return "zeros";
+  case InitialValue::Kind::Ones:
+    return "ones";
+  case InitialValue::Kind::Normal:
+    return "normal";
+  case InitialValue::Kind::RotaryCos:
+    return "rotary_cos";
+  case InitialValue::Kind::RotarySin:
+    return "rotary_sin";
+  case InitialValue::Kind::CausalMask:
+    return "causal_mask";
+  case InitialValue::Kind::Constant:
+    return "constant";
+  case InitialValue::Kind::Alibi:
+    return "alibi";
+  case InitialValue::Kind::Coordinate:
+    return "coordinate";
+  case InitialValue::Kind::Uniform:
+    return "uniform";
+  }
+  llvm_unreachable("unknown kind of initial value");
+}
+
+std::optional<InitialValue::Kind> parseInitialKind(llvm::StringRef name) {
+  using Kind = InitialValue::Kind;
+  for (Kind kind : {Kind::Zeros, Kind::Ones, Kind::Normal, Kind::RotaryCos,
+                    Kind::RotarySin, Kind::CausalMask, Kind::Constant,
+                    Kind::Alibi, Kind::Coordinate, Kind::Uniform})
+    if (getName(kind) == name)
+      return kind;
+  return std::nullopt;
+}
+
 bool isOfStep(Role role) {
   return role == Role::Gradient || role == Role::Accumulated ||
          role == Role::Gathered;

@@ -57,10 +57,15 @@ void writeTensor(KeptWriter &writer, const KeptTensor &tensor) {
                     tensor.bytes.size()});
 }
 
-ranks::MadeTensor readTensor(KeptReader &reader) {
+llvm::Expected<ranks::MadeTensor> readTensor(KeptReader &reader) {
   ranks::MadeTensor made;
   made.name = reader.readText();
-  made.shape.type = parseDType(reader.readText()).value_or(DType::F32);
+  const llvm::StringRef name = reader.readText();
+  const std::optional<DType> type = parseDType(name);
+  // The reader's own error comes first.
+  if (!type && !reader.hasFailed())
+    return llvm::createStringError("unknown element type '" + name + "'");
+  made.shape.type = type.value_or(DType::F32);
   const int64_t numDims = reader.readNumber();
   for (int64_t i = 0; i < numDims && !reader.hasFailed(); ++i)
     made.shape.dims.push_back(reader.readNumber());
@@ -98,8 +103,13 @@ llvm::Error addKept(llvm::StringRef bytes, int64_t rank,
     run.cell = reader.readText();
     const int64_t numTensors = reader.readNumber();
     std::vector<ranks::MadeTensor> made;
-    for (int64_t i = 0; i < numTensors && !reader.hasFailed(); ++i)
-      made.push_back(readTensor(reader));
+    for (int64_t i = 0; i < numTensors && !reader.hasFailed(); ++i) {
+      llvm::Expected<ranks::MadeTensor> tensor = readTensor(reader);
+      if (!tensor)
+        return llvm::createStringError(
+            "'" + run.cell + "': " + llvm::toString(tensor.takeError()));
+      made.push_back(std::move(*tensor));
+    }
     if (!reader.hasFailed())
       dump.add(run, made);
   }

@@ -13,50 +13,11 @@ using namespace mf::program;
 
 namespace mf::step {
 
-static Role parseRole(llvm::StringRef name) {
-  for (int number = 0; number <= static_cast<int>(lastRole); ++number)
-    if (getName(static_cast<Role>(number)) == name)
-      return static_cast<Role>(number);
-  return Role::Constant;
-}
-
-static InitialValue makeInitial(const Initial &initial) {
-  InitialValue value;
-  value.kind = static_cast<InitialValue::Kind>(initial.kind);
-  value.value = initial.value;
-  value.scale = initial.scale;
-  value.amplitude = initial.amplitude;
-  value.frequencies = initial.frequencies;
-  return value;
-}
-
-Static makeStatic(const StepBuffer &buffer) {
-  Static made;
-  made.name = buffer.name;
-  made.role = parseRole(buffer.role);
-  made.of = buffer.of;
-  made.tied = buffer.tied;
-  made.shape.type = parseDType(buffer.type).value_or(DType::F32);
-  llvm::append_range(made.shape.dims, buffer.dims);
-  made.bytes = buffer.bytes;
-  made.space = buffer.onHost ? Space::Host : Space::Device;
-  if (buffer.initial.kind >= 0)
-    made.init = makeInitial(buffer.initial);
-  if (!buffer.sliceDims.empty()) {
-    Slice &slice = made.slice.emplace();
-    llvm::append_range(slice.dims, buffer.sliceDims);
-    slice.axes = buffer.sliceAxes;
-  }
-  return made;
-}
-
-StepEngine::StepEngine(const Facts &facts, const StepDevice &device,
+StepEngine::StepEngine(const Facts &facts, ReadFacts read,
+                       const StepDevice &device,
                        const ranks::TrainingOptions &options)
-    : facts(facts), device(device), options(options), mesh(makeMesh(facts)),
-      group(facts, device) {
-  for (const std::vector<StepBuffer> &buffers : facts.stages)
-    llvm::append_range(stages.emplace_back(),
-                       llvm::map_range(buffers, makeStatic));
+    : facts(facts), device(device), options(options), read(std::move(read)),
+      mesh(this->read.mesh), stages(this->read.stages), group(facts, device) {
   for (const Statics &statics : stages)
     names.add(statics);
 }
@@ -102,7 +63,7 @@ ranks::TrainingFacts StepEngine::getFacts() const {
   training.batch.ignoreIndex = static_cast<int32_t>(facts.ignoreIndex);
   if (facts.padTokenId >= 0)
     training.batch.padTokenId = facts.padTokenId;
-  training.batch.sampleOrder = static_cast<SampleOrder>(facts.sampleOrder);
+  training.batch.sampleOrder = read.sampleOrder;
   training.batch.replicas = mesh.getNumParts(mesh.getFactors("dp"));
   training.numRanks = group.getNumRanks();
   training.ranksPerStage = mesh.getRanksPerStage();

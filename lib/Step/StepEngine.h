@@ -4,10 +4,10 @@
 #ifndef MF_LIB_STEP_STEPENGINE_H
 #define MF_LIB_STEP_STEPENGINE_H
 
+#include "ReadFacts.h"
 #include "StepRanks.h"
 #include "mf/Exec/Ranks/StateNames.h"
 #include "mf/Exec/Ranks/Training.h"
-#include "mf/Step/StepRun.h"
 
 namespace mf::step {
 
@@ -15,7 +15,7 @@ namespace mf::step {
 class StepEngine : public ranks::RankEngine {
 public:
   /// All references must outlive the engine.
-  StepEngine(const Facts &facts, const StepDevice &device,
+  StepEngine(const Facts &facts, ReadFacts read, const StepDevice &device,
              const ranks::TrainingOptions &options);
 
   ranks::TrainingFacts getFacts() const override;
@@ -62,10 +62,12 @@ private:
   const Facts &facts;
   const StepDevice &device;
   const ranks::TrainingOptions &options;
-  program::Mesh mesh;
+  /// `facts` in the types of mf.
+  const ReadFacts read;
+  const program::Mesh &mesh;
+  const std::vector<Statics> &stages;
   StepRanks group;
-  /// The buffers of `facts` as statics, in their order, and their names.
-  std::vector<Statics> stages;
+  /// The names of the statics.
   ranks::StateNames names;
 };
 

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "StepRanks.h"
+#include "ReadFacts.h"
 #include "mf/Exec/Ranks/InitialValues.h"
 #include "mf/Exec/Ranks/SliceRuns.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mf::program;
 
@@ -11,13 +13,6 @@ namespace mf::step {
 
 llvm::Error toError(const std::string &text) {
   return text.empty() ? llvm::Error::success() : llvm::createStringError(text);
-}
-
-Mesh makeMesh(const Facts &facts) {
-  std::vector<Axis> axes;
-  for (const auto &[name, size] : facts.axes)
-    axes.push_back({name, size});
-  return Mesh(std::move(axes));
 }
 
 int64_t getNumRanks(const Facts &facts) {
@@ -42,14 +37,16 @@ std::vector<int64_t> getMembers(const Facts &facts, size_t channel,
   return made.getMembers(makeMesh(facts), rank, isSend);
 }
 
-std::vector<std::pair<int64_t, int32_t>> getKnownIntegers(const Facts &facts) {
-  std::vector<std::pair<int64_t, int32_t>> known;
-  const Mesh mesh = makeMesh(facts);
-  const auto stage = static_cast<size_t>(getStage(facts, facts.rank));
-  for (const StepBuffer &buffer : facts.stages[stage]) {
-    const Static made = makeStatic(buffer);
-    if (buffer.onHost || !made.init || made.shape.type != DType::I32 ||
-        made.shape.getNumElements() != 1 ||
+std::string getKnownIntegers(const Facts &facts,
+                             std::vector<std::pair<int64_t, int32_t>> &known) {
+  llvm::Expected<ReadFacts> read = readFacts(facts);
+  if (!read)
+    return llvm::toString(read.takeError());
+  const auto stage = static_cast<size_t>(read->mesh.getStage(facts.rank));
+  for (auto [buffer, made] :
+       llvm::zip_equal(facts.stages[stage], read->stages[stage])) {
+    if (made.space == Space::Host || !made.init ||
+        made.shape.type != DType::I32 || made.shape.getNumElements() != 1 ||
         (made.role != Role::Constant && made.role != Role::Table))
       continue;
     int32_t value = 0;
@@ -57,12 +54,12 @@ std::vector<std::pair<int64_t, int32_t>> getKnownIntegers(const Facts &facts) {
                                          sizeof(value));
     if (llvm::Error error = ranks::fillInitialSlice(
             *made.init, 0, made.name, ranks::getWholeShape(made),
-            ranks::SliceRuns(mesh, made, facts.rank), 0, 1, bytes))
-      llvm::consumeError(std::move(error));
-    else
-      known.emplace_back(buffer.offset, value);
+            ranks::SliceRuns(read->mesh, made, facts.rank), 0, 1, bytes))
+      return "initial value of '" + made.name +
+             "': " + llvm::toString(std::move(error));
+    known.emplace_back(buffer.offset, value);
   }
-  return known;
+  return "";
 }
 
 llvm::Error StepRanks::share(int64_t root,

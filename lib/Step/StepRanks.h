@@ -11,10 +11,6 @@ namespace mf::step {
 
 llvm::Error toError(const std::string &text);
 
-program::Mesh makeMesh(const Facts &facts);
-
-program::Static makeStatic(const StepBuffer &buffer);
-
 /// Lets ranks, each of which is a process, exchange data outside of the step.
 /// All ranks must call the functions in the same order.
 class StepRanks {

@@ -110,10 +110,15 @@ int run(int argc, char **argv, const Facts &facts, const StepDevice &device) {
     llvm::errs() << "error: " << failure << "\n";
     return 1;
   }
+  llvm::Expected<ReadFacts> read = readFacts(facts);
+  if (!read) {
+    llvm::errs() << "error: " << llvm::toString(read.takeError()) << "\n";
+    return 1;
+  }
   // Only the first rank prints, as the others have the same values.
   const bool isFirst = facts.rank == 0;
   options.quiet |= !isFirst;
-  StepEngine engine(facts, device, options);
+  StepEngine engine(facts, std::move(*read), device, options);
   llvm::Error error =
       ranks::train(engine, options, llvm::outs(), /*isTerminal=*/false,
                    [&](llvm::StringRef text) {

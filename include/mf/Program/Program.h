@@ -79,6 +79,8 @@ constexpr Role lastRole = Role::Rounded;
 
 /// Returns the dialect's spelling, for example "first_moment".
 llvm::StringRef getName(Role role);
+/// Returns the role of a name, or none.
+std::optional<Role> parseRole(llvm::StringRef name);
 
 /// The value of a parameter, table or constant before the first step.
 struct InitialValue {
@@ -109,6 +111,11 @@ struct InitialValue {
   double amplitude = 1;
   std::vector<double> frequencies;
 };
+
+/// Returns the name of a kind for emitted programs, for example "rotary_cos".
+llvm::StringRef getName(InitialValue::Kind kind);
+/// Returns the kind of a name, or none.
+std::optional<InitialValue::Kind> parseInitialKind(llvm::StringRef name);
 
 /// The shard of a tensor that a rank holds: along dimension d, the part at the
 /// rank's coordinate on `axes[d]`, whose first axis is outermost.

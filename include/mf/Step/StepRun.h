@@ -21,17 +21,22 @@
 
 namespace mf::step {
 
-/// The value of a buffer before the first step. `kind` is the number of a
-/// program::InitialValue::Kind, or negative for zeros.
+/// The version of this interface and of the names in Facts. It changes whenever
+/// a program that was emitted before would be misread.
+constexpr int64_t interfaceVersion = 1;
+
+/// The value of a buffer before the first step. `kind` is the name of a
+/// program::InitialValue::Kind, or empty for zeros.
 struct Initial {
-  int kind = -1;
+  std::string kind;
   double value = 0;
   double scale = 1;
   double amplitude = 1;
   std::vector<double> frequencies;
 };
 
-/// A static of the program.
+/// A static of the program. `role` and `type` are the names of a program::Role
+/// and of a DType.
 struct StepBuffer {
   std::string name, role, of, tied, type;
   std::vector<int64_t> dims;
@@ -65,6 +70,9 @@ struct StepChannel {
 
 /// The properties of a program and of its run.
 struct Facts {
+  /// The interfaceVersion for which the program was emitted. It stays the first
+  /// member, so that programs of any other version are recognised.
+  int64_t version = 0;
   int64_t microBatches = 1;
   int64_t batchSize = 1;
   int64_t sequenceLength = 0;
@@ -86,11 +94,16 @@ struct Facts {
   /// first.
   std::vector<std::pair<std::string, int64_t>> axes = {{"pp", 1}};
   std::vector<StepChannel> channels;
-  /// The number of a program::SampleOrder.
-  int sampleOrder = 0;
+  /// The name of a SampleOrder.
+  std::string sampleOrder = "whole";
   /// The rank that this process runs.
   int64_t rank = 0;
 };
+
+/// Returns the text of an error if the facts are those of another version, or
+/// have a role, type, kind, axis or order that this version does not know. All
+/// functions below expect facts without an error.
+std::string checkFacts(const Facts &facts);
 
 int64_t getNumRanks(const Facts &facts);
 int64_t getStage(const Facts &facts, int64_t rank);
@@ -98,9 +111,11 @@ int64_t getStage(const Facts &facts, int64_t rank);
 std::vector<int64_t> getMembers(const Facts &facts, size_t channel,
                                 int64_t rank, bool isSend);
 
-/// Returns the single integers of this rank that never change, such as where
-/// its part of a tensor begins, by their offsets on the device.
-std::vector<std::pair<int64_t, int32_t>> getKnownIntegers(const Facts &facts);
+/// Finds the single integers of this rank that never change, such as where its
+/// part of a tensor begins, by their offsets on the device. Returns the text of
+/// an error, or an empty string.
+std::string getKnownIntegers(const Facts &facts,
+                             std::vector<std::pair<int64_t, int32_t>> &known);
 
 /// A value that an operator computes, with the fields of ranks::MadeTensor.
 struct KeptTensor {

@@ -28,7 +28,7 @@ inline void addStatic(mf::step::Facts &facts, const char *name,
 }
 
 /// Sets the value of the last static before the first step.
-inline void setInitial(mf::step::Facts &facts, int kind, double value,
+inline void setInitial(mf::step::Facts &facts, const char *kind, double value,
                        double scale, double amplitude,
                        std::initializer_list<double> frequencies) {
   facts.stages.back().back().initial = {kind, value, scale, amplitude,

@@ -120,7 +120,11 @@ static int runStage(int argc, char **argv, const mf::step::Facts &facts,
                 step.numEvents, step.largest);
   rank.connect(channels, channels.getBufferBytes());
   step.addMirrors(rank);
-  for (const auto &[offset, value] : mf::step::getKnownIntegers(facts))
+  std::vector<std::pair<int64_t, int32_t>> known;
+  if (const std::string error = mf::step::getKnownIntegers(facts, known);
+      !error.empty())
+    throw std::runtime_error(error);
+  for (const auto &[offset, value] : known)
     rank.addKnown(rank.device(offset), value);
   rank.prepare(
       [&] {
@@ -146,6 +150,10 @@ static int runStage(int argc, char **argv, const mf::step::Facts &facts,
 int runMain(int argc, char **argv, mf::step::Facts facts,
             const std::vector<Step> &steps) {
   int result = 1;
+  if (const std::string error = mf::step::checkFacts(facts); !error.empty()) {
+    std::cerr << "error: " << error << "\n";
+    return result;
+  }
   const int64_t numRanks = mf::step::getNumRanks(facts);
   std::string failure = getFailure([&] {
     facts.rank = readNumber("RANK_ID", 0);

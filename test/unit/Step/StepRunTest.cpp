@@ -23,6 +23,7 @@ namespace {
 class StepRunTest : public testing::Test {
 protected:
   void SetUp() override {
+    facts.version = interfaceVersion;
     facts.stages.resize(1);
     facts.sequenceLength = 4;
     facts.vocabularySize = 256;
@@ -30,7 +31,8 @@ protected:
     facts.schedule.type = "ConstantWarmUpLR";
     facts.schedule.parameters = {{"learning_rate", 0.5},
                                  {"warmup_steps", int64_t{0}}};
-    add("w", "parameter", "w", "f32", {1}, false).initial = {1, 0, 1, 1, {}};
+    add("w", "parameter", "w", "f32", {1}, false).initial = {
+        "ones", 0, 1, 1, {}};
     add("moment", "first_moment", "w", "f32", {1}, false);
     add("gradient", "gradient", "w", "f32", {1}, false);
     add("tokens", "tokens", "", "i32", {1, 1, 4}, true);
@@ -175,15 +177,78 @@ TEST_F(StepRunTest, RefusesOptionsThatItDoesNotHave) {
 TEST_F(StepRunTest, KnowsWhereTheRanksPartBegins) {
   facts.axes = {{"pp", 1}, {"cp", 3}};
   StepBuffer &first = add("first.cp.4", "table", "", "i32", {1}, false);
-  first.initial.kind =
-      static_cast<int>(mf::program::InitialValue::Kind::Coordinate);
+  first.initial.kind = "coordinate";
   first.initial.value = 4;
   first.sliceDims = {3};
   first.sliceAxes = {{"cp"}};
   first.offset = 512;
   // A value that a step changes is not known.
   add("label", "labels", "", "i32", {1}, false).initial = first.initial;
-  for (facts.rank = 0; facts.rank < 3; ++facts.rank)
-    EXPECT_THAT(getKnownIntegers(facts),
+  for (facts.rank = 0; facts.rank < 3; ++facts.rank) {
+    std::vector<std::pair<int64_t, int32_t>> known;
+    EXPECT_EQ(getKnownIntegers(facts, known), "");
+    EXPECT_THAT(known,
                 ElementsAre(Pair(512, 4 * static_cast<int>(facts.rank))));
+  }
+  facts.rank = 0;
+  facts.stages[0].back().type = "f33";
+  std::vector<std::pair<int64_t, int32_t>> known;
+  EXPECT_EQ(getKnownIntegers(facts, known),
+            "'label': unknown element type 'f33'");
+}
+
+TEST_F(StepRunTest, RefusesFactsOfAnotherVersion) {
+  facts.version = 0;
+  EXPECT_EQ(checkFacts(facts),
+            "the program does not say its version: expected version 1 of "
+            "libmf-step's interface; emit it again with mf-translate");
+  facts.version = interfaceVersion + 1;
+  EXPECT_EQ(runWith({"--data=" + data}), 1);
+  EXPECT_EQ(errors,
+            "error: the program is for version 2: expected version 1 of "
+            "libmf-step's interface; emit it again with mf-translate\n");
+}
+
+TEST_F(StepRunTest, RefusesNamesThatItDoesNotKnow) {
+  const Facts right = facts;
+  auto getError = [&](llvm::function_ref<void()> change) {
+    facts = right;
+    change();
+    EXPECT_EQ(runWith({"--data=" + data}), 1);
+    EXPECT_EQ(errors, "error: " + checkFacts(facts) + "\n");
+    return checkFacts(facts);
+  };
+  StepBuffer &buffer = facts.stages[0].front();
+  EXPECT_EQ(getError([&] { buffer.role = "third_moment"; }),
+            "'w': unknown role 'third_moment'");
+  EXPECT_EQ(getError([&] { buffer.role = ""; }), "'w': unknown role ''");
+  EXPECT_EQ(getError([&] { buffer.type = "f8"; }),
+            "'w': unknown element type 'f8'");
+  EXPECT_EQ(getError([&] { buffer.initial.kind = "twos"; }),
+            "'w': unknown kind of initial value 'twos'");
+  EXPECT_EQ(getError([&] {
+              buffer.sliceDims = {2};
+              buffer.sliceAxes = {{"mp"}};
+            }),
+            "'w': the mesh has no axis 'mp'");
+  EXPECT_EQ(getError([&] { buffer.sliceDims = {2, 2}; }),
+            "'w': expected a size and axes of the whole for each of 1 "
+            "dimensions");
+  EXPECT_EQ(getError([&] { facts.sampleOrder = "random"; }),
+            "unknown order of samples 'random'");
+  EXPECT_EQ(getError([&] { facts.rank = 1; }),
+            "expected a rank of 1, but got 1");
+  EXPECT_EQ(getError([&] { facts.axes = {{"dp", 1}}; }),
+            "expected 'pp' as the first axis of the mesh");
+  EXPECT_EQ(getError([&] { facts.axes = {{"pp", 2}}; }),
+            "expected the statics of 2 stages, but got those of 1");
+  EXPECT_EQ(getError([&] { facts.axes.push_back({"dp", 0}); }),
+            "axis 'dp': expected at least 1 rank");
+  EXPECT_EQ(getError([&] {
+              facts.channels.emplace_back().name = "dp";
+              facts.channels.back().groupAxes = {"dp"};
+            }),
+            "channel 'dp': the mesh has no axis 'dp'");
+  EXPECT_EQ(getError([&] { facts.channels.emplace_back().toStage = 1; }),
+            "channel '': there is no stage 1");
 }
