@@ -20,6 +20,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "mf/Program/Signatures/Collective.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 
 #include "dialects/ascend/AscendDialect.h.inc"
@@ -52,6 +53,12 @@ class InstructionOpInterface;
 
 /// Returns a cost of no operations and the bytes of all accesses.
 Cost getAccessCost(InstructionOpInterface op);
+
+/// Convert between enums of the dialect and those of tables.
+mf::CollectiveKind getTableKind(CollectiveKind kind);
+mf::Reduction getTableReduction(Reduction reduction);
+CollectiveKind getDialectKind(mf::CollectiveKind kind);
+Reduction getDialectReduction(mf::Reduction reduction);
 
 /// The exchange of an instruction with other ranks: its part in a collective
 /// over `group`, or one side of a transfer to or from `peer`.

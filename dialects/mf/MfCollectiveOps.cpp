@@ -11,14 +11,46 @@ using mf::CollectiveKind;
 using mf::Engine;
 using namespace mf::ir;
 
-std::optional<int64_t> mf::ir::getGroupSize(Operation *op, ArrayAttr axes) {
+/// Returns the number of stages of a module without a mesh: of its settings, or
+/// else of its chunks.
+static int64_t countStages(Operation *op) {
+  auto model = dyn_cast<ModelOp>(op);
+  if (!model)
+    model = op->getParentOfType<ModelOp>();
+  if (!model)
+    return 1;
+  if (TrainingAttr training = model.getTrainingAttr())
+    return training.getParallel().getStages();
+  int64_t stages = 1;
+  for (auto chunk : model.getBody().getOps<ChunkOp>())
+    stages = std::max(stages, chunk.getPlacement().getStage() + 1);
+  return stages;
+}
+
+int64_t mf::ir::getGroupSize(Operation *op, ArrayAttr axes) {
   MeshAttr mesh = MeshAttr::find(op);
-  if (!mesh)
-    return std::nullopt;
+  if (!mesh) {
+    assert(llvm::all_of(axes.getAsRange<StringAttr>(),
+                        [](StringAttr axis) { return axis == "pp"; }) &&
+           "without a mesh, the stages are the only axis");
+    return axes.empty() ? 1 : countStages(op);
+  }
   int64_t size = 1;
-  for (auto axis : axes.getAsRange<StringAttr>())
+  for (auto axis : axes.getAsRange<StringAttr>()) {
+    assert(llvm::is_contained(mesh.getAxes(), axis) &&
+           "the mesh has no such axis");
     size *= mesh.getSize(axis.getValue());
+  }
   return size;
+}
+
+/// Returns the size of the group that an operator's shapes must fit; none if
+/// the module has no mesh, because models that are written by hand need not say
+/// their number of stages.
+static std::optional<int64_t> findGroupSize(Operation *op, ArrayAttr axes) {
+  if (!MeshAttr::find(op))
+    return std::nullopt;
+  return getGroupSize(op, axes);
 }
 
 /// Checks the axes. Without a mesh, the stages are the only axis.
@@ -83,7 +115,7 @@ LogicalResult verifyParts(Operation *op, ArrayAttr axes, int64_t dim,
                           Type longer, Type shorter) {
   auto whole = cast<RankedTensorType>(longer);
   auto part = cast<RankedTensorType>(shorter);
-  std::optional<int64_t> size = getGroupSize(op, axes);
+  std::optional<int64_t> size = findGroupSize(op, axes);
   if (dim < 0 || dim >= std::max<int64_t>(whole.getRank(), 1))
     return op->emitOpError("expected a dimension of ")
            << longer << ", but got " << dim;
@@ -164,7 +196,7 @@ public:
     collective.kind = kind;
     setAxes(collective, axes);
     collective.input = emitter.getBuffer(input);
-    const int64_t parts = getGroupSize(op, axes).value_or(1);
+    const int64_t parts = getGroupSize(op, axes);
     if (splitDim) {
       PartShape shape(input.getType(), *splitDim, parts);
       if (!shape.isContiguous())
@@ -291,7 +323,7 @@ void ReduceScatterOp::emitInstructions(LaunchEmitter &emitter) {
 /// one program.
 void OwnPartOp::emitInstructions(LaunchEmitter &emitter) {
   PartShape shape(getInput().getType(), getDim(),
-                  getGroupSize(*this, getAxes()).value_or(1));
+                  getGroupSize(*this, getAxes()));
   auto part = RankedTensorType::get({shape.before, shape.part}, shape.element);
   emitter.launch(
       "mfOwnPart",
@@ -357,7 +389,7 @@ LogicalResult AllToAllOp::verify() {
   if (isBetweenLayouts(input, getType()))
     return mlir::verifyCompatibleShape(input, getType());
   // The intermediate value is cut along `split` and not yet concatenated.
-  std::optional<int64_t> size = getGroupSize(*this, getAxes());
+  std::optional<int64_t> size = findGroupSize(*this, getAxes());
   SmallVector<int64_t> shape(input.getShape());
   if (size && shape[split] % *size == 0) {
     shape[split] /= *size;

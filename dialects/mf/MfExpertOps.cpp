@@ -300,7 +300,7 @@ LogicalResult ExchangeTokensOp::verify() {
   }
   if (failed(verifyGroup(*this, *axes)))
     return failure();
-  int64_t size = getGroupSize(*this, *axes).value_or(send.getDimSize(2));
+  int64_t size = getGroupSize(*this, *axes);
   if (input.getDimSize(0) == 1 && input.getDimSize(1) == 1 &&
       send.getDimSize(2) == size)
     return success();

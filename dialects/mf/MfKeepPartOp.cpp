@@ -10,12 +10,12 @@ using namespace mf::ir;
 LogicalResult KeepPartOp::verify() {
   if (failed(verifyGroup(*this, getAxes())))
     return failure();
-  std::optional<int64_t> size = getGroupSize(*this, getAxes());
+  const int64_t size = getGroupSize(*this, getAxes());
   auto type = cast<RankedTensorType>(getType());
-  if (type.getRank() > 0 && (!size || type.getDimSize(0) % *size == 0))
+  if (type.getRank() > 0 && type.getDimSize(0) % size == 0)
     return success();
   return emitOpError("expected a first dimension of ")
-         << *size << " equal parts, but got " << type;
+         << size << " equal parts, but got " << type;
 }
 
 void KeepPartOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
@@ -27,7 +27,7 @@ void KeepPartOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 Type KeepPartOp::getSavedType() {
   auto type = cast<RankedTensorType>(getType());
   SmallVector<int64_t> shape(type.getShape());
-  shape[0] /= getGroupSize(*this, getAxes()).value_or(1);
+  shape[0] /= getGroupSize(*this, getAxes());
   return type.clone(shape);
 }
 

@@ -165,7 +165,7 @@ static LogicalResult verifyLayout(ParamOp param, LayoutAttr layout) {
        llvm::enumerate(layout.getCuts().getAsRange<ArrayAttr>())) {
     if (failed(verifyAxes(param, axes)))
       return failure();
-    int64_t parts = getGroupSize(param, axes).value_or(1);
+    int64_t parts = getGroupSize(param, axes);
     if (type.getDimSize(dim) % parts != 0)
       return param.emitOpError("expected dimension ")
              << dim << " of " << type << " to be a multiple of " << parts

@@ -28,9 +28,10 @@ void printModelFunction(mlir::OpAsmPrinter &printer,
 /// Checks that the body ends in an `mf.return` of the function's result types.
 mlir::LogicalResult verifyModelFunction(mlir::FunctionOpInterface function);
 
-/// Returns the number of ranks that differ only in their coordinates on `axes`;
-/// none if the module has no mesh.
-std::optional<int64_t> getGroupSize(mlir::Operation *op, mlir::ArrayAttr axes);
+/// Returns the number of ranks that differ only in their coordinates on `axes`,
+/// which must satisfy verifyAxes. Without a mesh it is the number of the
+/// model's stages, or 1 without axes.
+int64_t getGroupSize(mlir::Operation *op, mlir::ArrayAttr axes);
 /// Checks that `axes` are different axes of the module's mesh.
 mlir::LogicalResult verifyAxes(mlir::Operation *op, mlir::ArrayAttr axes);
 /// Checks in addition that they are in the mesh's order, which is that of a

@@ -18,7 +18,7 @@ static RankedTensorType getPart(ParamOp param, LayoutAttr layout) {
   SmallVector<int64_t> shape(type.getShape());
   for (auto [extent, axes] :
        llvm::zip(shape, layout.getCuts().getAsRange<ArrayAttr>()))
-    extent /= getGroupSize(param, axes).value_or(1);
+    extent /= getGroupSize(param, axes);
   return type.clone(shape);
 }
 
@@ -179,7 +179,7 @@ void mf::ir::emitGather(LaunchEmitter &emitter, ParamOp param,
 static RankedTensorType divideFirst(Operation *op, RankedTensorType type,
                                     ArrayAttr axes) {
   SmallVector<int64_t> shape(type.getShape());
-  shape[0] /= getGroupSize(op, axes).value_or(1);
+  shape[0] /= getGroupSize(op, axes);
   return type.clone(shape);
 }
 
@@ -269,7 +269,7 @@ void ReduceGradientOp::emitLaunches(LaunchEmitter &emitter) {
       sum = part;
     }
     if (!reduction.own.empty()) {
-      int64_t parts = getGroupSize(param, reduction.own).value_or(1);
+      int64_t parts = getGroupSize(param, reduction.own);
       int64_t elements = type.getNumElements() / parts;
       auto whole =
           RankedTensorType::get({1, parts, elements}, type.getElementType());
@@ -285,8 +285,7 @@ void ReduceGradientOp::emitLaunches(LaunchEmitter &emitter) {
   if (!getMean())
     return;
   Builder builder(getContext());
-  double factor =
-      1.0 / static_cast<double>(getGroupSize(param, getAxes()).value_or(1));
+  double factor = 1.0 / static_cast<double>(getGroupSize(param, getAxes()));
   emitter.launch("aclnnMuls", gradient, gradient,
                  builder.getDictionaryAttr(builder.getNamedAttr(
                      "value", builder.getF64FloatAttr(factor))));

@@ -36,7 +36,7 @@ template <typename Op> static std::optional<int64_t> getClasses(Op op) {
   if (!op.getFirstRow())
     return std::nullopt;
   return getTensor(op.getLogits()).getDimSize(1) *
-         getGroupSize(op, *op.getVocabAxes()).value_or(1);
+         getGroupSize(op, *op.getVocabAxes());
 }
 
 /// Checks that a part of a vocabulary has axes and a first row, and that the
@@ -212,7 +212,7 @@ private:
     Builder builder(op.getContext());
     if (!ownMeans)
       return builder.getDictionaryAttr({});
-    const int64_t ranks = getGroupSize(op, op.getTokenAxesAttr()).value_or(1);
+    const int64_t ranks = getGroupSize(op, op.getTokenAxesAttr());
     return builder.getDictionaryAttr(
         builder.getNamedAttr("ranks", builder.getI64IntegerAttr(ranks)));
   }

@@ -168,14 +168,13 @@ int64_t ChunkBuilder::getDivisor(ParamOp param) {
     return 1;
   if (auto sharing = ParameterSharing::find(param);
       sharing && sharing->dividesGradients)
-    return getGroupSize(param, builder.getStrArrayAttr(sharing->axes))
-        .value_or(1);
+    return getGroupSize(param, builder.getStrArrayAttr(sharing->axes));
   TrainingAttr training = model.getTrainingAttr();
   LayoutAttr layout = param.getLayoutAttr();
   if (!param.getReducedInBackward() || !layout || !training ||
       !training.getParallel().getGradientsMean())
     return 1;
-  return getGroupSize(param, layout.getReduced()).value_or(1);
+  return getGroupSize(param, layout.getReduced());
 }
 
 Value ChunkBuilder::divideByRanks(ParamOp param, Value sum, StringRef name) {

@@ -213,7 +213,7 @@ StaticOp ProgramBuilder::getCoordinate(ArrayAttr axes) {
   auto type = [&](int64_t size) {
     return RankedTensorType::get({size}, builder.getI32Type());
   };
-  int64_t size = ir::getGroupSize(model, axes).value_or(1);
+  int64_t size = ir::getGroupSize(model, axes);
   ascend::SliceAttr slice;
   if (size > 1)
     slice = ascend::SliceAttr::get(getContext(), ArrayRef<int64_t>(size),

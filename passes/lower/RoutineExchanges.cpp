@@ -60,11 +60,10 @@ void RoutineExchanges::communicate(Location loc,
   Value ready = ascend::RecordOp::create(builder, loc, names::compute);
   auto op = ascend::CollectiveOp::create(
       builder, loc, ascend::EventType::get(context),
-      static_cast<ascend::CollectiveKind>(collective.kind),
-      collective.input.getValue(), output, collective.send.getValue(),
-      collective.receive.getValue(),
+      ascend::getDialectKind(collective.kind), collective.input.getValue(),
+      output, collective.send.getValue(), collective.receive.getValue(),
       ascend::GroupAttr::get(context, axes, collective.stages),
-      static_cast<ascend::Reduction>(collective.reduction),
+      ascend::getDialectReduction(collective.reduction),
       collective.fill == 0 ? FloatAttr()
                            : builder.getF64FloatAttr(collective.fill),
       collective.channel,

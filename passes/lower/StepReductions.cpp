@@ -67,11 +67,11 @@ void StepReductions::emitOne(StepBlock &step, ir::ReduceGradientOp reduction,
     Value output =
         step.getGlobal(program.getState(sum.output, reduction.getParam()));
     auto op = ascend::CollectiveOp::create(
-        step, step.getEventType(),
-        static_cast<ascend::CollectiveKind>(collective.kind), input, output,
+        step, step.getEventType(), ascend::getDialectKind(collective.kind),
+        input, output,
         /*send=*/Value(), /*receive=*/Value(),
         ascend::GroupAttr::get(context, axes, collective.stages),
-        static_cast<ascend::Reduction>(collective.reduction),
+        ascend::getDialectReduction(collective.reduction),
         /*fill=*/FloatAttr(), collective.channel, StringAttr(), stream, ready);
     ready = op.getDone();
     // A stream works in order, so its last work ends last.

@@ -49,7 +49,7 @@ static LogicalResult clip(OpBuilder &builder, ParamOp param,
                                  rest.begin(), rest.end(), int64_t(0))));
   for (Attribute axis : getSharingAxes(param)) {
     ArrayAttr axes = builder.getArrayAttr(axis);
-    const int64_t parts = getGroupSize(param, axes).value_or(1);
+    const int64_t parts = getGroupSize(param, axes);
     if (parts == 1)
       continue;
     type = type.clone(ArrayRef<int64_t>{type.getDimSize(0) / parts});

@@ -31,8 +31,7 @@ SmallVector<Cut> getMatrixCuts(ParamOp param) {
        llvm::enumerate(layout.getCuts().getAsRange<ArrayAttr>()))
     if (rank - static_cast<int64_t>(dim) <= 2)
       for (auto axis : axes.getAsRange<StringAttr>())
-        if (getGroupSize(param, ArrayAttr::get(param.getContext(), axis))
-                .value_or(1) > 1)
+        if (getGroupSize(param, ArrayAttr::get(param.getContext(), axis)) > 1)
           cuts.push_back({static_cast<int64_t>(dim), axis});
   return cuts;
 }
@@ -67,7 +66,7 @@ Value MuonBuilder::buildDirection(ParamOp param) {
 Value MuonBuilder::gather(ParamOp param, Value part) {
   for (const Cut &cut : llvm::reverse(getMatrixCuts(param))) {
     ArrayAttr axes = builder.getArrayAttr(cut.axis);
-    int64_t size = getGroupSize(param, axes).value_or(1);
+    int64_t size = getGroupSize(param, axes);
     part = AllGatherOp::create(builder, loc, resize(part, cut.dim, size, 1),
                                part, axes, cut.dim, /*replicated=*/true);
   }
@@ -77,7 +76,7 @@ Value MuonBuilder::gather(ParamOp param, Value part) {
 Value MuonBuilder::takeOwnPart(ParamOp param, Value whole) {
   for (const Cut &cut : getMatrixCuts(param)) {
     ArrayAttr axes = builder.getArrayAttr(cut.axis);
-    int64_t size = getGroupSize(param, axes).value_or(1);
+    int64_t size = getGroupSize(param, axes);
     whole = OwnPartOp::create(builder, loc, resize(whole, cut.dim, 1, size),
                               whole, axes, cut.dim);
   }
@@ -257,7 +256,7 @@ int64_t MuonBuilder::getNumOwners(ParamOp param) {
     return 1;
   int64_t owners = 1;
   for (const Cut &cut : cuts)
-    owners *= getGroupSize(param, builder.getArrayAttr(cut.axis)).value_or(1);
+    owners *= getGroupSize(param, builder.getArrayAttr(cut.axis));
   return owners;
 }
 
@@ -282,7 +281,7 @@ void MuonBuilder::updateTogether(ArrayRef<ParamOp> params,
   Value stack = ConcatOp::create(builder, loc, directions, 0);
   auto exchange = [&](const Cut &cut, int64_t from, int64_t to) {
     ArrayAttr axes = builder.getArrayAttr(cut.axis);
-    int64_t size = getGroupSize(first, axes).value_or(1);
+    int64_t size = getGroupSize(first, axes);
     auto type = cast<RankedTensorType>(stack.getType());
     SmallVector<int64_t> shape(type.getShape());
     shape[from] /= size;

@@ -24,7 +24,7 @@ static ReducedParameter describe(ParamOp param) {
   ReducedParameter described;
   described.name = param.getSymName();
   if (LayoutAttr layout = param.getLayoutAttr())
-    described.summands = getGroupSize(param, layout.getReduced()).value_or(1);
+    described.summands = getGroupSize(param, layout.getReduced());
   described.isShared = param.getStored().has_value();
   described.scattersGradients = param.scattersGradients();
   described.isGatheredOnce = param.getGathered().has_value();

@@ -187,7 +187,7 @@ void OptimizerSharder::gatherInLayer(GetParamOp read, ParamOp param,
       return value;
     auto type = cast<RankedTensorType>(value.getType());
     SmallVector<int64_t> shape(type.getShape());
-    shape[0] *= getGroupSize(model, axes).value_or(1);
+    shape[0] *= getGroupSize(model, axes);
     auto op = AllGatherOp::create(builder, value.getLoc(), type.clone(shape),
                                   value, axes, /*dim=*/0, isReplicated);
     op.setCellName(name);

@@ -219,9 +219,11 @@ struct InsertRecomputePass
     ChunkOp chunk = getOperation();
     ForwardGraph graph(chunk);
     RecomputePlan plan;
-    std::optional<ScheduledChunk> scheduled =
+    FailureOr<std::optional<ScheduledChunk>> scheduled =
         mf::passes::findScheduledChunk(chunk);
-    if (!scheduled || scheduled->mayRecompute())
+    if (failed(scheduled))
+      return signalPassFailure();
+    if (!*scheduled || (*scheduled)->mayRecompute())
       plan = mf::passes::planRecompute(graph.operators);
     else
       emitKeptRemark(chunk);

@@ -106,10 +106,13 @@ void CloneFolder::run() {
   eraseUnread();
 }
 
-ChunkOp mf::passes::cloneKeeping(ChunkOp chunk) {
-  std::optional<ScheduledChunk> scheduled = findScheduledChunk(chunk);
-  if (!scheduled || !scheduled->recomputesSome())
-    return {};
+FailureOr<ChunkOp> mf::passes::cloneKeeping(ChunkOp chunk) {
+  FailureOr<std::optional<ScheduledChunk>> scheduled =
+      findScheduledChunk(chunk);
+  if (failed(scheduled))
+    return failure();
+  if (!*scheduled || !(*scheduled)->recomputesSome())
+    return ChunkOp();
   OpBuilder builder(chunk.getContext());
   builder.setInsertionPointAfter(chunk);
   auto clone = cast<ChunkOp>(builder.clone(*chunk));

@@ -18,7 +18,7 @@ namespace mf::passes {
 /// some micro-batches and not for others; otherwise returns null. The backward
 /// of that version reads the values of forward instead of recomputing them.
 /// Values that backward computes from another form that forward keeps stay.
-ir::ChunkOp cloneKeeping(ir::ChunkOp chunk);
+mlir::FailureOr<ir::ChunkOp> cloneKeeping(ir::ChunkOp chunk);
 
 } // namespace mf::passes
 

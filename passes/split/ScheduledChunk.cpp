@@ -18,18 +18,16 @@ bool ScheduledChunk::recomputesSome() const {
   return some && !all;
 }
 
-std::optional<ScheduledChunk>
+mlir::FailureOr<std::optional<ScheduledChunk>>
 mf::passes::findScheduledChunk(ir::ChunkOp chunk) {
   TrainingAttr training = chunk->getParentOfType<ModelOp>().getTrainingAttr();
   if (!training)
-    return std::nullopt;
+    return std::optional<ScheduledChunk>();
   ParallelAttr parallel = training.getParallel();
   llvm::Expected<const schedule::Policy *> policy =
       schedule::findPolicy(parallel.getScheduler());
-  if (!policy) {
-    llvm::consumeError(policy.takeError());
-    return std::nullopt;
-  }
+  if (!policy)
+    return chunk.emitOpError() << llvm::toString(policy.takeError());
   ScheduledChunk result;
   result.policy = *policy;
   result.pipeline =
@@ -41,7 +39,9 @@ mf::passes::findScheduledChunk(ir::ChunkOp chunk) {
   const auto stage = static_cast<size_t>(placement.getStage());
   const auto number = static_cast<size_t>(placement.getChunk());
   if (stage >= chunks.size() || number >= chunks[stage].size())
-    return std::nullopt;
+    return chunk.emitOpError("is not in the schedule of ")
+           << parallel.getStages() << " stages with "
+           << parallel.getInterleave() << " chunks each";
   result.number = chunks[stage][number];
-  return result;
+  return std::optional(std::move(result));
 }

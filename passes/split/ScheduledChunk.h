@@ -23,9 +23,10 @@ struct ScheduledChunk {
   bool recomputesSome() const;
 };
 
-/// Returns nothing if the model has no training attribute or no known schedule,
-/// or if the schedule has no such chunk. Later passes report these errors.
-std::optional<ScheduledChunk> findScheduledChunk(ir::ChunkOp chunk);
+/// Returns none if the model has no training attribute, and so no schedule.
+/// Emits an error and fails if its schedule is not known, or has no such chunk.
+mlir::FailureOr<std::optional<ScheduledChunk>>
+findScheduledChunk(ir::ChunkOp chunk);
 
 } // namespace mf::passes
 

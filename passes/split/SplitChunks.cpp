@@ -347,11 +347,14 @@ struct SplitChunksPass : mf::passes::impl::SplitChunksBase<SplitChunksPass> {
         recomputing.insert(getPlace(*splitters.back()));
     }
     for (auto [chunk, splitter] : llvm::zip_equal(chunks, splitters)) {
-      ChunkOp keeping =
-          splitter->hasRecompute() ? cloneKeeping(chunk) : ChunkOp();
+      FailureOr<ChunkOp> keeping = ChunkOp();
+      if (splitter->hasRecompute())
+        keeping = cloneKeeping(chunk);
+      if (failed(keeping))
+        return signalPassFailure();
       splitter->run(recomputing.contains(getPlace(*splitter)));
-      if (keeping)
-        ChunkSplitter(keeping, true, parts->splitsBackward, false).run(false);
+      if (*keeping)
+        ChunkSplitter(*keeping, true, parts->splitsBackward, false).run(false);
     }
   }
 

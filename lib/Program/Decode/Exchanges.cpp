@@ -170,8 +170,8 @@ ListDecoder::decodeExchange(ascend::InstructionOpInterface op,
                             Instruction &instruction) {
   Exchange result;
   result.isSend = exchange.isSend;
-  result.kind = static_cast<CollectiveKind>(exchange.kind);
-  result.reduction = static_cast<Reduction>(exchange.reduction);
+  result.kind = ascend::getTableKind(exchange.kind);
+  result.reduction = ascend::getTableReduction(exchange.reduction);
   llvm::SmallVector<ascend::BufferAccess, 4> accesses;
   op.getAccesses(accesses);
   FailureOr<BufferShape> type =

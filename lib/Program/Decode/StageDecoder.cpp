@@ -106,12 +106,26 @@ LogicalResult StageDecoder::checkOperations() {
   return success();
 }
 
+static StreamKind decodeStreamKind(ascend::StreamKind kind) {
+  switch (kind) {
+  case ascend::StreamKind::Compute:
+    return StreamKind::Compute;
+  case ascend::StreamKind::HostToDevice:
+    return StreamKind::HostToDevice;
+  case ascend::StreamKind::DeviceToHost:
+    return StreamKind::DeviceToHost;
+  case ascend::StreamKind::Communication:
+    return StreamKind::Communication;
+  }
+  llvm_unreachable("covers all of them");
+}
+
 LogicalResult StageDecoder::decodeStreams() {
   std::optional<uint32_t> compute;
   for (auto op : program.getBody().getOps<ascend::StreamOp>()) {
     ProgramStream stream;
     stream.name = op.getSymName().str();
-    stream.kind = static_cast<StreamKind>(op.getKind());
+    stream.kind = decodeStreamKind(op.getKind());
     const uint32_t number = context.stage.streams.size();
     if (stream.kind == StreamKind::Compute) {
       if (compute)
@@ -128,6 +142,48 @@ LogicalResult StageDecoder::decodeStreams() {
   return success();
 }
 
+static Role decodeRole(ascend::Role role) {
+  switch (role) {
+  case ascend::Role::Parameter:
+    return Role::Parameter;
+  case ascend::Role::Table:
+    return Role::Table;
+  case ascend::Role::Gradient:
+    return Role::Gradient;
+  case ascend::Role::FirstMoment:
+    return Role::FirstMoment;
+  case ascend::Role::SecondMoment:
+    return Role::SecondMoment;
+  case ascend::Role::Constant:
+    return Role::Constant;
+  case ascend::Role::Tokens:
+    return Role::Tokens;
+  case ascend::Role::Labels:
+    return Role::Labels;
+  case ascend::Role::LearningRate:
+    return Role::LearningRate;
+  case ascend::Role::StepNumber:
+    return Role::StepNumber;
+  case ascend::Role::Report:
+    return Role::Report;
+  case ascend::Role::LossScale:
+    return Role::LossScale;
+  case ascend::Role::Accumulated:
+    return Role::Accumulated;
+  case ascend::Role::Gathered:
+    return Role::Gathered;
+  case ascend::Role::Draw:
+    return Role::Draw;
+  case ascend::Role::Average:
+    return Role::Average;
+  case ascend::Role::Factor:
+    return Role::Factor;
+  case ascend::Role::Rounded:
+    return Role::Rounded;
+  }
+  llvm_unreachable("covers all of them");
+}
+
 LogicalResult StageDecoder::decodeStatic(ascend::StaticOp op) {
   FailureOr<BufferShape> type = decodeType(op, op.getType());
   if (failed(type))
@@ -136,7 +192,7 @@ LogicalResult StageDecoder::decodeStatic(ascend::StaticOp op) {
     return failure();
   Static result;
   result.name = op.getSymName().str();
-  result.role = static_cast<Role>(op.getRole());
+  result.role = decodeRole(op.getRole());
   result.of = op.getOf().value_or("").str();
   result.shape = type->shape;
   result.bytes = type->bytes;
