@@ -69,7 +69,8 @@ void Calibrator::dropWithoutRate() {
   }
   llvm::erase_if(observations.all, [&](const Observation &observation) {
     llvm::Expected<double> seconds =
-        predictSeconds(start, topology ? &*topology : nullptr, observation);
+        predictSeconds(start, topology ? &*topology : nullptr,
+                       profile.compilation, observation);
     if (seconds)
       return false;
     llvm::consumeError(seconds.takeError());
@@ -153,8 +154,7 @@ void Calibrator::addNumbers(const TargetModel &before, const FitResult &fit,
     number.isOpenAbove = fitted.isOpenAbove;
     number.isOpenBelow = fitted.isOpenBelow;
     // The exponential of a logarithm is off by a last bit.
-    if (fitted.state == FitState::Undetermined ||
-        fitted.state == FitState::Unused)
+    if (fitted.logValue == before.getParameters()[index].start)
       after.assign(index, number.before);
     number.after = after.getNumber(index);
     for (uint32_t i : before.getParameters()[index].observations)
@@ -212,7 +212,11 @@ void Calibrator::addStepLatency() {
   if (!found)
     return;
   number.state = FitState::Fitted;
-  number.after = calibration.target.stepLatency = found->seconds;
+  // Profilers round times to nanoseconds, and this one is a difference of
+  // several.
+  constexpr double resolution = 5e-9;
+  if (std::abs(found->seconds - start.stepLatency) > resolution)
+    number.after = calibration.target.stepLatency = found->seconds;
   number.relativeError = found->relativeError;
   number.rows = found->steps;
 }
@@ -221,8 +225,8 @@ llvm::Expected<Calibration> Calibrator::run() {
   dropWithoutRate();
   if (Error error = checkAny())
     return std::move(error);
-  const TargetModel before(start, observations.all);
-  TargetModel after(start, observations.all);
+  const TargetModel before(start, profile.compilation, observations.all);
+  TargetModel after(start, profile.compilation, observations.all);
   const FitResult fit = fitLogarithms(after, after.getParameters(), weigh());
   addNumbers(before, fit, after);
   addKinds(before, after);
@@ -232,6 +236,7 @@ llvm::Expected<Calibration> Calibrator::run() {
     return std::move(error);
   calibration.unknownTypes = observations.unknownTypes;
   calibration.unclear = observations.unclear;
+  calibration.sharedLinks = observations.sharedLinks;
   calibration.warmUpRows = observations.warmUpRows;
   calibration.rows = profile.rows;
   calibration.folders = static_cast<int64_t>(profile.folders.size());

@@ -110,11 +110,13 @@ void printCalibration(const Calibration &calibration, raw_ostream &os) {
   printNumbers(calibration, os);
   printUnused(calibration, os);
   if (!calibration.unknownTypes.empty() || !calibration.unclear.empty() ||
-      !calibration.withoutRate.empty() || calibration.warmUpRows > 0)
+      !calibration.withoutRate.empty() || !calibration.sharedLinks.empty() ||
+      calibration.warmUpRows > 0)
     os << '\n';
   printRows("unknown types", calibration.unknownTypes, os);
   printRows("not clear what ran", calibration.unclear, os);
   printRows("no rate in the target", calibration.withoutRate, os);
+  printRows("beside other exchanges, left out", calibration.sharedLinks, os);
   if (calibration.warmUpRows > 0)
     os << "first step of several, left out: " << calibration.warmUpRows
        << " rows\n";

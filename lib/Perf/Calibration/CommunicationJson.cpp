@@ -156,11 +156,36 @@ Error readCommunication(StringRef path, StringRef text, uint32_t folder,
   return CommunicationReader(path, folder, profile).readSteps(*steps);
 }
 
+/// Reads what mf-run says of the step, which is the same on all ranks.
+static Error readCompilation(StringRef path, const json::Object &metadata,
+                             uint32_t folder, Profile &profile) {
+  target::Compilation compilation;
+  if (const json::Object *said = metadata.getObject("compilation")) {
+    const std::optional<StringRef> level = said->getString("jit_level");
+    const std::optional<double> filled = said->getNumber("filled_rows");
+    if ((level != "O0" && level != "O1") || !filled || !(*filled > 0))
+      return llvm::createStringError(
+          path + ": 'compilation': expected 'jit_level', O0 or O1, and "
+                 "'filled_rows', a number above 0");
+    compilation.graphKernelFusion = level == "O1";
+    compilation.filledRows = *filled;
+  }
+  if (folder > 0 &&
+      (compilation.graphKernelFusion != profile.compilation.graphKernelFusion ||
+       compilation.filledRows != profile.compilation.filledRows))
+    return llvm::createStringError(path + ": 'compilation' is not that of " +
+                                   profile.folders.front());
+  profile.compilation = compilation;
+  return Error::success();
+}
+
 Error readMetadata(StringRef path, StringRef text, uint32_t folder,
                    Profile &profile) {
   Expected<json::Object> metadata = parseObject(path, text);
   if (!metadata)
     return metadata.takeError();
+  if (Error error = readCompilation(path, *metadata, folder, profile))
+    return error;
   const json::Object *groups = metadata->getObject("parallel_group_info");
   if (!groups)
     return Error::success();

@@ -3,6 +3,8 @@
 
 #include "Descent.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include <algorithm>
 #include <cmath>
 
@@ -61,14 +63,23 @@ void Descent::move(size_t parameter, double value) {
     predictions[observation] = model.predict(observation);
 }
 
-void Descent::moveAll(const std::vector<size_t> &which,
-                      llvm::ArrayRef<double> to) {
+void Descent::moveAll(llvm::ArrayRef<size_t> which, llvm::ArrayRef<double> to) {
   for (auto [parameter, value] : llvm::zip(which, to)) {
     values[parameter] = value;
     model.setParameter(parameter, value);
   }
   for (size_t i = 0; i < observations.size(); ++i)
     predictions[i] = model.predict(i);
+}
+
+void Descent::moveTo(llvm::ArrayRef<double> to) {
+  moveAll(llvm::to_vector(llvm::seq<size_t>(0, parameters.size())), to);
+}
+
+void Descent::restart() {
+  moveTo(llvm::map_to_vector(parameters, [](const FitParameter &parameter) {
+    return parameter.start;
+  }));
 }
 
 //===----------------------------------------------------------------------===//

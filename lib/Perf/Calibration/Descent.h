@@ -20,6 +20,9 @@ public:
 
   /// Keeps a number at its start from now on.
   void fix(size_t parameter);
+  /// Moves all numbers to values, or to their starts.
+  void moveTo(llvm::ArrayRef<double> to);
+  void restart();
   bool isActive(size_t parameter) const { return active[parameter]; }
   bool isAtBound(size_t parameter) const;
   double getValue(size_t parameter) const { return values[parameter]; }
@@ -53,7 +56,7 @@ private:
 
   void move(size_t parameter, double value);
   std::pair<double, double> findBest(size_t index);
-  void moveAll(const std::vector<size_t> &which, llvm::ArrayRef<double> to);
+  void moveAll(llvm::ArrayRef<size_t> which, llvm::ArrayRef<double> to);
   double getCostOf(const FitParameter &parameter, size_t index) const;
   Eigen::MatrixXd getJacobian(const std::vector<size_t> &of);
   Slopes getSlopes(bool withBounds);

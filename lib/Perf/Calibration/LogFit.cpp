@@ -14,6 +14,9 @@ namespace mf::calibration {
 /// the larger one, times that are far off still count more than the prior.
 static constexpr double smallestMisfit = 0.01, largestMisfit = 0.25;
 
+/// The increase of the loss that one standard error causes.
+static constexpr double lossOfError = 0.5;
+
 namespace {
 
 class LogFit {
@@ -30,6 +33,7 @@ private:
   std::vector<double> estimateSpreads() const;
   size_t countOwnParameters(uint32_t set) const;
   bool fixUndetermined(llvm::ArrayRef<double> deviations);
+  void preferStart();
 
   llvm::ArrayRef<FitParameter> parameters;
   llvm::ArrayRef<FitObservation> observations;
@@ -131,6 +135,18 @@ bool LogFit::fixUndetermined(llvm::ArrayRef<double> deviations) {
   return hasFixed;
 }
 
+/// Returns all numbers to their starts if the observations hardly fit worse
+/// there: within one standard error the optimum is no better known than they.
+void LogFit::preferStart() {
+  std::vector<double> optimum;
+  for (size_t index = 0; index < parameters.size(); ++index)
+    optimum.push_back(descent.getValue(index));
+  const double cost = descent.getCost();
+  descent.restart();
+  if (descent.getCost() - cost > lossOfError)
+    descent.moveTo(optimum);
+}
+
 FitResult LogFit::run() {
   approach();
   descent.setBeliefScale(1);
@@ -148,6 +164,7 @@ FitResult LogFit::run() {
     descent.setSpreads(estimateSpreads());
   }
   descent.minimize();
+  preferStart();
   deviations = descent.getDeviations();
 
   FitResult result;
@@ -160,12 +177,10 @@ FitResult LogFit::run() {
                    : descent.isAtBound(index)     ? FitState::AtBound
                                                   : FitState::Fitted;
     if (fitted.state == FitState::Fitted) {
-      // The increase of the loss that one standard error causes.
-      constexpr double little = 0.5;
       fitted.isOpenAbove =
-          descent.getLossOfMove(index, parameter.belief / 2) < little;
+          descent.getLossOfMove(index, parameter.belief / 2) < lossOfError;
       fitted.isOpenBelow =
-          descent.getLossOfMove(index, -parameter.belief / 2) < little;
+          descent.getLossOfMove(index, -parameter.belief / 2) < lossOfError;
     }
     result.parameters.push_back(fitted);
   }

@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 using llvm::StringRef;
 
@@ -83,6 +84,7 @@ private:
   void nameTransfers();
   void observeLaunch(const ProfiledLaunch &launch);
   void addRows(const ProfiledLaunch &launch, const Observation &alone);
+  void findAloneTransfers();
   void observeTransfer(const ProfiledTransfer &transfer);
   std::optional<ObservedTransfer>
   getTransfer(const ProfiledTransfer &transfer) const;
@@ -91,6 +93,8 @@ private:
   SideBySide sideBySide;
   /// The exchanges of communication.json, by folder, step and name.
   std::map<std::tuple<uint32_t, int64_t, std::string>, ObservedTransfer> named;
+  /// The kinds and ranks of exchanges of which rows did not share links.
+  std::set<std::pair<std::string, std::vector<int64_t>>> alone;
   /// The step that is left out, by folder.
   std::map<uint32_t, int64_t> firstSteps;
   /// Indices into Observations::all, by the properties that make transfers
@@ -264,6 +268,16 @@ Observer::getTransfer(const ProfiledTransfer &transfer) const {
   return observed;
 }
 
+void Observer::findAloneTransfers() {
+  for (const ProfiledTransfer &transfer : profile.transfers)
+    if (std::optional<ObservedTransfer> observed = getTransfer(transfer);
+        observed && !isWarmUp(transfer.step, transfer.folder) &&
+        !sideBySide.sharesLinks(transfer))
+      alone.emplace(getKind(*observed), observed->ranks);
+}
+
+/// A transfer that shared its links with another one took longer. It is left
+/// out if others of its kind between the same ranks did not.
 void Observer::observeTransfer(const ProfiledTransfer &transfer) {
   std::optional<ObservedTransfer> observed = getTransfer(transfer);
   if (!observed) {
@@ -281,6 +295,11 @@ void Observer::observeTransfer(const ProfiledTransfer &transfer) {
           .share;
   observed->besideKernels = share > leastShare ? share : 0;
   const std::string kind = getKind(*observed);
+  if (sideBySide.sharesLinks(transfer) &&
+      alone.count({kind, observed->ranks}) != 0) {
+    ++observations.sharedLinks[kind];
+    return;
+  }
   auto [entry, isNew] =
       transfers.try_emplace({kind, observed->bytes, observed->ranks,
                              std::llround(parts * observed->besideKernels)},
@@ -297,6 +316,7 @@ void Observer::observeTransfer(const ProfiledTransfer &transfer) {
 Observations Observer::run() {
   findFirstSteps();
   nameTransfers();
+  findAloneTransfers();
   for (const ProfiledLaunch &launch : profile.launches)
     observeLaunch(launch);
   for (const ProfiledTransfer &transfer : profile.transfers)

@@ -108,6 +108,11 @@ static Error readFolder(uint32_t number, llvm::StringMap<size_t> &known,
                                                     profile);
                          }))
     return error;
+  if (Error error = read(joinPath(folder, "trace_view.json"), false,
+                         [&](StringRef path, StringRef text) {
+                           return readTraceCopies(path, text, number, profile);
+                         }))
+    return error;
   // The file is in the folder that contains this one.
   return read(
       joinPath(llvm::sys::path::parent_path(folder), "profiler_metadata.json"),

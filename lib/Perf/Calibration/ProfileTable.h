@@ -68,7 +68,12 @@ llvm::Error readStepTrace(llvm::StringRef path, llvm::StringRef text,
 llvm::Error readCommunication(llvm::StringRef path, llvm::StringRef text,
                               uint32_t folder, Profile &profile);
 
-/// Adds the groups of profiler_metadata.json.
+/// Adds the copies of trace_view.json.
+llvm::Error readTraceCopies(llvm::StringRef path, llvm::StringRef text,
+                            uint32_t folder, Profile &profile);
+
+/// Adds the groups of profiler_metadata.json, and what it says of the step's
+/// compilation.
 llvm::Error readMetadata(llvm::StringRef path, llvm::StringRef text,
                          uint32_t folder, Profile &profile);
 

@@ -19,8 +19,17 @@ SideBySide::SideBySide(const Profile &profile) {
         if (time.start)
           kernels[time.folder].push_back(
               {*time.start, *time.start + time.seconds, 0, nullptr});
+  for (const ProfiledTransfer &transfer : profile.transfers) {
+    auto found = named.find({transfer.folder, transfer.step, transfer.name});
+    if (found == named.end())
+      continue;
+    const double end = found->second->start + found->second->seconds;
+    moves[transfer.folder].push_back(
+        {end - transfer.seconds, end, 0, found->second});
+  }
   sort(kernels);
   sort(exchanges);
+  sort(moves);
 }
 
 void SideBySide::sort(Rows &rows) {
@@ -34,8 +43,10 @@ void SideBySide::sort(Rows &rows) {
   }
 }
 
+/// Rows of the exchange `other` do not count.
 SideBySide::Beside SideBySide::find(const Rows &rows, uint32_t folder,
-                                    double start, double end) {
+                                    double start, double end,
+                                    const ProfiledExchange *other) {
   Beside beside;
   auto found = rows.find(folder);
   if (found == rows.end() || end <= start)
@@ -46,6 +57,8 @@ SideBySide::Beside SideBySide::find(const Rows &rows, uint32_t folder,
            [&](const Row &other) { return other.lastEnd <= start; });
        row != found->second.data() + found->second.size() && row->start < end;
        ++row) {
+    if (other && row->exchange == other)
+      continue;
     const double common = std::min(end, row->end) - std::max(start, row->start);
     covered +=
         std::max(0.0, std::min(end, row->end) - std::max(from, row->start));
@@ -74,6 +87,18 @@ SideBySide::Beside SideBySide::getKernels(uint32_t folder, int64_t step,
   const ProfiledExchange &exchange = *found->second;
   return find(kernels, folder, exchange.start,
               exchange.start + exchange.seconds);
+}
+
+bool SideBySide::sharesLinks(const ProfiledTransfer &transfer) const {
+  // Clocks are not exact.
+  constexpr double leastShare = 0.01;
+  auto found = named.find({transfer.folder, transfer.step, transfer.name});
+  if (found == named.end())
+    return false;
+  const double end = found->second->start + found->second->seconds;
+  return find(moves, transfer.folder, end - transfer.seconds, end,
+              found->second)
+             .share > leastShare;
 }
 
 } // namespace mf::calibration

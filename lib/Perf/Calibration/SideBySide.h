@@ -26,6 +26,9 @@ public:
   /// Returns the kernels beside which the exchange of this name ran.
   Beside getKernels(uint32_t folder, int64_t step,
                     const std::string &name) const;
+  /// Returns whether bytes of another exchange moved while those of this one
+  /// did, so that both may have had the same links.
+  bool sharesLinks(const ProfiledTransfer &transfer) const;
 
 private:
   struct Row {
@@ -38,10 +41,11 @@ private:
   using Rows = std::map<uint32_t, std::vector<Row>>;
   static void sort(Rows &rows);
   static Beside find(const Rows &rows, uint32_t folder, double start,
-                     double end);
+                     double end, const ProfiledExchange *other = nullptr);
 
-  /// The rows of each folder, in the order of time.
-  Rows kernels, exchanges;
+  /// The rows of each folder, in the order of time. Those of moves begin when
+  /// an exchange has waited for all of its ranks.
+  Rows kernels, exchanges, moves;
   std::map<std::tuple<uint32_t, int64_t, std::string>, const ProfiledExchange *>
       named;
 };

@@ -21,6 +21,30 @@ using Spans = std::vector<BusySpan>;
 
 } // namespace
 
+/// Adds the copies, which have no step: each belongs to the last step whose
+/// first row starts before it, or to the first step.
+static void addCopies(const Profile &profile, std::map<int64_t, Spans> &spans) {
+  std::vector<std::pair<double, Spans *>> starts;
+  for (auto &[step, rows] : spans)
+    starts.emplace_back(
+        llvm::min_element(rows,
+                          [](const BusySpan &a, const BusySpan &b) {
+                            return a.start < b.start;
+                          })
+            ->start,
+        &rows);
+  llvm::sort(starts);
+  for (const ProfiledCopy &copy : profile.copies) {
+    auto later = llvm::partition_point(
+        starts, [&](const auto &step) { return step.first <= copy.start; });
+    if (later != starts.begin())
+      --later;
+    if (later != starts.end())
+      later->second->push_back(
+          {copy.start, copy.start + copy.seconds, /*isCommunication=*/false});
+  }
+}
+
 /// Returns the intervals in which devices are busy, by step. Returns none if a
 /// row has no start time.
 static std::optional<std::map<int64_t, Spans>>
@@ -30,9 +54,10 @@ getBusySpans(const Profile &profile) {
     for (const ProfiledTime &time : launch.times) {
       if (!time.start)
         return std::nullopt;
-      spans[time.step].push_back({*time.start, *time.start + time.seconds,
-                                  launch.core == "COMMUNICATION"});
+      spans[time.step].push_back(
+          {*time.start, *time.start + time.seconds, launch.isCommunication()});
     }
+  addCopies(profile, spans);
   return spans;
 }
 

@@ -16,11 +16,11 @@ struct StepLatency {
   int64_t steps = 0;
 };
 
-/// Returns the part of a step in which no rank's device is busy, except after a
-/// communication, as the median over steps. A rank that waits for another or
-/// for a network is not delayed by its host. With three or more steps the first
-/// one is ignored. Without start times, it is the smallest free time of any
-/// rank. Returns none if there is no step_trace_time.csv.
+/// Returns the part of a step in which no rank's device is busy or copies,
+/// except after a communication, as the median over steps. A rank that waits
+/// for another or for a network is not delayed by its host. With three or more
+/// steps the first one is ignored. Without start times, it is the smallest free
+/// time of any rank. Returns none if there is no step_trace_time.csv.
 std::optional<StepLatency> findStepLatency(const Profile &profile);
 
 } // namespace mf::calibration

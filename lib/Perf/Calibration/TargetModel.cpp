@@ -39,6 +39,7 @@ static constexpr Belief beliefs[] = {
     {"memory", "cache_bytes", 0.3},
     {"kernels", "peak_share", 0.7},
     {"kernels", "passes", 0.5},
+    {"kernels", "fused_passes", 0.5},
     {"kernels", "latency", 1.0},
     {"kernels", "half", 0.7},
     {"kernels", "full", 0.5},
@@ -118,37 +119,42 @@ static double getSlowdown(double speed, double share) {
   return 1 / (1 - share * (1 - speed));
 }
 
+static llvm::Error notJoined() {
+  return llvm::createStringError("the target does not join the ranks");
+}
+
 llvm::Expected<double> predictSeconds(const Target &target,
                                       const Topology *topology,
+                                      const target::Compilation &compilation,
                                       const Observation &observation) {
   if (const auto *launch = std::get_if<ObservedLaunch>(&observation.what)) {
     llvm::Expected<target::KernelCost> cost = target::getKernelCost(
-        target, *launch->signature, launch->spec, target::Compilation());
+        target, *launch->signature, launch->spec, compilation);
     if (!cost)
       return cost.takeError();
-    if (!launch->beside || !topology)
+    if (!launch->beside)
       return cost->seconds;
+    if (!topology)
+      return notJoined();
     return cost->seconds *
            getSlowdown(getCost(*topology, *launch->beside).hidden,
                        launch->besideExchange);
   }
   if (!topology)
-    return llvm::createStringError("the target does not join the ranks");
+    return notJoined();
   const auto &transfer = std::get<ObservedTransfer>(observation.what);
   const target::TransferCost cost = getCost(*topology, transfer);
   return cost.latency +
          cost.seconds * getSlowdown(cost.besideKernels, transfer.besideKernels);
 }
 
-TargetModel::TargetModel(Target start, llvm::ArrayRef<Observation> observations)
-    : target(std::move(start)), observations(observations) {
-  if (const int64_t ranks = countRanks(observations); ranks > 0) {
-    llvm::Expected<Topology> created = Topology::create(target, ranks);
-    if (created)
-      topology = std::move(*created);
-    else
-      llvm::consumeError(created.takeError());
-  }
+TargetModel::TargetModel(Target start, const target::Compilation &compilation,
+                         llvm::ArrayRef<Observation> observations)
+    : target(std::move(start)), compilation(compilation),
+      observations(observations) {
+  if (const int64_t ranks = countRanks(observations); ranks > 0)
+    topology = llvm::cantFail(Topology::create(target, ranks),
+                              "observations of ranks that are not joined");
   target::forEachField(target, [&](StringRef path, const target::Field &field) {
     auto *const *number = std::get_if<double *>(&field.value);
     // Zero has no logarithm: a number that is absent is not fitted.
@@ -198,13 +204,11 @@ double TargetModel::predict(size_t observation) const {
   // Shorter times are taken to be this long, because a time of zero has no
   // logarithm.
   constexpr double shortest = 1e-12;
-  llvm::Expected<double> seconds = predictSeconds(
-      target, topology ? &*topology : nullptr, observations[observation]);
-  if (!seconds) {
-    llvm::consumeError(seconds.takeError());
-    return std::log(shortest);
-  }
-  return std::log(std::max(*seconds, shortest));
+  const double seconds =
+      llvm::cantFail(predictSeconds(target, topology ? &*topology : nullptr,
+                                    compilation, observations[observation]),
+                     "an observation for which the target has no rate");
+  return std::log(std::max(seconds, shortest));
 }
 
 } // namespace mf::calibration

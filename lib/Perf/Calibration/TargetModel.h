@@ -6,7 +6,7 @@
 
 #include "mf/Perf/Calibration/LogFit.h"
 #include "mf/Perf/Calibration/Observations.h"
-#include "mf/Perf/Target/Target.h"
+#include "mf/Perf/Target/KernelCost.h"
 #include "mf/Perf/Target/Topology.h"
 
 namespace mf::calibration {
@@ -15,8 +15,10 @@ namespace mf::calibration {
 class TargetModel : public FitModel {
 public:
   /// `predictSeconds` must succeed for all observations, which must outlive the
-  /// model.
-  TargetModel(target::Target start, llvm::ArrayRef<Observation> observations);
+  /// model. Then it succeeds with any numbers, because it only fails if the
+  /// target lacks a rate or a network.
+  TargetModel(target::Target start, const target::Compilation &compilation,
+              llvm::ArrayRef<Observation> observations);
   TargetModel(const TargetModel &) = delete;
   TargetModel &operator=(const TargetModel &) = delete;
 
@@ -38,6 +40,7 @@ private:
   void findDependents(size_t parameter);
 
   target::Target target;
+  target::Compilation compilation;
   llvm::ArrayRef<Observation> observations;
   std::optional<target::Topology> topology;
   std::vector<std::string> paths;
@@ -53,6 +56,7 @@ int64_t countRanks(llvm::ArrayRef<Observation> observations);
 /// there are no transfers.
 llvm::Expected<double> predictSeconds(const target::Target &target,
                                       const target::Topology *topology,
+                                      const target::Compilation &compilation,
                                       const Observation &observation);
 
 } // namespace mf::calibration

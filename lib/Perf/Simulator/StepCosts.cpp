@@ -83,7 +83,6 @@ void StepCosts::collectTransfers(const Program &program) {
 
 Error StepCosts::updateKernels(const Program &program,
                                const target::Target &target) {
-  target::Compilation compilation;
   compilation.graphKernelFusion = program.graphKernelFusion;
   compilation.filledRows = getFilledRows(program) * expertLoad;
   kernels.clear();

@@ -4,6 +4,7 @@
 #ifndef MF_LIB_PERF_SIMULATOR_STEPCOSTS_H
 #define MF_LIB_PERF_SIMULATOR_STEPCOSTS_H
 
+#include "mf/Perf/Target/KernelCost.h"
 #include "mf/Perf/Target/Target.h"
 #include "mf/Perf/Target/Topology.h"
 #include "mf/Program/Program.h"
@@ -31,6 +32,8 @@ public:
   llvm::Error update(const program::Program &program,
                      const target::Target &target);
 
+  /// Returns the properties of the compilation that kernels were timed with.
+  const target::Compilation &getCompilation() const { return compilation; }
   double getKernelSeconds(uint32_t kernel) const { return kernels[kernel]; }
 
   /// Returns the entry of an exchange, which is in `list` of a stage.
@@ -74,6 +77,7 @@ private:
   void updateTransfers(const program::Program &program,
                        const target::Topology &topology);
 
+  target::Compilation compilation;
   std::vector<double> kernels;
   std::map<TransferKey, uint32_t> transferNumbers;
   std::vector<target::TransferCost> transfers;

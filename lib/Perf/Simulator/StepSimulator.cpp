@@ -183,6 +183,8 @@ Expected<StepTimeline> StepSimulator::run() {
     if (Error error = readStage(stage, *costs, spans))
       return error;
   addFacts();
+  result.graphKernelFusion = costs->getCompilation().graphKernelFusion;
+  result.filledRows = costs->getCompilation().filledRows;
   result.flows = spans.getFlows();
   result.activities = activities.take();
   const CriticalWork work(program, queues, *times, *costs);

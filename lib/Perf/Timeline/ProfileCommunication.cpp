@@ -117,7 +117,14 @@ void printCommunication(const RankProfile &profile, llvm::raw_ostream &os) {
 
 void printMetadata(const RankProfile &profile, llvm::raw_ostream &os) {
   llvm::json::OStream json(os);
+  const StepTimeline &timeline = profile.timeline;
   json.object([&] {
+    // The profiler does not have this, but times of a simulation depend on it.
+    if (timeline.isSimulated)
+      json.attributeObject("compilation", [&] {
+        json.attribute("jit_level", timeline.graphKernelFusion ? "O1" : "O0");
+        json.attribute("filled_rows", timeline.filledRows);
+      });
     json.attributeObject("parallel_group_info", [&] {
       for (const auto &entry : profile.groupRanks) {
         const std::string name = llvm::json::fixUTF8(entry.first);

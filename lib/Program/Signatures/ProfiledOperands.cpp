@@ -65,7 +65,9 @@ bool takeProfiledGroupedMatmul(KernelSpec &spec) {
   if (spec.inputs.size() < 3 || spec.outputs.empty())
     return false;
   TensorShape counts = spec.inputs.back();
-  if (counts.type != DType::I32 && counts.type != DType::I64)
+  // The record's own counts are fp32, and only its weights have groups.
+  const bool isOwn = spec.inputs.size() == 3 && spec.inputs[1].dims.size() == 4;
+  if (!isOwn && counts.type != DType::I32 && counts.type != DType::I64)
     return false;
   TensorShape &weight = spec.inputs[1];
   if (weight.dims.size() == 3)
@@ -167,9 +169,13 @@ bool takeProfiledAttentionGrad(KernelSpec &spec) {
     return false;
   const llvm::ArrayRef<TensorShape> extras =
       llvm::ArrayRef(spec.inputs).drop_front(numGiven);
+  // The record's own softmax has no copies, and a head may have as many
+  // elements as a device has copies.
+  if (extras[0].dims.size() == 3 && extras[1].dims.size() == 3)
+    return spec.inputs[0].dims.size() == 4;
   const auto *found = llvm::find_if(extras, isSoftmaxMaximum);
   if (found == extras.end())
-    return extras[0].dims.size() == 3 && spec.inputs[0].dims.size() == 4;
+    return false;
   const TensorShape softmax = *found;
   const TensorShape result = spec.inputs[numGiven - 1];
   spec.inputs.resize(numGiven);
@@ -215,7 +221,9 @@ bool takeProfiledAdam(KernelSpec &spec) {
   if (spec.outputs.size() < 3)
     return false;
   spec.outputs.resize(3);
-  if (spec.inputs.size() < numDeviceInputs)
+  // The record's own operands have the number of the step, a scalar, behind the
+  // gradient; the device's have the first moment there.
+  if (spec.inputs.size() < numDeviceInputs || spec.inputs[1].dims.empty())
     return spec.inputs.size() >= 3;
   const TensorShape number{DType::F32, {}};
   spec.inputs = {TensorShape(spec.inputs[gradient]), number, number};

@@ -167,6 +167,13 @@ TEST(CalibrationTest, WaitingForOtherRanksIsNoLatencyOfSteps) {
       llvm::cantFail(calibrate(getSampleDevice(), profile));
   EXPECT_NEAR(calibration.target.stepLatency, 0.025, 1e-9);
 
+  // A copy from 80 ms to 90 ms, for which a rank waits.
+  profile.copies = {{1, 5.08, 0.01}};
+  EXPECT_NEAR(
+      llvm::cantFail(calibrate(getSampleDevice(), profile)).target.stepLatency,
+      0.015, 1e-9);
+  profile.copies.clear();
+
   // 5 ms more behind a collective that ends at 82 ms; what follows is the
   // host's.
   ProfiledLaunch &collective = profile.launches.emplace_back();

@@ -115,6 +115,31 @@ TEST(ProfileTest, ReadsStepsAndTransfers) {
             (std::vector<int64_t>{0, 1, 2, 3}));
 }
 
+TEST(ProfileTest, ReadsCopiesAndTheCompilation) {
+  ProfileFolder folder;
+  folder.write("w_ascend_ms/ASCEND_PROFILER_OUTPUT/kernel_details.csv",
+               (header + row).str());
+  // The name of the first event has a bracket; only the second is a copy.
+  folder.write("w_ascend_ms/ASCEND_PROFILER_OUTPUT/trace_view.json",
+               "[{\"ph\": \"X\", \"name\": \"a]\\\"}\", \"args\": {}},\n"
+               "{\"ph\": \"X\", \"ts\": \"1000000.5\", \"dur\": 2, \"args\": "
+               "{\"Task Type\": \"MEMCPY_ASYNC\"}}, {\"ph\": \"M\"}]");
+  folder.write("w_ascend_ms/profiler_metadata.json",
+               "{\"compilation\": {\"jit_level\": \"O1\", "
+               "\"filled_rows\": 0.5}}");
+  const Profile profile = read(folder);
+  ASSERT_EQ(profile.copies.size(), 1U);
+  EXPECT_DOUBLE_EQ(profile.copies[0].start, 1.0000005);
+  EXPECT_DOUBLE_EQ(profile.copies[0].seconds, 2e-6);
+  EXPECT_TRUE(profile.compilation.graphKernelFusion);
+  EXPECT_EQ(profile.compilation.filledRows, 0.5);
+  folder.write("w_ascend_ms/profiler_metadata.json",
+               "{\"compilation\": {\"jit_level\": \"O9\"}}");
+  EXPECT_EQ(folder.getError(),
+            "w_ascend_ms/profiler_metadata.json: 'compilation': expected "
+            "'jit_level', O0 or O1, and 'filled_rows', a number above 0");
+}
+
 TEST(ProfileTest, FoldersWithoutAProfileAreErrors) {
   EXPECT_EQ(llvm::toString(readProfile("/nowhere").takeError()),
             "/nowhere: no such folder");
@@ -207,7 +232,19 @@ TEST(ProfileTest, OtherBrokenFilesAreErrors) {
        "{\"Elapse Time(ms)\": 1, \"Wait Time(ms)\": 0}, \"Communication "
        "Bandwidth Info\": {\"HCCS\": {\"Transit Size(MB)\": 1e300}}}}}}",
        "communication.json: 'a@b': expected 'Transit Size(MB)', a number from "
-       "0 to 1e+09"}};
+       "0 to 1e+09"},
+      {"trace_view.json", "[\n{\"ph\": \"X\"},\n{\"ph\": \"X\"\n]",
+       "trace_view.json:4: ']' closes nothing that is open"},
+      {"trace_view.json", "[\n{\"name\": \"a\"",
+       "trace_view.json:2: '{' is not closed before the file ends"},
+      {"trace_view.json",
+       "[{\"ph\": \"X\", \"ts\": \"soon\", \"args\": {\"Task Type\": "
+       "\"MEMCPY_ASYNC\"}}]",
+       "trace_view.json:1: a copy: expected the number 'ts'"},
+      {"trace_view.json",
+       "[{\"ph\": \"X\", \"ts\": 1, \"dur\": -1, \"args\": {\"Task Type\": "
+       "\"MEMCPY_ASYNC\"}}]",
+       "trace_view.json:1: a copy: 'dur' is out of range"}};
   for (const auto &[name, text, message] : cases) {
     ProfileFolder folder;
     folder.write("kernel_details.csv", (header + row).str());

@@ -107,6 +107,15 @@ TEST(ProfiledKernelsTest, ReadsAttentionInAnyLayout) {
                        {query, key, key}),
               *flops / 2 * 5);
   }
+  // Heads of 8 elements look like the softmax of a device.
+  const TensorShape head = f32({2, 4, 64, 8}), sums = f32({2, 4, 64});
+  EXPECT_EQ(getFlops("aclnnFlashAttentionScoreGrad",
+                     {head, head, head, head, sums, sums, head},
+                     {head, head, head}),
+            getFlops("aclnnFlashAttentionScore", {head, head, head},
+                     {sums, sums, head})
+                    .value_or(0) /
+                2 * 5);
   EXPECT_EQ(getFlops("FlashAttentionScore",
                      {bf16({128, 64}), bf16({128, 32}), bf16({128, 32})},
                      {f32({128, 4, 8}), f32({128, 4, 8}), bf16({128, 64})}),
@@ -132,6 +141,12 @@ TEST(ProfiledKernelsTest, ReadsOperandsInTheOrderOfDevices) {
       {parameter, parameter, parameter});
   ASSERT_TRUE(spec.has_value());
   EXPECT_EQ(spec->inputs[0], bf16({64})) << "the gradient";
+  // The record's own launch, with an overflow and a factor.
+  EXPECT_EQ(getProfiledSpec(*findProfiledKernel("aclnnApplyAdamWV2"),
+                            {bf16({64}), number, number, number, number},
+                            {parameter, parameter, parameter})
+                ->inputs.size(),
+            5U);
   EXPECT_EQ(getFlops("GroupedMatmul",
                      {bf16({32, 16}), bf16({4, 16, 24}), {DType::I64, {4}}},
                      {bf16({32, 24})}),

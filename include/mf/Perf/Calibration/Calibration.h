@@ -56,8 +56,10 @@ struct Calibration {
   std::vector<CalibratedKind> kinds;
   /// The number of rows that were not used, by name: rows of types that mf does
   /// not know, rows whose operands or groups do not identify what ran, rows of
-  /// kinds for which the target has no rate, and rows of first steps.
-  std::map<std::string, int64_t> unknownTypes, unclear, withoutRate;
+  /// kinds for which the target has no rate, exchanges that may have shared
+  /// links with others, and rows of first steps.
+  std::map<std::string, int64_t> unknownTypes, unclear, withoutRate,
+      sharedLinks;
   int64_t warmUpRows = 0;
   int64_t rows = 0;
   int64_t folders = 0;

@@ -69,6 +69,9 @@ struct Observations {
   /// The number of rows left out because they belong to the first of several
   /// steps.
   int64_t warmUpRows = 0;
+  /// The number of rows left out because other exchanges may have shared their
+  /// links, by kind.
+  std::map<std::string, int64_t> sharedLinks;
 };
 
 /// Returns the mean of the values within 3.5 standard deviations of the median,

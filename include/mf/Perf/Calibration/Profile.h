@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the files of ASCEND_PROFILER_OUTPUT that rates can be fitted to:
-// kernel_details.csv, step_trace_time.csv and communication.json. MindSpore's
-// profiler writes them, and so does mf-run for simulations and executions.
+// kernel_details.csv, step_trace_time.csv, communication.json and
+// trace_view.json. MindSpore's profiler writes them, and so does mf-run for
+// simulations and executions.
 // Columns are found by name. Malformed rows are errors with file, line and
 // column.
 //
@@ -13,6 +14,7 @@
 #ifndef MF_PERF_CALIBRATION_PROFILE_H
 #define MF_PERF_CALIBRATION_PROFILE_H
 
+#include "mf/Perf/Target/KernelCost.h"
 #include "mf/Support/DType.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -95,6 +97,13 @@ struct ProfiledTransfer {
   std::map<std::string, double> bytesByLink;
 };
 
+/// A copy of trace_view.json, between device and host or on the device.
+struct ProfiledCopy {
+  uint32_t folder = 0;
+  double start = 0;
+  double seconds = 0;
+};
+
 /// The contents of all folders of a profile.
 struct Profile {
   /// The ASCEND_PROFILER_OUTPUT folders, one for each rank.
@@ -103,6 +112,10 @@ struct Profile {
   std::vector<ProfiledExchange> exchanges;
   std::vector<ProfiledStep> steps;
   std::vector<ProfiledTransfer> transfers;
+  std::vector<ProfiledCopy> copies;
+  /// What mf-run says in profiler_metadata.json about the compilation of the
+  /// step that it profiled.
+  target::Compilation compilation;
   /// The ranks of groups, keyed by folder and group name, from
   /// profiler_metadata.json.
   std::map<std::pair<uint32_t, std::string>, std::vector<int64_t>> groups;

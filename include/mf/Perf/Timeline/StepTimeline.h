@@ -181,6 +181,11 @@ struct StepTimeline {
   int64_t microBatches = 0;
   /// The tokens of all ranks.
   int64_t tokens = 0;
+  /// For simulations, what times of kernels depend on beside the target and the
+  /// operands: jit_level O1, and the fraction of the rows for experts that are
+  /// filled.
+  bool graphKernelFusion = false;
+  double filledRows = 1;
   /// The peak of a device's cube in bf16; 0 if it is not known.
   double peakFlopsPerSecond = 0;
   /// The segments of the critical path in descending order. They add up to
