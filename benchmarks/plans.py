@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What mf-plan makes of YAMLs of MindSpore Transformers, on Atlas 800T A2.
 
-usage: plans.py [BIN_FOLDER] [--models NAME,...] [--time-limit SECONDS]
+usage: plans.py [BIN_FOLDER] [--models NAME,...] [--time-limit SECONDS] [--no-seconds]
 
 The step as the YAML has it and as it is planned, within the max_device_memory of the YAML; what planning gains, and
-what is left between the planned step and the printed bound; the fullest stage of the plan; how long planning took, and
-how many steps it compiled. `-` where a limit of time ended it before there was a bound.
+what is left between the planned step and the printed bound; the fullest stage of the plan; how long planning took, which
+depends on the machine and is left out with --no-seconds, and how many steps it compiled. `-` where a limit of time ended it before there was a bound.
 """
 
 import argparse
@@ -46,17 +46,20 @@ def main():
     parser.add_argument("bin_folder", nargs="?", default=os.path.join(ROOT, "build", "bin"))
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--time-limit", type=float, default=60)
+    parser.add_argument("--no-seconds", action="store_true")
     arguments = parser.parse_args()
-    print("%-18s%10s%11s%8s%9s%12s%10s%10s" % ("model", "given s", "planned s", "gain", "gap", "peak GiB", "seconds",
-                                               "compiled"))  # fmt: skip
+    head = "%10s" % "seconds" if not arguments.no_seconds else ""
+    print("%-18s%10s%11s%8s%9s%12s%s%10s" % ("model", "given s", "planned s", "gain", "gap", "peak GiB", head,
+                                             "compiled"))  # fmt: skip
     for name in arguments.models.split(","):
         found, seconds = plan(arguments.bin_folder, MODELS[name], arguments.time_limit)
         given, planned, bound = found["given"]["seconds"], found["planned"]["seconds"], found["bound_seconds"]
         peak = max(stage["peak_bytes"] for stage in found["planned"]["stages"])
-        print("%-18s%10.3f%11.3f%7.1f%%%9s%7.2f/%4.1f%10.1f%10d" % (
+        took = "%10.1f" % seconds if not arguments.no_seconds else ""
+        print("%-18s%10.3f%11.3f%7.1f%%%9s%7.2f/%4.1f%s%10d" % (
             name, given, planned, 100 * (1 - planned / given),
             "%.2f %%" % (100 * (1 - bound / planned)) if bound > 0 else "-", peak / GIB, found["limit_bytes"] / GIB,
-            seconds, found["compiled_steps"]), flush=True)  # fmt: skip
+            took, found["compiled_steps"]), flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":
