@@ -173,8 +173,9 @@ static bool printInLocalScope() {
   auto found = known.find("mlir-print-local-scope");
   if (found == known.end() || found->second->getNumOccurrences() > 0)
     return false;
-  static_cast<cl::opt<bool> *>(found->second)->setValue(true);
-  return true;
+  // Only MLIR knows the type of its option, so it is set as on the command
+  // line.
+  return !found->second->addOccurrence(/*pos=*/0, found->first, "true");
 }
 
 static LogicalResult fail(const Twine &message) {

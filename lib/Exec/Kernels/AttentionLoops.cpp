@@ -3,6 +3,7 @@
 
 #include "AttentionLoops.h"
 #include "HighwayTargets.h"
+#include "LoopDispatch.h"
 #include <algorithm>
 #include <limits>
 
@@ -207,30 +208,25 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mf {
 
-HWY_EXPORT(softmax);
-HWY_EXPORT(softmaxGrad);
-HWY_EXPORT(rowProducts);
-HWY_EXPORT(divideRows);
-
 void runAttentionSoftmax(DType type, const ScoreBlock &block, float *max,
                          float *sum, float *result, int64_t width) {
-  HWY_DYNAMIC_DISPATCH(softmax)(type, block, max, sum, result, width);
+  MF_LOOP(softmax)(type, block, max, sum, result, width);
 }
 
 void runAttentionSoftmaxGrad(DType type, const ScoreBlock &block,
                              float *gradients, const float *max,
                              const float *sum, const float *delta) {
-  HWY_DYNAMIC_DISPATCH(softmaxGrad)(type, block, gradients, max, sum, delta);
+  MF_LOOP(softmaxGrad)(type, block, gradients, max, sum, delta);
 }
 
 void runRowProducts(DType type, const void *a, const void *b, float *delta,
                     int64_t rows, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(rowProducts)(type, a, b, delta, rows, columns);
+  MF_LOOP(rowProducts)(type, a, b, delta, rows, columns);
 }
 
 void runDivideRows(DType type, const float *x, const float *divisor, void *y,
                    int64_t rows, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(divideRows)(type, x, divisor, y, rows, columns);
+  MF_LOOP(divideRows)(type, x, divisor, y, rows, columns);
 }
 
 } // namespace mf

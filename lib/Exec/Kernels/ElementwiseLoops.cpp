@@ -3,6 +3,7 @@
 
 #include "ElementwiseLoops.h"
 #include "HighwayTargets.h"
+#include "LoopDispatch.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -175,18 +176,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mf {
 
-HWY_EXPORT(unaryLoop);
-HWY_EXPORT(binaryLoop);
-HWY_EXPORT(castLoop);
-
 void runUnaryLoop(UnaryOp op, DType type, const void *x, void *y, int64_t count,
                   float scalar) {
-  HWY_DYNAMIC_DISPATCH(unaryLoop)(op, type, x, y, count, scalar);
+  MF_LOOP(unaryLoop)(op, type, x, y, count, scalar);
 }
 
 void runBinaryLoop(BinaryOp op, Advance advance, DType type, const void *x,
                    const void *y, void *z, int64_t count) {
-  HWY_DYNAMIC_DISPATCH(binaryLoop)(op, advance, type, x, y, z, count);
+  MF_LOOP(binaryLoop)(op, advance, type, x, y, z, count);
 }
 
 namespace {
@@ -235,7 +232,7 @@ void convertWide(DType from, DType to, const void *x, void *y, int64_t count) {
 
 void runCastLoop(DType from, DType to, const void *x, void *y, int64_t count) {
   if (isFloat(from) && isFloat(to))
-    return HWY_DYNAMIC_DISPATCH(castLoop)(from, to, x, y, count);
+    return MF_LOOP(castLoop)(from, to, x, y, count);
   bool narrowFrom = from == DType::BF16 || from == DType::F16;
   bool narrowTo = to == DType::BF16 || to == DType::F16;
   if (!narrowFrom && !narrowTo)
@@ -249,11 +246,11 @@ void runCastLoop(DType from, DType to, const void *x, void *y, int64_t count) {
     const char *source = static_cast<const char *>(x) + i * getBytes(from);
     char *target = static_cast<char *>(y) + i * getBytes(to);
     if (narrowFrom) {
-      HWY_DYNAMIC_DISPATCH(castLoop)(from, DType::F32, source, wide, n);
+      MF_LOOP(castLoop)(from, DType::F32, source, wide, n);
       convertWide(DType::F32, to, wide, target, n);
     } else {
       convertWide(from, DType::F32, source, wide, n);
-      HWY_DYNAMIC_DISPATCH(castLoop)(DType::F32, to, wide, target, n);
+      MF_LOOP(castLoop)(DType::F32, to, wide, target, n);
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include "FewRows.h"
 #include "HighwayTargets.h"
+#include "LoopDispatch.h"
 #include "Scratch.h"
 #include <algorithm>
 
@@ -204,13 +205,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mf {
 
-HWY_EXPORT(multiplyOfTarget);
-HWY_EXPORT(isFastOnTarget);
-
-bool multipliesFewRows() { return HWY_DYNAMIC_DISPATCH(isFastOnTarget)(); }
+bool multipliesFewRows() { return MF_LOOP(isFastOnTarget)(); }
 
 void multiplyFewRows(const FewRows &product) {
-  HWY_DYNAMIC_DISPATCH(multiplyOfTarget)(product);
+  MF_LOOP(multiplyOfTarget)(product);
 }
 
 } // namespace mf

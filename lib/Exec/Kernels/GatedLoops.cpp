@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "HighwayTargets.h"
+#include "LoopDispatch.h"
 #include "RowLoops.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -114,24 +115,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mf {
 
-HWY_EXPORT(swiGlu);
-HWY_EXPORT(swiGluGrad);
-HWY_EXPORT(rotary);
-
 void runSwiGluRows(DType type, const void *x, void *y, int64_t rows,
                    int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(swiGlu)(type, x, y, rows, columns);
+  MF_LOOP(swiGlu)(type, x, y, rows, columns);
 }
 
 void runSwiGluGradRows(DType type, const void *dy, const void *x, void *dx,
                        int64_t rows, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(swiGluGrad)(type, dy, x, dx, rows, columns);
+  MF_LOOP(swiGluGrad)(type, dy, x, dx, rows, columns);
 }
 
 void runRotaryRows(DType type, DType tableType, const void *x, const void *cos,
                    const void *sin, void *y, int64_t rows, int64_t columns,
                    bool backward) {
-  HWY_DYNAMIC_DISPATCH(rotary)
+  MF_LOOP(rotary)
   (type, tableType, x, cos, sin, y, rows, columns, backward);
 }
 

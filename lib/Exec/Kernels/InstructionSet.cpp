@@ -2,25 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Kernels/InstructionSet.h"
+#include "LoopDispatch.h"
 #include "MatrixUnit.h"
-#include "hwy/targets.h"
 #include "llvm/Support/ErrorHandling.h"
 
 namespace mf {
 
-/// The sets that loops are compiled for beyond AVX2, and that imply it.
-static constexpr int64_t beyondAvx2 = HWY_AVX3 | HWY_AVX3_DL;
-
-/// Returns whether the processor has the instructions that every loop needs.
-static bool limitLoops() {
-  if (getUnlimitedMatrixUnit() == MatrixUnit::None)
-    hwy::DisableTargets(beyondAvx2);
-  return (hwy::SupportedTargets() & (HWY_AVX2 | beyondAvx2)) != 0;
-}
-
 llvm::Error prepareInstructionSet() {
-  static const bool isAble = limitLoops();
-  if (isAble)
+  if (getLoopSet() != LoopSet::None)
     return llvm::Error::success();
   return llvm::createStringError(
       "this processor has no AVX2 (with FMA, F16C and BMI2), which all kernels "

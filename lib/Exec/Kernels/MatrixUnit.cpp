@@ -4,6 +4,7 @@
 #include "MatrixUnit.h"
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <oneapi/dnnl/dnnl.h>
 #include <sys/syscall.h>
@@ -32,7 +33,7 @@ MatrixUnit findUnit() {
   }
 }
 
-MatrixUnit limit = MatrixUnit::Amx;
+std::atomic<MatrixUnit> limit = MatrixUnit::Amx;
 
 /// The operand of LDTILECFG.
 struct alignas(64) TileShapes {
@@ -55,7 +56,9 @@ MatrixUnit getUnlimitedMatrixUnit() {
   return unit;
 }
 
-MatrixUnit getMatrixUnit() { return std::min(getUnlimitedMatrixUnit(), limit); }
+MatrixUnit getMatrixUnit() {
+  return std::min(getUnlimitedMatrixUnit(), limit.load());
+}
 
 MatrixUnitLimit::MatrixUnitLimit(MatrixUnit most) { limit = most; }
 MatrixUnitLimit::~MatrixUnitLimit() { limit = MatrixUnit::Amx; }

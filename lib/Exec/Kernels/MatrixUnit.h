@@ -29,8 +29,8 @@ MatrixUnit getMatrixUnit();
 /// tests set.
 MatrixUnit getUnlimitedMatrixUnit();
 
-/// For tests: limits the result of getMatrixUnit() for its lifetime. Must not
-/// be used while another thread makes kernels.
+/// For tests: limits the result of getMatrixUnit() for its lifetime. Kernels
+/// that another thread makes meanwhile may have either unit.
 class MatrixUnitLimit {
 public:
   explicit MatrixUnitLimit(MatrixUnit most);

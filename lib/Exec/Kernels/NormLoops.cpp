@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "HighwayTargets.h"
+#include "LoopDispatch.h"
 #include "RowLoops.h"
 #include <cmath>
 
@@ -226,28 +227,23 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mf {
 
-HWY_EXPORT(rmsNorm);
-HWY_EXPORT(rmsNormGrad);
-HWY_EXPORT(layerNorm);
-HWY_EXPORT(layerNormBackward);
-
 void runRmsNormRows(DType type, const void *x, const float *gamma, void *y,
                     float *rstd, int64_t rows, int64_t columns, float epsilon) {
-  HWY_DYNAMIC_DISPATCH(rmsNorm)
+  MF_LOOP(rmsNorm)
   (type, x, gamma, y, rstd, rows, columns, epsilon);
 }
 
 void runRmsNormGradRows(DType type, const void *dy, const void *x,
                         const float *rstd, const float *gamma, void *dx,
                         float *gammaGradient, int64_t rows, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(rmsNormGrad)
+  MF_LOOP(rmsNormGrad)
   (type, dy, x, rstd, gamma, dx, gammaGradient, rows, columns);
 }
 
 void runLayerNormRows(DType type, const void *x, const float *weight,
                       const float *bias, void *y, float *mean, float *rstd,
                       int64_t rows, int64_t columns, float epsilon) {
-  HWY_DYNAMIC_DISPATCH(layerNorm)
+  MF_LOOP(layerNorm)
   (type, x, weight, bias, y, mean, rstd, rows, columns, epsilon);
 }
 
@@ -256,7 +252,7 @@ void runLayerNormBackwardRows(DType type, const void *dy, const void *x,
                               const float *weight, void *dx,
                               float *weightGradient, float *biasGradient,
                               int64_t rows, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(layerNormBackward)
+  MF_LOOP(layerNormBackward)
   (type, dy, x, mean, rstd, weight, dx, weightGradient, biasGradient, rows,
    columns);
 }

@@ -3,6 +3,7 @@
 
 #include "OptimizerLoops.h"
 #include "HighwayTargets.h"
+#include "LoopDispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/Exec/Kernels/OptimizerLoops.cpp"
@@ -207,19 +208,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mf {
 
-HWY_EXPORT(adamW);
-HWY_EXPORT(momentum);
-HWY_EXPORT(takeStep);
-HWY_EXPORT(average);
-HWY_EXPORT(takeGradient);
-HWY_EXPORT(updateState);
-HWY_EXPORT(addTo);
-
 void runAdamWLoop(const AdamWCoefficients &coefficients,
                   llvm::ArrayRef<float> factors, DType gradientType,
                   DType weightType, const void *gradient, void *weight,
                   float *m, float *v, int64_t count) {
-  HWY_DYNAMIC_DISPATCH(adamW)
+  MF_LOOP(adamW)
   (coefficients, factors, gradientType, weightType, gradient, weight, m, v,
    count);
 }
@@ -228,7 +221,7 @@ void runMomentumLoop(const MomentumCoefficients &coefficients,
                      llvm::ArrayRef<float> factors, DType gradientType,
                      DType directionType, const void *gradient, float *m,
                      void *direction, int64_t count) {
-  HWY_DYNAMIC_DISPATCH(momentum)
+  MF_LOOP(momentum)
   (coefficients, factors, gradientType, directionType, gradient, m, direction,
    count);
 }
@@ -236,31 +229,31 @@ void runMomentumLoop(const MomentumCoefficients &coefficients,
 void runStepLoop(float decay, float stepSize, DType directionType,
                  DType weightType, const void *direction, void *weight,
                  int64_t count) {
-  HWY_DYNAMIC_DISPATCH(takeStep)
+  MF_LOOP(takeStep)
   (decay, stepSize, directionType, weightType, direction, weight, count);
 }
 
 void runAverageLoop(const AverageCoefficients &coefficients, DType weightType,
                     void *weight, float *averages, int64_t count) {
-  HWY_DYNAMIC_DISPATCH(average)
+  MF_LOOP(average)
   (coefficients, weightType, weight, averages, count);
 }
 
 void runGradientLoop(llvm::ArrayRef<float> factors, DType gradientType,
                      const void *gradient, float *out, int64_t count) {
-  HWY_DYNAMIC_DISPATCH(takeGradient)
+  MF_LOOP(takeGradient)
   (factors, gradientType, gradient, out, count);
 }
 
 void runStateLoop(float kept, float added, DType stateType, const float *x,
                   void *state, float *out, int64_t count) {
-  HWY_DYNAMIC_DISPATCH(updateState)
+  MF_LOOP(updateState)
   (kept, added, stateType, x, state, out, count);
 }
 
 void runAddToLoop(DType xType, DType yType, const void *x, void *y,
                   int64_t count) {
-  HWY_DYNAMIC_DISPATCH(addTo)(xType, yType, x, y, count);
+  MF_LOOP(addTo)(xType, yType, x, y, count);
 }
 
 } // namespace mf

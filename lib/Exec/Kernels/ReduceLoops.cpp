@@ -3,6 +3,7 @@
 
 #include "ReduceLoops.h"
 #include "HighwayTargets.h"
+#include "LoopDispatch.h"
 #include <algorithm>
 #include <limits>
 
@@ -204,37 +205,31 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mf {
 
-HWY_EXPORT(accumulateRows);
-HWY_EXPORT(cumsum);
-HWY_EXPORT(sum);
-HWY_EXPORT(sumOfSquares);
-HWY_EXPORT(nonFinite);
-
 void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count) {
   runAccumulateRowsLoop(type, x, count, 1, sums, count);
 }
 
 void runAccumulateRowsLoop(DType type, const void *x, int64_t stride,
                            int64_t rows, float *sums, int64_t count) {
-  HWY_DYNAMIC_DISPATCH(accumulateRows)(type, x, stride, rows, sums, count);
+  MF_LOOP(accumulateRows)(type, x, stride, rows, sums, count);
 }
 
 void runCumsumLoop(DType type, const void *x, void *y, int64_t length,
                    int64_t stride, int64_t width) {
-  HWY_DYNAMIC_DISPATCH(cumsum)(type, x, y, length, stride, width);
+  MF_LOOP(cumsum)(type, x, y, length, stride, width);
 }
 
 float runSumLoop(DType type, const void *x, int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(sum)(type, x, count);
+  return MF_LOOP(sum)(type, x, count);
 }
 
 float runSumOfSquaresLoop(DType type, const void *x, int64_t count,
                           llvm::ArrayRef<float> factors) {
-  return HWY_DYNAMIC_DISPATCH(sumOfSquares)(type, x, count, factors);
+  return MF_LOOP(sumOfSquares)(type, x, count, factors);
 }
 
 bool runNonFiniteLoop(DType type, const void *x, int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(nonFinite)(type, x, count);
+  return MF_LOOP(nonFinite)(type, x, count);
 }
 
 } // namespace mf

@@ -3,6 +3,7 @@
 
 #include "SelectionLoops.h"
 #include "HighwayTargets.h"
+#include "LoopDispatch.h"
 #include "llvm/ADT/bit.h"
 #include <algorithm>
 #include <cstring>
@@ -106,12 +107,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mf {
 
-HWY_EXPORT(orders);
-HWY_EXPORT(topk);
-
 void runOrderLoop(DType type, const void *x, uint32_t *orders, int64_t count) {
   if (isFloat(type))
-    return HWY_DYNAMIC_DISPATCH(orders)(type, x, orders, count);
+    return MF_LOOP(orders)(type, x, orders, count);
   const auto *bits = static_cast<const uint32_t *>(x);
   for (int64_t i = 0; i < count; ++i)
     orders[i] = bits[i] ^ 0x80000000u;
@@ -119,7 +117,7 @@ void runOrderLoop(DType type, const void *x, uint32_t *orders, int64_t count) {
 
 void runTopkLoop(DType type, const void *x, int64_t count, SortedElement *best,
                  int64_t k) {
-  HWY_DYNAMIC_DISPATCH(topk)(type, x, count, best, k);
+  MF_LOOP(topk)(type, x, count, best, k);
 }
 
 } // namespace mf

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "HighwayTargets.h"
+#include "LoopDispatch.h"
 #include "RowLoops.h"
 #include "Scratch.h"
 #include <algorithm>
@@ -213,42 +214,35 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mf {
 
-HWY_EXPORT(softmax);
-HWY_EXPORT(softmaxBackward);
-HWY_EXPORT(logSumExpRows);
-HWY_EXPORT(rowMax);
-HWY_EXPORT(exponentials);
-HWY_EXPORT(crossEntropyGrad);
-
 void runSoftmaxRows(DType type, const void *x, void *y, int64_t rows,
                     int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(softmax)(type, x, y, rows, columns);
+  MF_LOOP(softmax)(type, x, y, rows, columns);
 }
 
 void runSoftmaxBackwardRows(DType type, const void *dy, const void *y, void *dx,
                             int64_t rows, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(softmaxBackward)(type, dy, y, dx, rows, columns);
+  MF_LOOP(softmaxBackward)(type, dy, y, dx, rows, columns);
 }
 
 void runLogSumExpRows(DType type, const void *x, float *logSumExp, int64_t rows,
                       int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(logSumExpRows)(type, x, logSumExp, rows, columns);
+  MF_LOOP(logSumExpRows)(type, x, logSumExp, rows, columns);
 }
 
 void runRowMax(DType type, const void *x, float *max, int64_t rows,
                int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(rowMax)(type, x, max, rows, columns);
+  MF_LOOP(rowMax)(type, x, max, rows, columns);
 }
 
 void runExponentials(DType type, const void *x, float shift, float *y,
                      int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(exponentials)(type, x, shift, y, columns);
+  MF_LOOP(exponentials)(type, x, shift, y, columns);
 }
 
 void runCrossEntropyGradRow(DType type, const void *x, int64_t label,
                             float logSumExp, float factor, void *dx,
                             int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(crossEntropyGrad)
+  MF_LOOP(crossEntropyGrad)
   (type, x, label, logSumExp, factor, dx, columns);
 }
 

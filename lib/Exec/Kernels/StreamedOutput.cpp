@@ -3,6 +3,7 @@
 
 #include "StreamedOutput.h"
 #include "HighwayTargets.h"
+#include "LoopDispatch.h"
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
@@ -64,16 +65,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mf {
 
-HWY_EXPORT(copyLines);
-HWY_EXPORT(clearLines);
-
 void streamCopy(const void *from, void *to, int64_t bytes) {
-  HWY_DYNAMIC_DISPATCH(copyLines)(from, to, bytes);
+  MF_LOOP(copyLines)(from, to, bytes);
 }
 
-void streamZeros(void *to, int64_t bytes) {
-  HWY_DYNAMIC_DISPATCH(clearLines)(to, bytes);
-}
+void streamZeros(void *to, int64_t bytes) { MF_LOOP(clearLines)(to, bytes); }
 
 void finishStreaming() { hwy::FlushStream(); }
 

@@ -70,6 +70,13 @@ struct IssueContext {
   /// The call that is issued, and its position in the step.
   uint32_t position = 0;
   const program::Call *call = nullptr;
+
+  /// Returns the context for work that runs later, on a stream.
+  IssueContext withoutEvents() const {
+    IssueContext later = *this;
+    later.events = nullptr;
+    return later;
+  }
 };
 
 /// The work that one instruction, or several that are merged, put on a stream.

@@ -53,8 +53,7 @@ public:
 
   void issue(RankExecutor &rank, const IssueContext &context,
              const IssueItem &item) const override {
-    IssueContext captured = context;
-    captured.events = nullptr;
+    IssueContext captured = context.withoutEvents();
     RecordedWork *record = nullptr;
     for (const Launch &launch : launches) {
       RecordedWork *place = rank.record(context, item, launch.instruction);
@@ -226,15 +225,15 @@ public:
     for (const OperandAddress &operand : operands)
       rank.touch(*context.bases, operand);
     rank.getStream(item.stream)
-        .launch([this, &rank, context, number = item.begin,
-                 own = getContribution(*context.bases),
+        .launch([this, &rank, captured = context.withoutEvents(),
+                 number = item.begin, own = getContribution(*context.bases),
                  record = rank.record(context, item, item.begin)] {
           llvm::Error error = runExchange(record, [&](WorkTimes *times) {
             return rank.getCommunicator().collective(
                 exchange.channel, rank.getRank(), exchange, own, times);
           });
           if (!error)
-            rank.dump(context, number);
+            rank.dump(captured, number);
           return error;
         });
   }

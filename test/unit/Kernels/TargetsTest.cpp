@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "hwy/targets.h"
 #include "KernelTesting.h"
+#include "lib/Exec/Kernels/LoopDispatch.h"
 #include "lib/Exec/Kernels/MatrixUnit.h"
 #include "mf/Exec/Kernels/InstructionSet.h"
 #include "gtest/gtest.h"
@@ -22,19 +22,21 @@ using namespace mf::testing;
 
 namespace {
 
-class TargetsTest : public ::testing::TestWithParam<int64_t> {
+class TargetsTest : public ::testing::TestWithParam<LoopSet> {
 protected:
   void SetUp() override {
-    hwy::SetSupportedTargetsForTest(0);
-    if ((hwy::SupportedTargets() & GetParam()) == 0)
-      GTEST_SKIP() << "this processor has no " << hwy::TargetName(GetParam());
-    hwy::SetSupportedTargetsForTest(GetParam());
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    if (getLoopSet() < GetParam())
+      GTEST_SKIP() << "this processor has no " << getName(GetParam());
+    limit.emplace(GetParam());
+    EXPECT_EQ(getLoopSet(), GetParam());
   }
-  void TearDown() override {
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+
+  static std::string getName(LoopSet set) {
+    return set == LoopSet::Avx512 ? "AVX512" : "AVX2";
   }
+
+private:
+  std::optional<LoopSetLimit> limit;
 };
 
 TEST_P(TargetsTest, ConversionsRoundToNearestEven) {
@@ -108,7 +110,7 @@ TEST_P(TargetsTest, ExponentialsAreAUnitOrTwoFromTheExactOnes) {
     else
       ASSERT_EQ(y.get(i), INFINITY) << x.get(i);
   }
-  EXPECT_LT(worst, GetParam() == HWY_AVX3 ? 1.1 : 2);
+  EXPECT_LT(worst, GetParam() == LoopSet::Avx512 ? 1.1 : 2);
 }
 
 TEST_P(TargetsTest, ActivationsTakeAnyNumber) {
@@ -222,7 +224,7 @@ TEST_P(TargetsTest, LogarithmsAndExponentialsTakeAnyNumber) {
 TEST(InstructionSetTest, ProcessorsWithoutAvx2AreRefused) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   auto makeOnOldProcessor = [] {
-    hwy::SetSupportedTargetsForTest(HWY_SSE4);
+    const LoopSetLimit limit(LoopSet::None);
     const TensorShape shape = {DType::F32, {4}};
     llvm::Expected<std::unique_ptr<Kernel>> kernel =
         makeKernel({"aclnnNeg", {shape}, {shape}, {}});
@@ -254,7 +256,7 @@ TEST(InstructionSetTest, OneDnnsLimitIsThatOfLoopsAndProducts) {
       continue;
     auto sayWhatIsUsed = [&limit] {
       llvm::cantFail(prepareInstructionSet());
-      const bool loopsUseAvx512 = (hwy::SupportedTargets() & HWY_AVX3) != 0;
+      const bool loopsUseAvx512 = getLoopSet() == LoopSet::Avx512;
       llvm::errs() << getInstructionSetName();
       std::exit(loopsUseAvx512 == (limit.needed != MatrixUnit::None) ? 0 : 1);
     };
@@ -266,9 +268,12 @@ TEST(InstructionSetTest, OneDnnsLimitIsThatOfLoopsAndProducts) {
   setenv(variable, restored.c_str(), 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(, TargetsTest, ::testing::Values(HWY_AVX2, HWY_AVX3),
+INSTANTIATE_TEST_SUITE_P(, TargetsTest,
+                         ::testing::Values(LoopSet::Avx2, LoopSet::Avx512),
                          [](const auto &info) {
-                           return std::string(hwy::TargetName(info.param));
+                           return std::string(info.param == LoopSet::Avx512
+                                                  ? "AVX512"
+                                                  : "AVX2");
                          });
 
 } // namespace

@@ -1,0 +1,40 @@
+//===- LoopDispatch.cpp - Which version of a loop runs --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "LoopDispatch.h"
+#include "MatrixUnit.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+#include <algorithm>
+#include <atomic>
+
+namespace mf {
+
+static LoopSet findLoopSet() {
+  const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  auto hasAll = [&](llvm::ArrayRef<llvm::StringRef> names) {
+    return llvm::all_of(
+        names, [&](llvm::StringRef name) { return features.lookup(name); });
+  };
+  // Highway's functions for AVX2 are compiled with these.
+  if (!hasAll({"sse4.2", "pclmul", "aes", "avx", "avx2", "bmi", "bmi2", "fma",
+               "f16c"}))
+    return LoopSet::None;
+  const bool hasAvx512 =
+      getUnlimitedMatrixUnit() != MatrixUnit::None &&
+      hasAll({"avx512f", "avx512vl", "avx512dq", "avx512bw"});
+  return hasAvx512 ? LoopSet::Avx512 : LoopSet::Avx2;
+}
+
+static std::atomic<LoopSet> limit = LoopSet::Avx512;
+
+LoopSet getLoopSet() {
+  static const LoopSet found = findLoopSet();
+  return std::min(found, limit.load(std::memory_order_relaxed));
+}
+
+LoopSetLimit::LoopSetLimit(LoopSet most) { limit = most; }
+LoopSetLimit::~LoopSetLimit() { limit = LoopSet::Avx512; }
+
+} // namespace mf
