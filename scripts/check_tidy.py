@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs clang-tidy on every C++ file that a build compiles.
 
-usage: check_tidy.py BUILD_FOLDER [PART_OF_PATH]...
+usage: check_tidy.py BUILD_FOLDER [--optionals] [PART_OF_PATH]...
 
 Files that a build compiles in a group are checked in that group, with the
 precompiled headers of the build: what they include is read once. Headers of ours that are
@@ -10,6 +10,10 @@ precompiled are checked where they are. Fails if there is a finding. A group tha
 is not checked again until a file of it, a header of ours that it includes, its command or
 .clang-tidy changes. With parts of paths, only groups with a file whose path contains one of
 them are checked.
+
+In lib, passes and dialects no conversion may narrow silently. With --optionals, only that is
+checked there for which clang-tidy follows all paths through a function: that a value of
+std::optional is only used where it is known to exist.
 """
 
 import concurrent.futures
@@ -25,6 +29,10 @@ CLANG_TIDY = "clang-tidy-22"
 CHECKS = os.path.join(SOURCE, ".clang-tidy")
 # Keeps the checks to what a unit does not take from precompiled headers.
 PLUGIN = os.path.join("lib", "mfOwnDeclarations.so")
+# The checks that only hold in some folders, in addition to those of .clang-tidy.
+STRICT_FOLDERS = ("lib", "passes", "dialects")
+STRICT_CHECKS = "bugprone-narrowing-conversions"
+OPTIONAL_CHECKS = "-*,bugprone-unchecked-optional-access"
 
 
 def is_ours(path, build):
@@ -69,14 +77,44 @@ def is_read_elsewhere(entry, entries, dependencies):
     return False
 
 
-def hash_inputs(entry, dependencies, build):
+def is_strict(sources):
+    return all(os.path.relpath(file, SOURCE).split(os.sep)[0] in STRICT_FOLDERS for file in sources)
+
+
+def find_fallible(text):
+    """The names of variables that are mlir::FailureOr at the end of a text.
+
+    FailureOr is a std::optional, but clang-tidy does not know what failed() says of it.
+    """
+    types = {}
+    for found in re.finditer(r"\b([\w:]+(?:<[^;=()]*>)?)[\s&*]+(\w+)\s*(?:=|;|\(|\{|\)|,)", text):
+        if found[1] not in ("return", "else", "case", "new", "delete"):
+            types[found[2]] = found[1]
+    return {name for name, type in types.items() if "FailureOr" in type}
+
+
+def keep_optionals(findings):
+    """The findings about other values than those of FailureOr."""
+    kept = ""
+    for finding in re.split(r"^(?=/\S+:\d+:\d+: )", findings, flags=re.MULTILINE):
+        place = re.match(r"(/\S+):(\d+):(\d+): error: ", finding)
+        if not place:
+            continue
+        lines = open(place[1]).read().splitlines(True)[: int(place[2])]
+        used = re.match(r"\*?(\w+)", lines[-1][int(place[3]) - 1 :])
+        if not used or used[1] not in find_fallible("".join(lines)):
+            kept += finding
+    return kept
+
+
+def hash_inputs(entry, dependencies, build, checks):
     """Changes if and only if what clang-tidy would see may have changed."""
     files = [entry["file"], CHECKS]
     files += dependencies.get(read_output(entry), [])
     # An object depends on precompiled headers, and these on what they were made of.
     for headers in re.findall(r"\S+\.pch\b", entry["command"]):
         files += dependencies.get(os.path.relpath(headers, build), [])
-    digest = hashlib.sha256(entry["command"].encode())
+    digest = hashlib.sha256((entry["command"] + checks).encode())
     for file in files:
         # A file that was moved since the last build is a change, too.
         digest.update(open(file, "rb").read() if os.path.exists(file) else file.encode())
@@ -99,9 +137,9 @@ def find_unused_names(file):
     return findings
 
 
-def run_tidy(file, build):
+def run_tidy(file, build, checks):
     """clang-tidy's findings as text, empty if there are none."""
-    command = [CLANG_TIDY, "-p", build, "--quiet", "--config-file=" + CHECKS]
+    command = [CLANG_TIDY, "-p", build, "--quiet", "--config-file=" + CHECKS, "--checks=" + checks]
     # Dialects leave out what tablegen writes for operations, of which no check says anything.
     # Functions that only this code calls are unused then; the compiler warns of those that nothing calls.
     command += ["--extra-arg=-DMF_TIDY", "--extra-arg=-Wno-unused-function"]
@@ -112,13 +150,17 @@ def run_tidy(file, build):
     return result.stdout if result.stdout.strip() else result.stderr
 
 
-def check(file, build):
+def check(file, build, checks):
     """All findings in a unit as text."""
-    return run_tidy(file, build) + "".join(map(find_unused_names, read_sources(file)))
+    if checks == OPTIONAL_CHECKS:
+        return keep_optionals(run_tidy(file, build, checks))
+    return run_tidy(file, build, checks) + "".join(map(find_unused_names, read_sources(file)))
 
 
 def main():
     build, parts = os.path.abspath(sys.argv[1]), sys.argv[2:]
+    only_optionals = "--optionals" in parts
+    parts = [part for part in parts if part != "--optionals"]
     entries = json.load(open(os.path.join(build, "compile_commands.json")))
     sources = {
         e["file"]: [f for f in read_sources(e["file"]) if is_ours(f, build)] for e in entries
@@ -130,17 +172,23 @@ def main():
         entries = [
             e for e in entries if any(part in f for part in parts for f in sources[e["file"]])
         ]
+    checks = {e["file"]: STRICT_CHECKS if is_strict(sources[e["file"]]) else "" for e in entries}
+    if only_optionals:
+        entries = [e for e in entries if checks[e["file"]]]
+        checks = {e["file"]: OPTIONAL_CHECKS for e in entries}
     if not entries:
         sys.exit("error: no file to check")
     cache = os.path.join(build, "clang-tidy")
     os.makedirs(cache, exist_ok=True)
-    marks = {e["file"]: os.path.join(cache, hash_inputs(e, dependencies, build)) for e in entries}
+    marks = {
+        e["file"]: os.path.join(cache, hash_inputs(e, dependencies, build, checks[e["file"]])) for e in entries
+    }
     todo = [e for e in entries if not os.path.exists(marks[e["file"]])]
 
     failed = 0
     files = [entry["file"] for entry in todo]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for file, findings in zip(files, pool.map(lambda file: check(file, build), files)):
+        for file, findings in zip(files, pool.map(lambda file: check(file, build, checks[file]), files)):
             if findings:
                 failed += 1
                 print(findings)

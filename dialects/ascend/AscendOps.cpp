@@ -74,7 +74,7 @@ LogicalResult ViewOp::verify() {
     return emitOpError("expected a view in ")
            << stringifySpace(source.getSpace()) << ", as its source, but got "
            << stringifySpace(result.getSpace());
-  int64_t begin = getByteOffset();
+  auto begin = static_cast<int64_t>(getByteOffset());
   if (begin < 0 || begin > source.getBytes() ||
       result.getBytes() > source.getBytes() - begin)
     return emitOpError("takes ")

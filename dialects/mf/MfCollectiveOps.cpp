@@ -295,20 +295,20 @@ Engine OwnPartOp::getEngine() { return Engine::Vector; }
 LogicalResult AllGatherOp::verify() {
   if (failed(verifyGroup(*this, getAxes())))
     return failure();
-  return verifyParts(*this, getAxes(), getDim(), getType(),
-                     getInput().getType());
+  return verifyParts(*this, getAxes(), static_cast<int64_t>(getDim()),
+                     getType(), getInput().getType());
 }
 LogicalResult ReduceScatterOp::verify() {
   if (failed(verifyGroup(*this, getAxes())))
     return failure();
-  return verifyParts(*this, getAxes(), getDim(), getInput().getType(),
-                     getType());
+  return verifyParts(*this, getAxes(), static_cast<int64_t>(getDim()),
+                     getInput().getType(), getType());
 }
 LogicalResult OwnPartOp::verify() {
   if (failed(verifyGroup(*this, getAxes())))
     return failure();
-  return verifyParts(*this, getAxes(), getDim(), getInput().getType(),
-                     getType());
+  return verifyParts(*this, getAxes(), static_cast<int64_t>(getDim()),
+                     getInput().getType(), getType());
 }
 
 void AllGatherOp::emitInstructions(LaunchEmitter &emitter) {
@@ -322,7 +322,7 @@ void ReduceScatterOp::emitInstructions(LaunchEmitter &emitter) {
 /// The index of the part is a value in the rank's memory, because all ranks run
 /// one program.
 void OwnPartOp::emitInstructions(LaunchEmitter &emitter) {
-  PartShape shape(getInput().getType(), getDim(),
+  PartShape shape(getInput().getType(), static_cast<int64_t>(getDim()),
                   getGroupSize(*this, getAxes()));
   auto part = RankedTensorType::get({shape.before, shape.part}, shape.element);
   emitter.launch(
@@ -341,11 +341,13 @@ void AllGatherOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
   Type type = cast<RankedTensorType>(getInput().getType())
                   .clone(getElementTypeOrSelf(gradient.getType()));
   if (getReplicated())
-    operandGradients[0] = OwnPartOp::create(builder, getLoc(), type, gradient,
-                                            getAxes(), getDim());
+    operandGradients[0] =
+        OwnPartOp::create(builder, getLoc(), type, gradient, getAxes(),
+                          static_cast<int64_t>(getDim()));
   else
-    operandGradients[0] = ReduceScatterOp::create(
-        builder, getLoc(), type, gradient, getAxes(), getDim());
+    operandGradients[0] =
+        ReduceScatterOp::create(builder, getLoc(), type, gradient, getAxes(),
+                                static_cast<int64_t>(getDim()));
   CollectiveUnit::copy(*this, operandGradients[0].getDefiningOp());
 }
 void ReduceScatterOp::buildGradient(OpBuilder &builder,
@@ -354,14 +356,14 @@ void ReduceScatterOp::buildGradient(OpBuilder &builder,
                                     MutableArrayRef<Value> operandGradients) {
   operandGradients[0] = AllGatherOp::create(
       builder, getLoc(), getInput().getType(), resultGradients[0], getAxes(),
-      getDim(), /*replicated=*/false);
+      static_cast<int64_t>(getDim()), /*replicated=*/false);
 }
 void OwnPartOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                               ArrayRef<bool> needed,
                               MutableArrayRef<Value> operandGradients) {
   operandGradients[0] = AllGatherOp::create(
       builder, getLoc(), getInput().getType(), resultGradients[0], getAxes(),
-      getDim(), /*replicated=*/true);
+      static_cast<int64_t>(getDim()), /*replicated=*/true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -381,7 +383,8 @@ LogicalResult AllToAllOp::verify() {
     return failure();
   auto input = cast<RankedTensorType>(getInput().getType());
   int64_t rank = input.getRank();
-  int64_t split = getSplit(), concat = getConcat();
+  int64_t split = static_cast<int64_t>(getSplit()),
+          concat = static_cast<int64_t>(getConcat());
   if (split < 0 || split >= rank || concat < 0 || concat >= rank ||
       split == concat)
     return emitOpError("expected two different dimensions of ")
@@ -408,7 +411,7 @@ void AllToAllOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                MutableArrayRef<Value> operandGradients) {
   operandGradients[0] = AllToAllOp::create(
       builder, getLoc(), getInput().getType(), resultGradients[0], getAxes(),
-      getConcat(), getSplit());
+      static_cast<int64_t>(getConcat()), static_cast<int64_t>(getSplit()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -61,8 +61,9 @@ void DropoutMaskOp::build(OpBuilder &builder, OperationState &state,
 
 LogicalResult DropoutMaskOp::verify() {
   ArrayRef<int64_t> own = mf::ir::getShape(getMask());
-  if (failed(verifyDropout(*this,
-                           getMaskShape(getInput(), getColumns().value_or(0)))))
+  if (failed(verifyDropout(
+          *this, getMaskShape(getInput(),
+                              static_cast<int64_t>(getColumns().value_or(0))))))
     return failure();
   if (cast<RankedTensorType>(getDraw().getType()).dropEncoding() !=
       getDrawType(getContext()))

@@ -69,7 +69,8 @@ LogicalResult LayerOp::verify() {
     return emitOpError("expected one or more floating-point results, but "
                        "returns (")
            << getResultTypes() << ")";
-  return verifyPieces(*this, numHidden, getResultTypes().size());
+  return verifyPieces(*this, static_cast<int64_t>(numHidden),
+                      static_cast<int64_t>(getResultTypes().size()));
 }
 
 /// Checks that step inputs are different arguments of `function`.
@@ -229,7 +230,8 @@ LogicalResult ChunkOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult BackwardOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyGradients(*this, getGradients(), symbols, getKept());
+  return verifyGradients(*this, getGradients(), symbols,
+                         static_cast<int64_t>(getKept()));
 }
 
 LogicalResult

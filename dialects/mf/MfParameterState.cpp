@@ -362,7 +362,7 @@ LogicalResult mf::ir::verifyReductions(ModelOp model) {
         return op.emitOpError("reduces the gradient of '")
                << op.getParam() << "' a second time";
     }
-    for (ParamOp param : needed[update.getStage()])
+    for (ParamOp param : needed[static_cast<int64_t>(update.getStage())])
       if (!reductions.contains(param.getSymName())) {
         InFlightDiagnostic error =
             update.emitOpError("does not reduce the gradient of '")

@@ -92,7 +92,7 @@ void TransposeOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                 MutableArrayRef<Value> operandGradients) {
   SmallVector<int64_t> inverse(getPerm().size());
   for (auto [index, dimension] : llvm::enumerate(getPerm()))
-    inverse[dimension] = index;
+    inverse[dimension] = static_cast<int64_t>(index);
   operandGradients[0] =
       TransposeOp::create(builder, getLoc(), resultGradients.front(), inverse);
 }
@@ -184,7 +184,7 @@ LogicalResult ConcatOp::verify() {
   if (getInputs().empty())
     return emitOpError("expected at least one input");
   RankedTensorType first = getGlobalType(getInputs().front());
-  int64_t axis = getAxis();
+  auto axis = static_cast<int64_t>(getAxis());
   if (failed(verifyAxis(*this, axis)))
     return failure();
   SmallVector<int64_t> shape(first.getShape());
@@ -234,7 +234,7 @@ SmallVector<int64_t> SplitOp::getOffsets() {
 
 LogicalResult SplitOp::verify() {
   RankedTensorType input = getGlobalType(getInput());
-  int64_t axis = getAxis();
+  auto axis = static_cast<int64_t>(getAxis());
   if (failed(verifyAxis(*this, axis)))
     return failure();
   int64_t sum = 0;
@@ -301,7 +301,8 @@ void SplitOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
   operandGradients[0] =
       gradients.size() == 1
           ? gradients.front()
-          : Value(ConcatOp::create(builder, getLoc(), gradients, getAxis()));
+          : Value(ConcatOp::create(builder, getLoc(), gradients,
+                                   static_cast<int64_t>(getAxis())));
 }
 
 //===----------------------------------------------------------------------===//
@@ -319,12 +320,12 @@ void RepeatOp::build(OpBuilder &builder, OperationState &state, Value input,
 
 LogicalResult RepeatOp::verify() {
   RankedTensorType input = getGlobalType(getInput());
-  int64_t axis = getAxis();
+  auto axis = static_cast<int64_t>(getAxis());
   if (axis < 0 || axis >= input.getRank() || (int64_t)getRepeats() < 1)
     return emitOpError("expected an axis below ")
            << input.getRank() << " and at least one repeat";
   SmallVector<int64_t> shape(input.getShape());
-  shape[axis] *= getRepeats();
+  shape[axis] *= static_cast<int64_t>(getRepeats());
   return verifyResult(*this, shape);
 }
 
@@ -332,9 +333,9 @@ void RepeatOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                              ArrayRef<bool> needed,
                              MutableArrayRef<Value> operandGradients) {
   RankedTensorType input = getGlobalType(getInput());
-  int64_t axis = getAxis();
+  auto axis = static_cast<int64_t>(getAxis());
   SmallVector<int64_t> shape(input.getShape());
-  shape.insert(shape.begin() + axis + 1, getRepeats());
+  shape.insert(shape.begin() + axis + 1, static_cast<int64_t>(getRepeats()));
   Value grouped = ReshapeOp::create(builder, getLoc(), input.clone(shape),
                                     resultGradients.front());
   operandGradients[0] =

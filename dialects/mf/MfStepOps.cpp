@@ -34,15 +34,15 @@ LogicalResult LoadOp::verify() {
           {InputKind::Tokens, InputKind::Labels, InputKind::Draw}, getInput()))
     return emitOpError("expected tokens, labels or a draw, but got ")
            << stringifyInputKind(getInput());
-  return verifyRuns(*this, "ahead", getAhead());
+  return verifyRuns(*this, "ahead", static_cast<int64_t>(getAhead()));
 }
 
 LogicalResult ReceiveOp::verify() {
-  return verifyRuns(*this, "ahead", getAhead());
+  return verifyRuns(*this, "ahead", static_cast<int64_t>(getAhead()));
 }
 
 LogicalResult SendOp::verify() {
-  return verifyRuns(*this, "behind", getBehind());
+  return verifyRuns(*this, "behind", static_cast<int64_t>(getBehind()));
 }
 
 /// Checks that the operands and results of a run are those of `function`.

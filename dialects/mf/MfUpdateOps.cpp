@@ -183,7 +183,9 @@ void GradientNormsOp::emitLaunches(LaunchEmitter &emitter) {
     emitter.launch(
         "aclnnForeachNorm",
         getRead(emitter, parameter.getValue(), getFactors()),
-        emitter.getPart(norms, position.getInt() * sizeof(float), scalar));
+        emitter.getPart(norms,
+                        static_cast<int64_t>(position.getInt() * sizeof(float)),
+                        scalar));
 }
 
 LogicalResult

@@ -28,7 +28,7 @@ void Pipeline::addRecompute(int64_t chunk) {
 std::vector<std::vector<int32_t>> Pipeline::getChunksOfStages() const {
   std::vector<std::vector<int32_t>> chunks(stages);
   for (int64_t chunk = 0; chunk < getNumChunks(); ++chunk)
-    chunks[stageOfChunk[chunk]].push_back(chunk);
+    chunks[stageOfChunk[chunk]].push_back(static_cast<int32_t>(chunk));
   return chunks;
 }
 

@@ -58,7 +58,7 @@ Error verifyTasks(const Schedule &schedule) {
       if (known >= 0)
         return isWrong(", and so is task " + Twine(known) + ", expected one",
                        {place, {place.stage, known}});
-      known = position;
+      known = static_cast<int64_t>(position);
     }
   }
   for (auto [number, position] : llvm::enumerate(positions)) {

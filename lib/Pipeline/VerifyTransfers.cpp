@@ -81,7 +81,8 @@ Error TransferChecker::checkChannels() {
   for (size_t index = 0; index < transfers.size(); ++index) {
     const Task &producer = transfers[index].producer;
     bool isForward = producer.phase == Phase::Forward;
-    channels[2 * producer.chunk + (isForward ? 0 : 1)].push_back(index);
+    channels[2 * producer.chunk + (isForward ? 0 : 1)].push_back(
+        static_cast<int64_t>(index));
   }
   for (std::vector<int64_t> &channel : channels) {
     llvm::sort(channel, [&](int64_t one, int64_t other) {
@@ -104,10 +105,10 @@ Error TransferChecker::checkChannels() {
 
 void TransferChecker::addTransferNodes() {
   int64_t tasks = graph.getNumTasks();
-  graph.addNodes(transfers.size());
+  graph.addNodes(static_cast<int64_t>(transfers.size()));
   for (size_t index = 0; index < transfers.size(); ++index) {
     const Transfer &transfer = transfers[index];
-    int64_t node = tasks + index;
+    auto node = static_cast<int64_t>(tasks + index);
     graph.addEdge(graph.getNode(transfer.producer), node);
     graph.addEdge(node, graph.getNode(transfer.reader));
     int64_t issuedBehind = graph.getPosition(transfer.reader) - 1;

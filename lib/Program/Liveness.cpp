@@ -96,7 +96,7 @@ private:
                   {range, buffer.kind, buffer.index});
     }
     if (isCompute)
-      momentsBehind.push_back(result.instructions.size());
+      momentsBehind.push_back(static_cast<int64_t>(result.instructions.size()));
     clocks.end(scope, instruction);
   }
 

@@ -48,8 +48,9 @@ public:
     const size_t begin = size_t{*instruction.recorded} * numStreams;
     if (events.size() < begin + numStreams)
       events.resize(begin + numStreams, 0);
-    std::copy_n(clocks.begin() + instruction.stream * numStreams, numStreams,
-                events.begin() + begin);
+    std::copy_n(clocks.begin() +
+                    static_cast<ptrdiff_t>(instruction.stream * numStreams),
+                numStreams, events.begin() + static_cast<ptrdiff_t>(begin));
   }
 
   /// Makes a stream wait for an event of the step.
@@ -79,7 +80,8 @@ public:
     return llvm::ArrayRef(clocks).slice(stream * numStreams, numStreams);
   }
   void setClocks(uint32_t stream, llvm::ArrayRef<uint64_t> values) {
-    llvm::copy(values, clocks.begin() + stream * numStreams);
+    llvm::copy(values,
+               clocks.begin() + static_cast<ptrdiff_t>(stream * numStreams));
   }
 
   /// Returns the clock of an event of the step.
@@ -87,7 +89,8 @@ public:
     return llvm::ArrayRef(stepEvents).slice(event * numStreams, numStreams);
   }
   void setStepEvent(uint32_t event, llvm::ArrayRef<uint64_t> values) {
-    llvm::copy(values, stepEvents.begin() + event * numStreams);
+    llvm::copy(values,
+               stepEvents.begin() + static_cast<ptrdiff_t>(event * numStreams));
   }
 
 private:

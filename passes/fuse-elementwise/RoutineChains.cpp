@@ -150,8 +150,9 @@ RoutineChains::RoutineChains(ascend::RoutineOp routine,
           op.getOperands(), [&](Value value) { return isUnclear(value); });
       segment += isAlone;
       graph.launches.back().segment = segment;
-      segment +=
-          isAlone ? 1 : static_cast<int64_t>(records.count(launches.size()));
+      segment += isAlone ? 1
+                         : static_cast<int64_t>(records.count(
+                               static_cast<int64_t>(launches.size())));
     } else if (isa<ascend::InstructionOpInterface>(op)) {
       ++segment;
     }

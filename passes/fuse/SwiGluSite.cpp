@@ -109,7 +109,8 @@ Value joinGateAndUp(OpBuilder &builder, const SwiGluSite &site, StringRef cell,
   if (!site.alternates())
     return reshapeNamed(builder, loc, getName("reshape"), site.whole,
                         getHalvedShape(whole, site.dim));
-  auto perm = llvm::to_vector(llvm::seq<int64_t>(0, whole.size()));
+  auto perm = llvm::to_vector(
+      llvm::seq<int64_t>(0, static_cast<int64_t>(whole.size())));
   std::swap(perm.back(), perm[perm.size() - 2]);
   return createNamed<TransposeOp>(builder, loc, getName("transpose"),
                                   site.whole, perm)

@@ -123,9 +123,10 @@ LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
     routine.bind(argument, routineBody.getArgument(argument.getArgNumber()));
   for (auto [index, residual] : llvm::enumerate(residuals)) {
     if (isa<ir::HostType>(residual.getType()))
-      routine.setHostSlot(residual, index);
+      routine.setHostSlot(residual, static_cast<int64_t>(index));
     else
-      routine.setStorage(residual, routine.getSlot(index, residual.getType()));
+      routine.setStorage(residual, routine.getSlot(static_cast<int64_t>(index),
+                                                   residual.getType()));
   }
   unsigned argument = forward.getNumArguments();
   for (auto [output, isAdded] : llvm::zip_equal(outputs, addsLoss)) {
@@ -191,10 +192,11 @@ static void bindArguments(RoutineBuilder &routine, Block &body,
     if (index < numPassed)
       routine.bind(argument, routineBody.getArgument(index));
     else if (isa<ir::HostType>(argument.getType()))
-      routine.setHostSlot(argument, index - numPassed);
+      routine.setHostSlot(argument, static_cast<int64_t>(index - numPassed));
     else if (!argument.use_empty())
       routine.bind(argument,
-                   routine.getSlot(index - numPassed, argument.getType()));
+                   routine.getSlot(static_cast<int64_t>(index - numPassed),
+                                   argument.getType()));
   }
 }
 
@@ -219,7 +221,8 @@ LogicalResult mf::passes::lowerRecompute(ProgramBuilder &program,
   for (auto [index, value] :
        llvm::enumerate(ir::getReturn(recompute).getValues()))
     placeOutput(routine, value,
-                routine.getSlot(numResiduals + index, value.getType()));
+                routine.getSlot(static_cast<int64_t>(numResiduals + index),
+                                value.getType()));
   return routine.lower(body);
 }
 
@@ -244,7 +247,8 @@ LogicalResult mf::passes::lowerBackward(ProgramBuilder &program,
   const size_t numResiduals = backward.getResidualTypes().size();
   for (auto [index, value] : llvm::enumerate(kept))
     placeOutput(routine, value,
-                routine.getSlot(numResiduals + index, value.getType()));
+                routine.getSlot(static_cast<int64_t>(numResiduals + index),
+                                value.getType()));
   auto gradients = llvm::to_vector(
       results.drop_front(inputGradients.size()).drop_back(kept.size()));
   placeGradients(program, routine, backward.getGradients(), gradients);

@@ -25,7 +25,8 @@ void emitRemark(ascend::ProgramOp program) {
   Region &body = program.getBody();
   int64_t launches = 0;
   for (auto routine : body.getOps<ascend::RoutineOp>())
-    launches += llvm::range_size(routine.getBody().getOps<ascend::LaunchOp>());
+    launches += static_cast<int64_t>(
+        llvm::range_size(routine.getBody().getOps<ascend::LaunchOp>()));
   int64_t bytes = 0;
   for (auto buffer : body.getOps<ascend::StaticOp>())
     if (auto type = cast<ascend::BufferType>(buffer.getType());

@@ -93,9 +93,10 @@ std::string mf::passes::getStateName(ir::State state, StringRef parameter) {
 ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
                                ir::ScheduleOp schedule, int64_t inFlight,
                                bool fusesAccumulation)
-    : model(model), modelSymbols(modelSymbols), stage(schedule.getStage()),
-      inFlight(inFlight), isAccumulationFused(fusesAccumulation),
-      declarations(model.getContext()), routines(model.getContext()) {
+    : model(model), modelSymbols(modelSymbols),
+      stage(static_cast<int64_t>(schedule.getStage())), inFlight(inFlight),
+      isAccumulationFused(fusesAccumulation), declarations(model.getContext()),
+      routines(model.getContext()) {
   ir::TrainingAttr training = model.getTrainingAttr();
   runs = training.getParallel().getMicroBatches();
   microBatches = runs * training.getParallel().getCopies();

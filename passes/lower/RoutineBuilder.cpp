@@ -193,13 +193,14 @@ void RoutineBuilder::lowerOffload(ir::OffloadOp op) {
     return;
   exchanges.waitFor(getBuffer(op.getTensor()), {});
   swap.copyOut(loc, getBuffer(op.getTensor()),
-               getSlot(slot->second, op.getHost().getType()), op.getDistance());
+               getSlot(slot->second, op.getHost().getType()),
+               static_cast<int64_t>(op.getDistance()));
 }
 
 void RoutineBuilder::lowerPrefetch(ir::PrefetchOp op) {
   int64_t slot = hostSlots.lookup(op.getHost());
-  bind(op.getTensor(),
-       swap.copyBack(loc, slot, op.getTensor().getType(), op.getDistance()));
+  bind(op.getTensor(), swap.copyBack(loc, slot, op.getTensor().getType(),
+                                     static_cast<int64_t>(op.getDistance())));
 }
 
 /// Returns the static buffer that already has the result of `op`, if `op`

@@ -14,7 +14,7 @@ void RoutineSwap::wait(Location loc, Value event) {
 }
 
 void RoutineSwap::beforeLaunch() {
-  int64_t next = launches.size();
+  auto next = static_cast<int64_t>(launches.size());
   llvm::erase_if(releases, [&](const Release &release) {
     if (release.kernel > next)
       return false;
@@ -37,13 +37,16 @@ void RoutineSwap::copyOut(Location loc, Value buffer, Value host,
                           int64_t distance) {
   Value done = startCopy(loc, names::deviceToHost, StreamKind::DeviceToHost,
                          buffer, host);
-  releases.push_back({placeRelease(launches.size(), distance), loc, done});
+  releases.push_back(
+      {placeRelease(static_cast<int64_t>(launches.size()), distance), loc,
+       done});
 }
 
 Value RoutineSwap::copyBack(Location loc, int64_t slot, Type tensor,
                             int64_t distance) {
   ascend::BufferType type = program.getBufferType(tensor);
-  PrefetchPlace place = placePrefetch(launches.size(), distance);
+  PrefetchPlace place =
+      placePrefetch(static_cast<int64_t>(launches.size()), distance);
   if (place.ahead > 0) {
     Block &body = routine.getBody().front();
     Value buffer = body.insertArgument(numBufferArguments++, type, loc);

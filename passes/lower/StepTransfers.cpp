@@ -63,7 +63,8 @@ void StepTransfers::renumber(ArrayRef<size_t> firsts, size_t numCalls) {
 /// reads all.
 static ascend::SliceAttr getInputSlice(ir::ModelOp model, int64_t microBatches,
                                        RankedTensorType part) {
-  int64_t rows = model.getMicroBatchSize(), length = model.getSequenceLength();
+  int64_t rows = static_cast<int64_t>(model.getMicroBatchSize()),
+          length = static_cast<int64_t>(model.getSequenceLength());
   if (part.getRank() != 2 || part.getNumElements() == rows * length)
     return {};
   Builder builder(model.getContext());
@@ -136,9 +137,10 @@ static Value emitReceive(StepBlock &step, ir::ReceiveOp receive, Value buffer,
                          ValueRange after) {
   StringRef stream = step.getProgram().getStream(
       ("receive." + receive.getChannel()).str(), StreamKind::Communication);
-  return ascend::ReceiveOp::create(step, step.getEventType(), buffer,
-                                   getPeer(step, receive.getStage()),
-                                   receive.getChannel(), stream, after)
+  return ascend::ReceiveOp::create(
+             step, step.getEventType(), buffer,
+             getPeer(step, static_cast<int64_t>(receive.getStage())),
+             receive.getChannel(), stream, after)
       .getDone();
 }
 
@@ -160,9 +162,10 @@ Value mf::passes::emitSend(StepBlock &step, ir::SendOp send, Value buffer,
   step.setLoc(send.getLoc());
   StringRef stream = step.getProgram().getStream(
       ("send." + send.getChannel()).str(), StreamKind::Communication);
-  return ascend::SendOp::create(step, step.getEventType(), buffer,
-                                getPeer(step, send.getStage()),
-                                send.getChannel(), stream, after)
+  return ascend::SendOp::create(
+             step, step.getEventType(), buffer,
+             getPeer(step, static_cast<int64_t>(send.getStage())),
+             send.getChannel(), stream, after)
       .getDone();
 }
 

@@ -56,7 +56,8 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
     if (!plan)
       return signalPassFailure();
     if (problemHandler)
-      problemHandler(program.getStage(), stage.getDevice());
+      problemHandler(static_cast<int64_t>(program.getStage()),
+                     stage.getDevice());
     std::optional<memory::StepPlan> host =
         planLegally(stage.getHost(), getHostOptions(), "host memory");
     if (!host)

@@ -117,9 +117,9 @@ static FailureOr<StageReport> makeReport(ascend::ProgramOp program) {
     for (int64_t size : mesh.getSizes().drop_front())
       report.numRanks *= size;
   report.firstRank = report.stage * report.numRanks;
-  report.arenaBytes = *program.getArenaBytes();
-  report.maxLiveBytes = *program.getMaxLiveBytes();
-  report.hostBytes = program.getHostBytes().value_or(0);
+  report.arenaBytes = static_cast<int64_t>(*program.getArenaBytes());
+  report.maxLiveBytes = static_cast<int64_t>(*program.getMaxLiveBytes());
+  report.hostBytes = static_cast<int64_t>(program.getHostBytes().value_or(0));
   if (DictionaryAttr memory = program.getTrainerMemoryAttr()) {
     FailureOr<trainer::TrainerPeak> peak =
         program::decodeTrainerMemory(program, memory);

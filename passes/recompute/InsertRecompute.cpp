@@ -43,7 +43,7 @@ ForwardGraph::ForwardGraph(ChunkOp chunk) {
   for (Operation &op : chunk.getBody().front()) {
     if (isa<CutOp>(op))
       break;
-    int64_t index = operations.size();
+    auto index = static_cast<int64_t>(operations.size());
     indices[&op] = index;
     operations.push_back(&op);
     ForwardOperator &entry = operators.emplace_back();

@@ -131,7 +131,7 @@ private:
     ModelOp model = getOperation();
     DenseMap<int64_t, UpdateOp> updates;
     for (UpdateOp update : model.getBody().getOps<UpdateOp>())
-      updates[update.getStage()] = update;
+      updates[static_cast<int64_t>(update.getStage())] = update;
     mf::passes::ScheduleBuilder builder(model, chunks, schedule, transfers);
     for (int64_t stage = 0; stage < chunks.pipeline.stages; ++stage)
       builder.build(stage, updates.lookup(stage));

@@ -349,9 +349,11 @@ FailureOr<ModelChunks> ChunkReader::read() {
     return failure();
   findFirstTrained();
   for (size_t number = 0; number < result.chunks.size(); ++number)
-    if (failed(checkFunctions(result.chunks[number], number)) ||
-        failed(checkKeeping(number)) || failed(checkChain(number)) ||
-        failed(checkPast(number)))
+    if (failed(checkFunctions(result.chunks[number],
+                              static_cast<int64_t>(number))) ||
+        failed(checkKeeping(static_cast<int64_t>(number))) ||
+        failed(checkChain(static_cast<int64_t>(number))) ||
+        failed(checkPast(static_cast<int64_t>(number))))
       return failure();
   return std::move(result);
 }

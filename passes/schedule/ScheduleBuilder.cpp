@@ -70,9 +70,10 @@ void ScheduleBuilder::send(const Task &task, ValueRange values) {
   if (!reader)
     return;
   for (auto [index, value] : llvm::enumerate(values))
-    SendOp::create(builder, loc, value, chunks.getStage(reader->chunk),
-                   getChannel(task.phase, task.chunk, index), task.microBatch,
-                   task.piece, behind.lookup(getNumber(task)));
+    SendOp::create(
+        builder, loc, value, chunks.getStage(reader->chunk),
+        getChannel(task.phase, task.chunk, static_cast<int64_t>(index)),
+        task.microBatch, task.piece, behind.lookup(getNumber(task)));
 }
 
 void ScheduleBuilder::addInputs(const Task &task, Run &run) {
@@ -81,7 +82,7 @@ void ScheduleBuilder::addInputs(const Task &task, Run &run) {
   int64_t numHidden = 0;
   for (auto [index, type] : llvm::enumerate(
            forward.getArgumentTypes().drop_back(forward.getPast()))) {
-    Value input = load(task, index);
+    Value input = load(task, static_cast<int64_t>(index));
     if (!input) {
       input = isReceived ? receive(task, numHidden, type)
                          : getRun(*getChunkInput(chunks.pipeline, task))

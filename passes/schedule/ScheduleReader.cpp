@@ -91,19 +91,22 @@ LogicalResult ScheduleReader::addSchedule(ScheduleOp op) {
   for (Operation &task : op.getBody().front())
     if (failed(llvm::TypeSwitch<Operation *, LogicalResult>(&task)
                    .Case([&](RunForwardOp run) {
-                     return addRun(run, run.getForward(), run.getMicroBatch(),
+                     return addRun(run, run.getForward(),
+                                   static_cast<int64_t>(run.getMicroBatch()),
                                    run.getPaired());
                    })
                    .Case([&](RunRecomputeOp run) {
                      return addRun(run, run.getRecompute(),
-                                   run.getMicroBatch());
+                                   static_cast<int64_t>(run.getMicroBatch()));
                    })
                    .Case([&](RunBackwardOp run) {
-                     return addRun(run, run.getBackward(), run.getMicroBatch(),
+                     return addRun(run, run.getBackward(),
+                                   static_cast<int64_t>(run.getMicroBatch()),
                                    run.getPaired());
                    })
                    .Case([&](RunBackwardWeightsOp run) {
-                     return addRun(run, run.getWeights(), run.getMicroBatch());
+                     return addRun(run, run.getWeights(),
+                                   static_cast<int64_t>(run.getMicroBatch()));
                    })
                    .Case([&](SendOp send) { return addSend(send); })
                    .Case([&](AccumulateLossOp add) -> LogicalResult {

@@ -143,7 +143,8 @@ LogicalResult ScheduleVerifier::checkForward(RunForwardOp run) {
   }
   for (auto [number, index] : llvm::enumerate(chunk.getHiddenArguments()))
     if (failed(checkMessage(run, run.getInputs()[index],
-                            *getChunkInput(chunks.pipeline, task), number)))
+                            *getChunkInput(chunks.pipeline, task),
+                            static_cast<int64_t>(number))))
       return failure();
   if (failed(checkPast(run)))
     return failure();
@@ -269,7 +270,7 @@ LogicalResult ScheduleVerifier::checkForwardArguments(Operation *run,
 
 LogicalResult ScheduleVerifier::checkBackward(RunBackwardOp run) {
   BackwardOp function = chunks.get(tasks[run]).backward;
-  int64_t numOutputs = function.getOutputs();
+  auto numOutputs = static_cast<int64_t>(function.getOutputs());
   ValueRange read = run.getArguments().drop_front(numOutputs);
   size_t numArguments = function.getForwardArguments().size();
   if (failed(checkFrame(run, run.getFrame())) ||

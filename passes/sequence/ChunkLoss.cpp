@@ -103,7 +103,8 @@ Value LossChunker::getCounted(int64_t size) {
     return loss.getCounted();
   RankedTensorType type = getTensorType(labels);
   const int64_t batch = type.getDimSize(0), length = type.getDimSize(1);
-  const int64_t missing = llvm::alignTo(length, size) - length;
+  const auto missing =
+      static_cast<int64_t>(llvm::alignTo(length, size) - length);
   if (missing == 0)
     return loss.getLabels();
   auto padded =

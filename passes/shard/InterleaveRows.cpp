@@ -148,7 +148,8 @@ ArrayRef<Value> LayerCutter::getBlocks(unsigned value, Operation *reader) {
   auto whole = cast<RankedTensorType>(wholes[value].getType());
   SmallVector<int64_t> from = getRuns(value, whole.getShape());
   SmallVector<int64_t> to = getRuns(value, type.getShape());
-  int64_t axis = planned.rows[value]->dim + (from.size() - whole.getRank());
+  auto axis = static_cast<int64_t>(planned.rows[value]->dim +
+                                   (from.size() - whole.getRank()));
   Value input = reshape(wholes[value], from, cause);
   SmallVector<Type> types(plan.blocks, type.clone(to));
   ++numMoves;
@@ -170,7 +171,8 @@ Value LayerCutter::getWhole(unsigned value, Operation *reader) {
   MovedFor cause = getCause(value, reader);
   auto type = cast<RankedTensorType>(layer.values[value].getType());
   SmallVector<int64_t> from = getRuns(value, getBlockType(value).getShape());
-  int64_t axis = planned.rows[value]->dim + (from.size() - type.getRank());
+  auto axis = static_cast<int64_t>(planned.rows[value]->dim +
+                                   (from.size() - type.getRank()));
   SmallVector<Value> parts;
   for (Value block : blocks[value])
     parts.push_back(reshape(block, from, cause));

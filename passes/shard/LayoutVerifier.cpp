@@ -90,8 +90,8 @@ static std::optional<ReshardStep> describe(Operation *op) {
     step.replicated = gather.getReplicated();
   } else if (auto exchange = dyn_cast<AllToAllOp>(op)) {
     step.kind = ReshardKind::AllToAll;
-    step.dim = exchange.getSplit();
-    step.concat = exchange.getConcat();
+    step.dim = static_cast<int64_t>(exchange.getSplit());
+    step.concat = static_cast<int64_t>(exchange.getConcat());
     setAxes(exchange.getAxes());
   } else {
     return std::nullopt;

@@ -58,9 +58,10 @@ std::vector<bool> BackwardHalves::findWeightHalf() {
         producer != indices.end())
       operators[producer->second].returned.push_back(
           static_cast<int64_t>(number));
-  return planWeightHalf(operators,
-                        getReturn(chunk).getValues().size() -
-                            static_cast<int64_t>(chunk.getGradients().size()));
+  return planWeightHalf(
+      operators,
+      static_cast<int64_t>(getReturn(chunk).getValues().size() -
+                           static_cast<int64_t>(chunk.getGradients().size())));
 }
 
 void BackwardHalves::assign(bool splitsBackward) {

@@ -46,7 +46,7 @@ private:
   void remarkProof(const Program &program, const ProgramProof &proof) {
     int64_t instructions = 0;
     for (const StageProgram &stage : program.stages)
-      instructions += countInstructions(stage);
+      instructions += static_cast<int64_t>(countInstructions(stage));
     remark::analysis(getOperation().getLoc(),
                      remark::RemarkOpts::name("Proof").category("verify"))
         << remark::add("{0}", proof.explain())

@@ -72,8 +72,9 @@ public:
     // Phases are numbered in the order of getPhases().
     int64_t phase = task.phase == Phase::Forward          ? 0
                     : task.phase == Phase::WeightGradient ? 2
-                    : task.phase == Phase::Recompute      ? phases.size() - 1
-                                                          : 1;
+                    : task.phase == Phase::Recompute
+                        ? static_cast<int64_t>(phases.size()) - 1
+                        : 1;
     return ((phase * pipeline.getNumChunks() + task.chunk) *
                 pipeline.microBatches +
             task.microBatch) *
@@ -103,7 +104,7 @@ public:
     return positions[getNumber(task)];
   }
 
-  int64_t size() const { return numInputs.size(); }
+  int64_t size() const { return static_cast<int64_t>(numInputs.size()); }
   /// Appends nodes.
   void addNodes(int64_t count) {
     numInputs.resize(size() + count, 0);

@@ -163,8 +163,9 @@ int64_t BatchReader::getSequence(int64_t row) const {
     return own * options.replicas + replica;
   case SampleOrder::Blocks: {
     // The last block is filled up from the beginning.
-    const int64_t block = divideCeil(static_cast<uint64_t>(sequencesPerEpoch),
-                                     static_cast<uint64_t>(options.replicas));
+    const auto block = static_cast<int64_t>(
+        divideCeil(static_cast<uint64_t>(sequencesPerEpoch),
+                   static_cast<uint64_t>(options.replicas)));
     return own / block * sequencesPerEpoch +
            (replica * block + own % block) % sequencesPerEpoch;
   }

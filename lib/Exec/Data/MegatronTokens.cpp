@@ -93,7 +93,8 @@ public:
     while (!tokens.empty()) {
       const int64_t skipped = first - starts[sequence];
       const int64_t count =
-          std::min<int64_t>(index.getLength(sequence) - skipped, tokens.size());
+          std::min<int64_t>(index.getLength(sequence) - skipped,
+                            static_cast<int64_t>(tokens.size()));
       decodeTokens(index.type,
                    data + index.getOffset(sequence) +
                        skipped * index.type.bytes,

@@ -54,8 +54,12 @@ public:
   SmallVector<Type> getOutputTypes() override {
     return SmallVector<Type>(layer.getResultTypes());
   }
-  int64_t getNumPast() override { return layer.getPast(); }
-  int64_t getNumFuture() override { return layer.getFuture(); }
+  int64_t getNumPast() override {
+    return static_cast<int64_t>(layer.getPast());
+  }
+  int64_t getNumFuture() override {
+    return static_cast<int64_t>(layer.getFuture());
+  }
   FailureOr<SmallVector<Tensor>>
   runForward(Rank &rank, int64_t microBatch,
              llvm::ArrayRef<Tensor> hidden) override;
@@ -104,8 +108,12 @@ public:
     return llvm::map_to_vector(getOutputs(),
                                [](Value value) { return value.getType(); });
   }
-  int64_t getNumPast() override { return chunk.getPast(); }
-  int64_t getNumFuture() override { return chunk.getFuture(); }
+  int64_t getNumPast() override {
+    return static_cast<int64_t>(chunk.getPast());
+  }
+  int64_t getNumFuture() override {
+    return static_cast<int64_t>(chunk.getFuture());
+  }
   ArrayAttr getGradients() override { return chunk.getGradients(); }
   bool hasInputGradients() override {
     return chunk.getResultTypes().size() - chunk.getGradients().size() >
@@ -193,8 +201,12 @@ public:
   SmallVector<Type> getOutputTypes() override {
     return SmallVector<Type>(forward.getOutputTypes());
   }
-  int64_t getNumPast() override { return forward.getPast(); }
-  int64_t getNumFuture() override { return forward.getFuture(); }
+  int64_t getNumPast() override {
+    return static_cast<int64_t>(forward.getPast());
+  }
+  int64_t getNumFuture() override {
+    return static_cast<int64_t>(forward.getFuture());
+  }
   ArrayAttr getGradients() override;
   bool hasInputGradients() override {
     return backward &&

@@ -98,10 +98,10 @@ LogicalResult Interpreter::State::collectFacts(bool hasBackward) {
               return !schedule.getBody().getOps<ir::RunUpdateOp>().empty();
             });
   BatchOptions &batch = facts.batch;
-  batch.sequenceLength = model.getSequenceLength();
-  batch.batchSize = model.getMicroBatchSize();
+  batch.sequenceLength = static_cast<int64_t>(model.getSequenceLength());
+  batch.batchSize = static_cast<int64_t>(model.getMicroBatchSize());
   batch.microBatches = world.microBatches;
-  batch.vocabularySize = model.getVocabSize();
+  batch.vocabularySize = static_cast<int64_t>(model.getVocabSize());
   batch.ignoreIndex = static_cast<int32_t>(model.getIgnoreIndex());
   if (static_cast<int64_t>(model.getPadTokenId()) >= 0)
     batch.padTokenId = model.getPadTokenId();

@@ -60,7 +60,8 @@ private:
 
   LogicalResult run(ir::LoadOp load) {
     return bind(load.getResult(),
-                rank.getInput(load, load.getInput(), load.getMicroBatch(),
+                rank.getInput(load, load.getInput(),
+                              static_cast<int64_t>(load.getMicroBatch()),
                               load.getType()));
   }
 
@@ -68,25 +69,28 @@ private:
     FailureOr<TensorShape> shape = getTensorShape(receive, receive.getType());
     if (failed(shape))
       return failure();
-    return bind(
-        receive.getResult(),
-        world.exchange.receive(receive,
-                               {rank.getPeer(receive.getStage()),
-                                rank.getNumber(), receive.getChannel().str()},
-                               receive.getMicroBatch(), *shape));
+    return bind(receive.getResult(),
+                world.exchange.receive(
+                    receive,
+                    {rank.getPeer(static_cast<int64_t>(receive.getStage())),
+                     rank.getNumber(), receive.getChannel().str()},
+                    static_cast<int64_t>(receive.getMicroBatch()), *shape));
   }
 
   LogicalResult run(ir::SendOp send) {
     world.exchange.send(send,
-                        {rank.getNumber(), rank.getPeer(send.getStage()),
+                        {rank.getNumber(),
+                         rank.getPeer(static_cast<int64_t>(send.getStage())),
                          send.getChannel().str()},
-                        send.getMicroBatch(), values.lookup(send.getValue()));
+                        static_cast<int64_t>(send.getMicroBatch()),
+                        values.lookup(send.getValue()));
     return success();
   }
 
   LogicalResult run(ir::RunForwardOp run) {
     SmallVector<Tensor> results;
-    rank.beginTask(run.getMicroBatch(), /*isForward=*/true);
+    rank.beginTask(static_cast<int64_t>(run.getMicroBatch()),
+                   /*isForward=*/true);
     if (failed(runFunction(rank, lookup<ir::ForwardOp>(run.getForwardAttr()),
                            getTensors(run.getInputs()), &results)))
       return failure();
@@ -106,7 +110,8 @@ private:
     if (frame == frames.end() || frame->second.hasRunBackward)
       return run.emitOpError("cannot be run: expected its frame before the "
                              "backward run that reads it");
-    rank.beginTask(run.getMicroBatch(), /*isForward=*/false);
+    rank.beginTask(static_cast<int64_t>(run.getMicroBatch()),
+                   /*isForward=*/false);
     return runRecomputeFunction(
         rank, lookup<ir::RecomputeOp>(run.getRecomputeAttr()),
         getTensors(run.getArguments()), frame->second.values);
@@ -117,7 +122,8 @@ private:
     if (frame == frames.end() || frame->second.hasRunBackward)
       return run.emitOpError("cannot be run: another backward run has read "
                              "its frame already");
-    rank.beginTask(run.getMicroBatch(), /*isForward=*/false);
+    rank.beginTask(static_cast<int64_t>(run.getMicroBatch()),
+                   /*isForward=*/false);
     FailureOr<SmallVector<Tensor>> hidden = runBackwardFunction(
         rank, lookup<ir::BackwardOp>(run.getBackwardAttr()),
         getTensors(run.getArguments()), frame->second.values);
@@ -140,7 +146,8 @@ private:
                              "backward run that adds to it, and once");
     SmallVector<Tensor> values = std::move(frame->second.values);
     frames.erase(frame);
-    rank.beginTask(run.getMicroBatch(), /*isForward=*/false);
+    rank.beginTask(static_cast<int64_t>(run.getMicroBatch()),
+                   /*isForward=*/false);
     return runWeightsFunction(
         rank, lookup<ir::BackwardWeightsOp>(run.getWeightsAttr()),
         getTensors(run.getArguments()), values);

@@ -60,7 +60,8 @@ static program::Exchange describe(Operation *op,
   if (collective.kind != CollectiveKind::AllToAllV)
     return exchange;
   exchange.rows.rowBytes = getRowBytes(member.input);
-  exchange.rows.experts = member.send.getShape().getNumElements() / numMembers;
+  exchange.rows.experts = static_cast<int64_t>(
+      member.send.getShape().getNumElements() / numMembers);
   exchange.rows.fill = collective.fill;
   if (auto compute = dyn_cast<ir::ComputeOpInterface>(op))
     exchange.rows.cell = compute.getCellName().str();

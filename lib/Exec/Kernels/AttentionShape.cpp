@@ -116,8 +116,8 @@ void dropBlock(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,
   const auto *mask =
       static_cast<const uint8_t *>(inputs[*shape.optional.dropMask]);
   const QueryRows::Own own = rows.getOwn(block, head);
-  const int64_t stride =
-      AttentionBlocks::scoreStride * sizeof(float) / getBytes(type);
+  const int64_t stride = static_cast<int64_t>(AttentionBlocks::scoreStride *
+                                              sizeof(float) / getBytes(type));
   for (int64_t row = 0; row < own.size; ++row) {
     void *line = at(scores, type, (own.inBlock + row) * stride);
     float values[AttentionBlocks::keysPerBlock];

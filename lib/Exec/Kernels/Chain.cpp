@@ -54,8 +54,8 @@ public:
   explicit ChainKernel(const KernelSpec &chain);
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const int64_t blocksPerTile =
-        llvm::divideCeil(elementsPerTile, rowsPerBlock * columns);
+    const int64_t blocksPerTile = static_cast<int64_t>(
+        llvm::divideCeil(elementsPerTile, rowsPerBlock * columns));
     Tiles tiles(rows, blocksPerTile * rowsPerBlock);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto *scratch = static_cast<char *>(
@@ -224,7 +224,8 @@ void ChainKernel::assignSlots() {
   }
   for (const ChainBlock &block : blocks)
     slotBytes = std::max<int64_t>(
-        slotBytes, llvm::alignTo(block.rowBytes * rowsPerBlock, 64));
+        slotBytes,
+        static_cast<int64_t>(llvm::alignTo(block.rowBytes * rowsPerBlock, 64)));
 }
 
 void ChainKernel::runBlock(const KernelOperands &operands, char *scratch,

@@ -136,7 +136,8 @@ private:
            columns.size, shape.in, static_cast<const float *>(next)});
     }
     ProductSpec spec;
-    spec.m = llvm::alignTo(own.size, ProductCache::granule);
+    spec.m =
+        static_cast<int64_t>(llvm::alignTo(own.size, ProductCache::granule));
     spec.n = columns.size;
     spec.k = shape.in;
     spec.a = {shape.in, 1};
@@ -156,8 +157,8 @@ private:
   void multiplyPadded(const ProductSpec &spec, int64_t row, int64_t size,
                       const void *a, const void *b, void *c) const {
     const int64_t resultBytes = getBytes(shape.resultType);
-    const int64_t cBytes =
-        llvm::alignTo(spec.m * spec.n * resultBytes, scratchAlignment);
+    const int64_t cBytes = static_cast<int64_t>(
+        llvm::alignTo(spec.m * spec.n * resultBytes, scratchAlignment));
     const int64_t aRowBytes = shape.in * getBytes(shape.operandType);
     const bool endsInside = row + spec.m <= shape.countAllRows();
     char *cBlock = static_cast<char *>(getScratch(

@@ -138,7 +138,8 @@ private:
   void addGathered(const KernelOperands &operands,
                    llvm::MutableArrayRef<ExpertRows> pieces, int64_t size,
                    const GradientTile &tile) const {
-    const int64_t depth = llvm::alignTo(size, ProductCache::granule);
+    const auto depth =
+        static_cast<int64_t>(llvm::alignTo(size, ProductCache::granule));
     const int64_t bytes = getBytes(shape.operandType);
     const int64_t xBytes = tile.rows.size * bytes;
     const int64_t dyBytes = tile.columns.size * bytes;

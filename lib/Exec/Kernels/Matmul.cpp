@@ -26,7 +26,8 @@ public:
     const char *a = static_cast<const char *>(operands.inputs[0]);
     const char *b = static_cast<const char *>(operands.inputs[1]);
     char *c = static_cast<char *>(operands.outputs[0]);
-    const int64_t groups = llvm::divideCeil(shape.batch, grid.batches);
+    const auto groups =
+        static_cast<int64_t>(llvm::divideCeil(shape.batch, grid.batches));
     // Tiles that share columns of b are neighbours, so that threads find them
     // in the shared cache.
     pool.parallelFor(

@@ -24,8 +24,8 @@ constexpr int64_t fewestRows = 64, mostRows = 512;
 /// Returns the size of one of `pieces` equal pieces of `total`, in multiples of
 /// a block of vector registers.
 int64_t cut(int64_t total, int64_t pieces) {
-  return std::min<int64_t>(total,
-                           llvm::alignTo(llvm::divideCeil(total, pieces), 32));
+  return std::min<int64_t>(total, static_cast<int64_t>(llvm::alignTo(
+                                      llvm::divideCeil(total, pieces), 32)));
 }
 
 } // namespace
@@ -42,12 +42,14 @@ MatmulTiles chooseMatmulTiles(int64_t batch, int64_t m, int64_t n, int64_t k,
   int64_t rows = mostRows;
   if (!direct)
     rows = columns = convertedTile;
-  columns = cut(n, llvm::divideCeil(n, columns));
-  const int64_t across = batch * llvm::divideCeil(n, columns);
+  columns = cut(n, static_cast<int64_t>(llvm::divideCeil(n, columns)));
+  const int64_t across =
+      batch * static_cast<int64_t>(llvm::divideCeil(n, columns));
   const int64_t down = std::max<int64_t>(
-      llvm::divideCeil(m, rows),
-      std::min<int64_t>(llvm::divideCeil(m, fewestRows),
-                        llvm::divideCeil(wantedTiles, across)));
+      static_cast<int64_t>(llvm::divideCeil(m, rows)),
+      std::min<int64_t>(
+          static_cast<int64_t>(llvm::divideCeil(m, fewestRows)),
+          static_cast<int64_t>(llvm::divideCeil(wantedTiles, across))));
   return {cut(m, down), columns, 1};
 }
 

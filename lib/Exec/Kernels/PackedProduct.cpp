@@ -29,8 +29,9 @@ constexpr int64_t packedRows = 128;
 /// Returns the size of equal pieces of at most `most`, which is a multiple of
 /// `square`.
 int64_t cut(int64_t total, int64_t most) {
-  const int64_t pieces = llvm::divideCeil(total, most);
-  return llvm::alignTo(llvm::divideCeil(total, pieces), square);
+  const auto pieces = static_cast<int64_t>(llvm::divideCeil(total, most));
+  return static_cast<int64_t>(
+      llvm::alignTo(llvm::divideCeil(total, pieces), square));
 }
 
 /// A part of an operand with `count` rows (of b: columns) of `depth` elements,

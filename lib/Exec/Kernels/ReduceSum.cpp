@@ -45,7 +45,8 @@ public:
       return;
     }
     float *partial = static_cast<float *>(operands.workspace);
-    Tiles unitBlocks(cut.units, llvm::divideCeil(cut.units, cut.blocks));
+    Tiles unitBlocks(cut.units, static_cast<int64_t>(
+                                    llvm::divideCeil(cut.units, cut.blocks)));
     std::memset(partial, 0, cut.blocks * cut.results * sizeof(float));
     pool.parallelFor(unitBlocks.count * cut.groups, [&](int64_t tile) {
       int64_t group = tile % cut.groups, block = tile / cut.groups;
@@ -128,7 +129,7 @@ private:
 llvm::SmallVector<bool, 4> requireReduction(SpecChecker &checker,
                                             const KernelSpec &spec) {
   const TensorShape &x = spec.inputs[0];
-  const int64_t rank = x.dims.size();
+  const auto rank = static_cast<int64_t>(x.dims.size());
   checker.requireFloatInput(0);
   for (int64_t axis : checker.getInts("axes"))
     checker.require(axis >= -rank && axis < rank,

@@ -73,7 +73,7 @@ void TensorDump::addGradients(TensorValues gradients) {
       otherName = name;
       continue;
     }
-    Kept &next = kept[microBatches.size()].emplace_back();
+    Kept &next = kept[static_cast<int64_t>(microBatches.size())].emplace_back();
     next.traced = {"step." + std::to_string(step) + "/gradient/" + name,
                    last.depth,
                    std::max(last.rounding, getUnitRoundoff(value.shape.type))};

@@ -16,8 +16,9 @@ using namespace mf::program;
 namespace mf::runner {
 
 int64_t addPadding(int64_t end, int64_t arenaBytes) {
-  return std::min<int64_t>(llvm::alignTo(end, mf::deviceBufferAlignment),
-                           arenaBytes);
+  return std::min<int64_t>(
+      static_cast<int64_t>(llvm::alignTo(end, mf::deviceBufferAlignment)),
+      arenaBytes);
 }
 
 MemoryReport reportMemory(const StageProgram &stage) {

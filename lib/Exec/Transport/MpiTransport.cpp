@@ -152,7 +152,8 @@ void MpiTransport::findPeers() {
   void *base = nullptr;
   // The process that reports, followed by the pulses of each process.
   const int words = 1 + numHere;
-  MPI_Aint size = place == 0 ? words * sizeof(std::atomic<int>) : 0;
+  MPI_Aint size =
+      place == 0 ? static_cast<MPI_Aint>(words * sizeof(std::atomic<int>)) : 0;
   MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, here,
                           static_cast<void *>(&base), &window);
   int unit = 0;

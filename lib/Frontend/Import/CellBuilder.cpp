@@ -189,7 +189,7 @@ Value CellBuilder::transpose(Value value, ArrayRef<int64_t> perm,
 
 Value CellBuilder::sliceLast(Value value, int64_t start, int64_t size,
                              StringRef leaf) {
-  int64_t axis = getShape(value).size() - 1;
+  auto axis = static_cast<int64_t>(getShape(value).size() - 1);
   return slice(value, axis, start, size, leaf);
 }
 
@@ -210,7 +210,7 @@ Value CellBuilder::shiftTokens(Value tokens, int64_t distance, int64_t fill) {
 }
 
 Value CellBuilder::concatLast(ValueRange values, StringRef leaf) {
-  int64_t axis = getShape(values.front()).size() - 1;
+  auto axis = static_cast<int64_t>(getShape(values.front()).size() - 1);
   return create<ConcatOp>(leaf, values, axis).getResult();
 }
 

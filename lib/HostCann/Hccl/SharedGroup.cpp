@@ -259,8 +259,9 @@ llvm::Error SharedGroup::begin(const GroupCall &call,
   own.header->call = call;
   size_t done = 0;
   while (done < input.size()) {
-    const ssize_t written = pwrite(own.file, input.data() + done,
-                                   input.size() - done, headerBytes + done);
+    const ssize_t written =
+        pwrite(own.file, input.data() + done, input.size() - done,
+               static_cast<off_t>(headerBytes + done));
     if (written <= 0)
       return makeSystemError("shared memory");
     done += written;
@@ -281,8 +282,9 @@ SharedGroup::readInput(uint32_t member, uint64_t offset, uint64_t bytes) const {
   std::vector<char> input(bytes);
   size_t done = 0;
   while (done < bytes) {
-    const ssize_t got = pread(members[member]->file, input.data() + done,
-                              bytes - done, headerBytes + offset + done);
+    const ssize_t got =
+        pread(members[member]->file, input.data() + done, bytes - done,
+              static_cast<off_t>(headerBytes + offset + done));
     if (got <= 0)
       return makeSystemError("shared memory");
     done += got;

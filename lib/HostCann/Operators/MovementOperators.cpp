@@ -56,7 +56,8 @@ aclnnStatus mf::hostcann::makeCat(OperatorCall &call,
   call.write(out, "out");
   if (call.hasFailed())
     return call.finish(0, nullptr);
-  const int64_t axis = dim < 0 ? dim + out->dims.size() : dim;
+  const int64_t axis =
+      dim < 0 ? dim + static_cast<int64_t>(out->dims.size()) : dim;
   return call.finishKernel("aclnnCat", {{"axis", axis}});
 }
 
@@ -182,9 +183,10 @@ aclnnStatus mf::hostcann::makeAmax(OperatorCall &call, const aclTensor *self,
     const bool isBool = type == ACL_BOOL;
     std::vector<float> largest(count, -std::numeric_limits<float>::infinity());
     visitElements(dims, strides, [&](int64_t element, int64_t place) {
-      const float value = isBool
-                              ? static_cast<const uint8_t *>(places[0])[element]
-                              : readElement(places[0], type, element);
+      const float value =
+          isBool ? static_cast<float>(
+                       static_cast<const uint8_t *>(places[0])[element])
+                 : readElement(places[0], type, element);
       if (!(value <= largest[place]) && !std::isnan(largest[place]))
         largest[place] = value;
     });

@@ -185,7 +185,8 @@ Eigen::MatrixXd Descent::getJacobian(const std::vector<size_t> &of) {
     for (double side : {1.0, -1.0}) {
       model.setParameter(index, value + side * width);
       for (uint32_t i : parameters[index].observations)
-        jacobian(i, column) += side * model.predict(i) / (2 * width);
+        jacobian(i, static_cast<Eigen::Index>(column)) +=
+            side * model.predict(i) / (2 * width);
     }
     model.setParameter(index, value);
   }
@@ -214,23 +215,27 @@ Descent::Slopes Descent::getSlopes(bool withBounds) {
   for (const auto &[column, index] : llvm::enumerate(slopes.moving)) {
     const FitParameter &parameter = parameters[index];
     const double belief = parameter.belief * beliefScale;
-    slopes.hessian(column, column) += 1 / (belief * belief);
-    slopes.gradient(column) +=
+    slopes.hessian(static_cast<Eigen::Index>(column),
+                   static_cast<Eigen::Index>(column)) += 1 / (belief * belief);
+    slopes.gradient(static_cast<Eigen::Index>(column)) +=
         (values[index] - parameter.start) / (belief * belief);
   }
   if (!withBounds)
     return slopes;
   for (const auto &[column, index] : llvm::enumerate(slopes.moving)) {
-    const bool pushesUp = slopes.gradient(column) < 0;
+    const bool pushesUp =
+        slopes.gradient(static_cast<Eigen::Index>(column)) < 0;
     const FitParameter &parameter = parameters[index];
     if (pushesUp ? values[index] < parameter.upper
                  : values[index] > parameter.lower)
       continue;
-    const double diagonal = slopes.hessian(column, column);
-    slopes.hessian.row(column).setZero();
-    slopes.hessian.col(column).setZero();
-    slopes.hessian(column, column) = diagonal;
-    slopes.gradient(column) = 0;
+    const double diagonal = slopes.hessian(static_cast<Eigen::Index>(column),
+                                           static_cast<Eigen::Index>(column));
+    slopes.hessian.row(static_cast<Eigen::Index>(column)).setZero();
+    slopes.hessian.col(static_cast<Eigen::Index>(column)).setZero();
+    slopes.hessian(static_cast<Eigen::Index>(column),
+                   static_cast<Eigen::Index>(column)) = diagonal;
+    slopes.gradient(static_cast<Eigen::Index>(column)) = 0;
   }
   return slopes;
 }
@@ -247,7 +252,8 @@ bool Descent::step(const Slopes &slopes, double damping) {
   for (const auto &[column, index] : llvm::enumerate(slopes.moving)) {
     before.push_back(values[index]);
     after.push_back(std::clamp(
-        values[index] + std::clamp(change(column), -farthest, farthest),
+        values[index] + std::clamp(change(static_cast<Eigen::Index>(column)),
+                                   -farthest, farthest),
         parameters[index].lower, parameters[index].upper));
   }
   moveAll(slopes.moving, after);
@@ -285,9 +291,10 @@ std::vector<double> Descent::getDeviations() {
     return deviations;
   const auto factors = slopes.hessian.ldlt();
   for (const auto &[column, index] : llvm::enumerate(slopes.moving)) {
-    const Eigen::VectorXd covariances =
-        factors.solve(Eigen::VectorXd::Unit(slopes.hessian.rows(), column));
-    deviations[index] = std::sqrt(std::max(0.0, covariances(column)));
+    const Eigen::VectorXd covariances = factors.solve(Eigen::VectorXd::Unit(
+        slopes.hessian.rows(), static_cast<Eigen::Index>(column)));
+    deviations[index] = std::sqrt(
+        std::max(0.0, covariances(static_cast<Eigen::Index>(column))));
   }
   return deviations;
 }

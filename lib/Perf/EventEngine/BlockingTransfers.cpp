@@ -218,9 +218,10 @@ placeBlockingTransfers(const Schedule &schedule) {
 std::optional<double> getBlockingTransferTime(const Schedule &schedule) {
   if (!getLead(schedule))
     return std::nullopt;
-  double stages = schedule.pipeline.stages;
-  double microBatches = schedule.pipeline.microBatches;
-  double chunks = schedule.pipeline.getNumChunks() / stages;
+  auto stages = static_cast<double>(schedule.pipeline.stages);
+  auto microBatches = static_cast<double>(schedule.pipeline.microBatches);
+  double chunks =
+      static_cast<double>(schedule.pipeline.getNumChunks()) / stages;
   bool isEven = schedule.pipeline.stages % 2 == 0;
   if (stages == 1)
     return 0;

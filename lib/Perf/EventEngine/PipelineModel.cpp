@@ -222,7 +222,8 @@ double getRecomputeTime(const Pipeline &pipeline, const PipelineCosts &costs) {
 Bubbles getBubbles(const Schedule &schedule, const PipelineCosts &costs,
                    double end) {
   const Pipeline &pipeline = schedule.pipeline;
-  double stages = pipeline.stages, microBatches = pipeline.microBatches;
+  double stages = static_cast<double>(pipeline.stages),
+         microBatches = static_cast<double>(pipeline.microBatches);
   const double forward = sum(costs.forward);
   double work = costs.backward.empty()
                     ? microBatches * forward * (1 + costs.backwardRatio)
@@ -235,8 +236,8 @@ Bubbles getBubbles(const Schedule &schedule, const PipelineCosts &costs,
   Bubbles bubbles;
   bubbles.real = (stages * end - work) / work;
   bubbles.ideal =
-      (stages - 1) / (pipeline.getNumChunks() / stages * microBatches *
-                      static_cast<double>(pipeline.pieces));
+      (stages - 1) / (static_cast<double>(pipeline.getNumChunks()) / stages *
+                      microBatches * static_cast<double>(pipeline.pieces));
   bubbles.imbalance = bubbles.real - bubbles.ideal;
   if (costs.transfers == TransferMode::Blocking)
     if (std::optional<double> time = getBlockingTransferTime(schedule)) {
@@ -284,7 +285,7 @@ Expected<PipelineTimeline> simulatePipeline(const Schedule &schedule,
     });
     timeline.stageEnds.push_back(lastTask == list.rend() ? 0 : lastTask->end);
     timeline.end = std::max(timeline.end, timeline.stageEnds.back());
-    addMemory(schedule, costs, stage, timeline);
+    addMemory(schedule, costs, static_cast<int64_t>(stage), timeline);
   }
   timeline.bubbles = getBubbles(schedule, costs, timeline.end);
   return timeline;

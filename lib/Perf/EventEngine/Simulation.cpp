@@ -117,8 +117,8 @@ void Simulation::runQueue(QueueId queue) {
     case ItemKind::Rendezvous:
       positions[queue] = index;
       clocks[queue] = time;
-      if (join(queue, time, operand))
-        begin(operand);
+      if (join(queue, time, static_cast<int32_t>(operand)))
+        begin(static_cast<int32_t>(operand));
       return;
     }
     ends[index - skipped] = time;

@@ -68,9 +68,11 @@ StringRef makeRate(const Activity &activity, Nanoseconds duration,
   llvm::raw_svector_ostream os(storage);
   // The rate is an amount per nanosecond, of which there are 10^9 in a second.
   if (computes)
-    os << "\"TFLOP/s\":" << llvm::format("%.4g", amount / duration / 1000);
+    os << "\"TFLOP/s\":"
+       << llvm::format("%.4g", amount / static_cast<double>(duration) / 1000);
   else
-    os << "\"GB/s\":" << llvm::format("%.4g", amount / duration);
+    os << "\"GB/s\":"
+       << llvm::format("%.4g", amount / static_cast<double>(duration));
   return os.str();
 }
 

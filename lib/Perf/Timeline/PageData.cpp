@@ -57,7 +57,7 @@ std::vector<std::vector<Gap>> findLongestGaps(const StepTimeline &timeline,
   }
   if (lengths.size() <= limit)
     return gaps;
-  auto shortest = lengths.begin() + limit;
+  auto shortest = lengths.begin() + static_cast<ptrdiff_t>(limit);
   std::nth_element(lengths.begin(), shortest, lengths.end(),
                    std::greater<double>());
   for (std::vector<Gap> &stage : gaps)

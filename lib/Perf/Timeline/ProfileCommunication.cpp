@@ -65,7 +65,9 @@ void CommunicationPrinter::printTimes(Nanoseconds start, Nanoseconds elapsed,
     addMilliseconds("Wait Time(ms)", wait);
     addMilliseconds("Synchronization Time(ms)", wait);
     addMilliseconds("Idle Time(ms)", 0);
-    const double ratio = elapsed > 0 ? static_cast<double>(wait) / elapsed : 0;
+    const double ratio =
+        elapsed > 0 ? static_cast<double>(wait) / static_cast<double>(elapsed)
+                    : 0;
     addNumber("Wait Time Ratio", ratio);
     addNumber("Synchronization Time Ratio", ratio);
   });

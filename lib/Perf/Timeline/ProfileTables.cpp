@@ -134,7 +134,8 @@ void printOperatorStatistic(const RankProfile &profile, raw_ostream &os) {
     // In thousandths of a percent, a share has as many decimals as microseconds
     // have for nanoseconds.
     const double share =
-        total > 0 ? static_cast<double>(type.total) / total : 0;
+        total > 0 ? static_cast<double>(type.total) / static_cast<double>(total)
+                  : 0;
     printPaddedMicroseconds(os, toNanoseconds(share * 1e-4));
     os << '\n';
   }

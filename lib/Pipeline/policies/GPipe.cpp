@@ -25,9 +25,11 @@ public:
                 Rules &rules) const override {
     std::vector<Task> tasks;
     for (int32_t chunk : rules.getChunks())
-      append(tasks, Phase::Forward, chunk, 0, pipeline.microBatches);
+      append(tasks, Phase::Forward, chunk, 0,
+             static_cast<int32_t>(pipeline.microBatches));
     for (int32_t chunk : llvm::reverse(rules.getChunks()))
-      append(tasks, Phase::Backward, chunk, 0, pipeline.microBatches);
+      append(tasks, Phase::Backward, chunk, 0,
+             static_cast<int32_t>(pipeline.microBatches));
     rules.addOrder(tasks);
   }
 };

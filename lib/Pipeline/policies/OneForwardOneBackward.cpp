@@ -30,8 +30,10 @@ public:
                 Rules &rules) const override {
     int32_t chunk = rules.getChunks().front();
     std::vector<Task> forwards, backwards;
-    append(forwards, Phase::Forward, chunk, 0, pipeline.microBatches);
-    append(backwards, Phase::Backward, chunk, 0, pipeline.microBatches);
+    append(forwards, Phase::Forward, chunk, 0,
+           static_cast<int32_t>(pipeline.microBatches));
+    append(backwards, Phase::Backward, chunk, 0,
+           static_cast<int32_t>(pipeline.microBatches));
     rules.addAlternation(forwards, backwards, pipeline.stages - stage - 1);
   }
 };

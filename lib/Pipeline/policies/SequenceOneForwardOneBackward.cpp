@@ -31,7 +31,8 @@ public:
   void addRules(const Pipeline &pipeline, int64_t stage,
                 Rules &rules) const override {
     int32_t chunk = rules.getChunks().front();
-    int32_t microBatches = pipeline.microBatches, pieces = pipeline.pieces;
+    int32_t microBatches = static_cast<int32_t>(pipeline.microBatches),
+            pieces = static_cast<int32_t>(pipeline.pieces);
     std::vector<Task> forwards, backwards;
     appendPieces(forwards, Phase::Forward, chunk, 0, microBatches, pieces);
     appendPieces(backwards, Phase::Backward, chunk, 0, microBatches, pieces);

@@ -32,7 +32,7 @@ public:
   void addRules(const Pipeline &pipeline, int64_t stage,
                 Rules &rules) const override {
     int32_t chunk = rules.getChunks().front();
-    int32_t microBatches = pipeline.microBatches;
+    auto microBatches = static_cast<int32_t>(pipeline.microBatches);
     std::vector<Task> forwards, inputs, weights;
     append(forwards, Phase::Forward, chunk, 0, microBatches);
     append(inputs, Phase::InputGradient, chunk, 0, microBatches);

@@ -52,21 +52,23 @@ void appendInTurn(std::vector<Task> &tasks, Task first, Task second,
 
 void ZeroBubbleV::addRules(const Pipeline &pipeline, int64_t stage,
                            Rules &rules) const {
-  int32_t stages = pipeline.stages, microBatches = pipeline.microBatches;
-  int32_t down = stage, up = 2 * stages - 1 - stage;
+  int32_t stages = static_cast<int32_t>(pipeline.stages),
+          microBatches = static_cast<int32_t>(pipeline.microBatches);
+  int32_t down = static_cast<int32_t>(stage),
+          up = static_cast<int32_t>(2 * stages - 1 - stage);
   // The number of stages that a micro-batch visits on its way from here to the
   // last stage and back.
-  int32_t way = 2 * (stages - stage) - 1;
+  auto way = static_cast<int32_t>(2 * (stages - stage) - 1);
   // The number of micro-batches that return before the first backward arrives
   // here.
-  int32_t lead = stages - stage;
+  auto lead = static_cast<int32_t>(stages - stage);
 
   std::vector<Task> forwards;
   append(forwards, Phase::Forward, down, 0, way);
   appendInTurn(forwards, {Phase::Forward, up, 0}, {Phase::Forward, down, way},
-               stage);
+               static_cast<int32_t>(stage));
   int32_t backAgain = static_cast<int32_t>(stage) + lead;
-  append(forwards, Phase::Forward, up, stage, backAgain);
+  append(forwards, Phase::Forward, up, static_cast<int32_t>(stage), backAgain);
   appendInTurn(forwards, {Phase::Forward, down, way + down},
                {Phase::Forward, up, backAgain}, microBatches);
 

@@ -33,7 +33,7 @@ ChunkChoices::ChunkChoices(const TickProblem &problem, Aim aim,
     for (auto [chunk, plan] : llvm::zip_equal(chunks, forbidden.chunks)) {
       int64_t &group = forbiddenGroups[chunk];
       if (group < 0) {
-        group = forbiddenPlans.size();
+        group = static_cast<int64_t>(forbiddenPlans.size());
         forbiddenPlans.emplace_back();
       }
       forbiddenPlans[group].push_back(plan);

@@ -28,7 +28,8 @@ public:
       : problem(problem), plan(plan), graph(this->problem),
         choices(this->problem) {
     for (auto [chunk, ofChunk] : llvm::enumerate(plan.chunks))
-      costs.push_back(this->problem.getCosts(chunk, ofChunk));
+      costs.push_back(
+          this->problem.getCosts(static_cast<int64_t>(chunk), ofChunk));
   }
 
   std::optional<Refusal> explain(int64_t stage);

@@ -31,7 +31,7 @@ static int64_t getTightestStage(const Problem &problem, const Plan &plan) {
     if (left >= least)
       continue;
     least = left;
-    tightest = index;
+    tightest = static_cast<int64_t>(index);
   }
   return tightest;
 }

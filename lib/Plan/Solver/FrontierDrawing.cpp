@@ -169,7 +169,8 @@ void Drawing::addPoints() {
 }
 
 void Drawing::addBars() {
-  const double layers = std::max<double>(1, problem.getNumLayers());
+  const double layers =
+      std::max<double>(1, static_cast<double>(problem.getNumLayers()));
   // The bars are as wide as the distance between limits allows.
   double barWidth = 30;
   for (size_t i = 1; i < solved.size(); ++i)
@@ -179,7 +180,8 @@ void Drawing::addBars() {
     double bottom = barsBottom;
     const auto counts = countTreatments(problem, *point.result->plan);
     for (size_t i = 0; i < counts.size(); ++i) {
-      const double part = counts[i] / layers * (barsBottom - barsTop);
+      const auto part =
+          static_cast<double>(counts[i]) / layers * (barsBottom - barsTop);
       bottom -= part;
       if (counts[i] == 0)
         continue;

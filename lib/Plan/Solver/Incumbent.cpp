@@ -55,7 +55,7 @@ int64_t Incumbent::offer(llvm::ArrayRef<StageOptions> stages,
 void Incumbent::offer(const Plan &offered) {
   std::vector<TickCosts> costs;
   for (auto [chunk, ofChunk] : llvm::enumerate(offered.chunks))
-    costs.push_back(problem.getCosts(chunk, ofChunk));
+    costs.push_back(problem.getCosts(static_cast<int64_t>(chunk), ofChunk));
   int64_t time = graph.getMakespan(problem.getDurations(costs));
   if (time >= ticks)
     return;

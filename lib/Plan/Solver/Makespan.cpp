@@ -26,7 +26,7 @@ std::vector<MakespanStep> summarize(const TickProblem &problem,
     MakespanStep step;
     step.chunk = -1;
     if (!isUpdate) {
-      step.chunk = task.duration / problem.getNumPhases();
+      step.chunk = static_cast<int32_t>(task.duration / problem.getNumPhases());
       step.phase = problem.getPhases()[task.duration % problem.getNumPhases()];
     }
     // Updates and recompute tasks without work are left out.
@@ -36,7 +36,8 @@ std::vector<MakespanStep> summarize(const TickProblem &problem,
     auto isSame = [&](const MakespanStep &other) {
       return other.chunk == step.chunk && other.phase == step.phase;
     };
-    auto known = std::find_if(steps.begin() + begin, steps.end(), isSame);
+    auto known = std::find_if(steps.begin() + static_cast<ptrdiff_t>(begin),
+                              steps.end(), isSame);
     if (known == steps.end())
       known = steps.insert(known, step);
     ++known->count;
@@ -48,7 +49,7 @@ std::vector<MakespanStep> summarize(const TickProblem &problem,
 std::vector<TickCosts> getCosts(const TickProblem &ticks, const Plan &plan) {
   std::vector<TickCosts> costs;
   for (auto [chunk, ofChunk] : llvm::enumerate(plan.chunks))
-    costs.push_back(ticks.getCosts(chunk, ofChunk));
+    costs.push_back(ticks.getCosts(static_cast<int64_t>(chunk), ofChunk));
   return costs;
 }
 

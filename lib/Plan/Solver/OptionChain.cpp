@@ -47,7 +47,7 @@ void OptionChain::addNodes(const TickProblem &problem,
         for (auto [chunk, layers] : llvm::zip_equal(chunks, composition.layers))
           isAllowed &= layouts.allows(layout, chunk, layers);
         if (isAllowed)
-          allowed[layout].push_back(index);
+          allowed[layout].push_back(static_cast<int32_t>(index));
       }
     std::map<std::pair<size_t, Left>, int32_t> numbers;
     std::vector<std::pair<size_t, Left>> next;
@@ -84,14 +84,14 @@ void OptionChain::addNodes(const TickProblem &problem,
 int64_t OptionChain::getNumOptions() const {
   int64_t total = 0;
   for (llvm::ArrayRef<int32_t> options : active)
-    total += options.size();
+    total += static_cast<int64_t>(options.size());
   return total;
 }
 
 int64_t OptionChain::getNumArcs() const {
   int64_t total = 0;
   for (llvm::ArrayRef<ChainArc> ofStage : arcs)
-    total += ofStage.size();
+    total += static_cast<int64_t>(ofStage.size());
   return total;
 }
 
@@ -191,7 +191,7 @@ void OptionChain::runForward() {
           before[arc.from] + compositionCosts[stage][arc.composition];
       if (value < behind[arc.to]) {
         behind[arc.to] = value;
-        bestArcs[stage + 1][arc.to] = index;
+        bestArcs[stage + 1][arc.to] = static_cast<int32_t>(index);
       }
     }
   }
@@ -214,7 +214,7 @@ double OptionChain::findLeast(OptionList *best) {
   auto end = llvm::min_element(forward.back());
   if (best != nullptr) {
     best->assign(stages.size(), -1);
-    int32_t node = end - forward.back().begin();
+    auto node = static_cast<int32_t>(end - forward.back().begin());
     for (size_t stage = stages.size(); stage-- > 0;) {
       const ChainArc &arc = arcs[stage][bestArcs[stage + 1][node]];
       (*best)[stage] = bestOptions[stage][arc.composition];

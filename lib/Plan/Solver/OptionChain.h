@@ -90,7 +90,9 @@ public:
 
   ChainPrices getPrices(const PathCut &cut);
   /// Returns the number of nodes before the first stage.
-  int32_t getNumStarts() const { return isEmpty() ? 0 : numNodes.front(); }
+  int32_t getNumStarts() const {
+    return isEmpty() ? 0 : static_cast<int32_t>(numNodes.front());
+  }
   /// Visits all options of a stage after a node, with their indices in
   /// getOptions() and the nodes after them.
   void forEachOption(

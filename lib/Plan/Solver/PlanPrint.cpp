@@ -157,7 +157,8 @@ void printPath(const Problem &problem, const Evaluation &evaluation,
   std::vector<std::string> parts;
   for (llvm::ArrayRef<Visit> left = visits; !left.empty();) {
     if (parts.size() == mostVisits) {
-      parts.push_back("and " + count(left.size(), "more stretch"));
+      parts.push_back("and " +
+                      count(static_cast<int64_t>(left.size()), "more stretch"));
       break;
     }
     const Passage passage = describePassage(pipeline, left);

@@ -233,8 +233,10 @@ Error Verifier::checkCopies() const {
        &Treatment::backward, &ChunkExtra::backward}};
   for (const Direction &direction : directions) {
     for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
-      const double copy = add(chunk, direction.copy, nullptr);
-      const double time = add(chunk, direction.ofLayer, direction.ofExtra);
+      const double copy =
+          add(static_cast<int64_t>(chunk), direction.copy, nullptr);
+      const double time = add(static_cast<int64_t>(chunk), direction.ofLayer,
+                              direction.ofExtra);
       if (exceeds(copy, time))
         return createStringError(
             Twine(direction.copies) + " of chunk " + Twine(chunk) + " take " +

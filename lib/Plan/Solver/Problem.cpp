@@ -165,10 +165,11 @@ Error checkNumbersOfLayers(const Problem &problem) {
     return createStringError("there are " + Twine(layers) +
                              " layers, expected 1 to " + Twine(mostLayers));
   if (least > layers / chunks)
-    return createStringError(
-        Twine(layers) + " layers are too few for " + Twine(chunks) +
-        " chunks of at least " + Twine(least) + ", expected at least " +
-        mf::formatAmount(static_cast<double>(least) * chunks));
+    return createStringError(Twine(layers) + " layers are too few for " +
+                             Twine(chunks) + " chunks of at least " +
+                             Twine(least) + ", expected at least " +
+                             mf::formatAmount(static_cast<double>(least) *
+                                              static_cast<double>(chunks)));
   if (most > 0 && (layers + chunks - 1) / chunks > most)
     return createStringError(Twine(layers) + " layers are too many for " +
                              Twine(chunks) + " chunks of at most " +

@@ -54,7 +54,11 @@ bool readSchedule(JsonObject &top, schedule::Schedule &schedule,
   const schedule::Policy *policy = readPolicy(top, chunks, pieces, complaint);
   if (complaint.isThere() || !policy)
     return false;
-  if (3.0 * stages * chunks * microBatches * pieces > mostTasks) {
+  // The product of whole numbers might overflow.
+  double tasks = 3;
+  for (const int64_t number : {stages, chunks, microBatches, pieces})
+    tasks *= static_cast<double>(number);
+  if (tasks > mostTasks) {
     top.complain("micro_num", "stages, chunks, micro-batches and pieces make "
                               "more tasks than " +
                                   Twine(mostTasks) + ", expected fewer");

@@ -260,7 +260,8 @@ void ChoiceReader::readForbidden(const JsonPlace &place) {
   for (const JsonPlace &element : *list) {
     JsonObject object(element, complaint);
     ForbiddenStage forbidden;
-    forbidden.stage = object.demandInteger("stage", 0, chunks.size() - 1);
+    forbidden.stage = object.demandInteger(
+        "stage", 0, static_cast<int64_t>(chunks.size() - 1));
     std::optional<JsonPlace> member =
         object.demand("chunks", "a list with the chunks of the stage");
     auto plans = member ? readList(*member, "a list of chunks", complaint)

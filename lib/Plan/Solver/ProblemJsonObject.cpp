@@ -68,7 +68,8 @@ std::optional<int64_t> readInteger(const JsonPlace &place, int64_t least,
     return number;
   complaint.add(place.path, "found " + place.describe() +
                                 ", expected a whole number " +
-                                describeRange(least, most));
+                                describeRange(static_cast<double>(least),
+                                              static_cast<double>(most)));
   return std::nullopt;
 }
 
@@ -177,8 +178,9 @@ int64_t JsonObject::getInteger(StringRef name, int64_t otherwise, int64_t least,
 }
 
 int64_t JsonObject::demandInteger(StringRef name, int64_t least, int64_t most) {
-  std::optional<JsonPlace> member =
-      demand(name, "a whole number " + describeRange(least, most));
+  std::optional<JsonPlace> member = demand(
+      name, "a whole number " + describeRange(static_cast<double>(least),
+                                              static_cast<double>(most)));
   return member ? readInteger(*member, least, most, complaint).value_or(least)
                 : least;
 }

@@ -18,8 +18,9 @@ std::vector<int32_t> getDurationNumbers(const TickProblem &problem,
   std::vector<int32_t> numbers;
   for (int32_t chunk : problem.getChunks(stage))
     for (int64_t phase = 0; phase < problem.getNumPhases(); ++phase)
-      numbers.push_back(problem.getDuration(chunk, phase));
-  numbers.push_back(problem.getUpdate(stage));
+      numbers.push_back(
+          static_cast<int32_t>(problem.getDuration(chunk, phase)));
+  numbers.push_back(static_cast<int32_t>(problem.getUpdate(stage)));
   return numbers;
 }
 
@@ -243,7 +244,8 @@ void OptionMaker::addOptions(StageOptions &options, const OptionBound &bound,
   for (const Combiner::Combination &combination : combinations) {
     llvm::append_range(options.durations, combination.durations);
     llvm::append_range(options.choices, combination.choices);
-    options.compositionOf.push_back(options.compositions.size());
+    options.compositionOf.push_back(
+        static_cast<int32_t>(options.compositions.size()));
   }
   composition.end = options.size();
   options.compositions.push_back(std::move(composition));

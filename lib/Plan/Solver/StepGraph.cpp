@@ -18,7 +18,9 @@ int64_t StepGraph::getMakespan(llvm::ArrayRef<int64_t> durations) {
                           ends);
   int64_t end = 0;
   for (auto [stage, last] : llvm::enumerate(order.getLastNodes()))
-    end = std::max(end, ends[last] + durations[problem.getUpdate(stage)]);
+    end = std::max(
+        end,
+        ends[last] + durations[problem.getUpdate(static_cast<int64_t>(stage))]);
   return end;
 }
 

@@ -74,7 +74,7 @@ private:
   }
   double getSoftEnd(size_t stage, llvm::ArrayRef<double> durations) const {
     return softEnds[order.getLastNodes()[stage]] +
-           durations[problem.getUpdate(stage)];
+           durations[problem.getUpdate(static_cast<int64_t>(stage))];
   }
 
   const TickProblem &problem;

@@ -241,7 +241,8 @@ TickProblem::getDurations(llvm::ArrayRef<TickCosts> chunks) const {
   std::vector<int64_t> durations(getNumDurations(), 0);
   for (auto [chunk, costs] : llvm::enumerate(chunks)) {
     for (int64_t phase = 0; phase < getNumPhases(); ++phase)
-      durations[getDuration(chunk, phase)] = costs.times[phase];
+      durations[getDuration(static_cast<int64_t>(chunk), phase)] =
+          costs.times[phase];
     durations[getUpdate(problem.schedule.pipeline.stageOfChunk[chunk])] +=
         costs.update;
   }

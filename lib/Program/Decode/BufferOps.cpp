@@ -52,7 +52,7 @@ LogicalResult ListDecoder::decode(ascend::AllocOp op) {
                                mf::getBytes(type->shape.type), capacity,
                                inFrame ? "the frame" : "the arena")))
     return failure();
-  int64_t offset = op.getOffset().value_or(0);
+  auto offset = static_cast<int64_t>(op.getOffset().value_or(0));
   uint32_t part = 0;
   if (layout) {
     if (failed(checkPart(op, *layout, offset, type->bytes)))
@@ -121,7 +121,7 @@ LogicalResult ListDecoder::decode(ascend::ViewOp op) {
   if (failed(source) || failed(type))
     return failure();
   const Buffer &buffer = list.buffers[source->buffer];
-  const int64_t begin = op.getByteOffset();
+  const auto begin = static_cast<int64_t>(op.getByteOffset());
   if (type->space != buffer.space || begin < 0 || begin > source->bytes ||
       type->bytes > source->bytes - begin)
     return op.emitError("reaches outside of the buffer it views");
@@ -140,7 +140,7 @@ LogicalResult ListDecoder::decode(ascend::MessageOp op) {
   if (failed(checkPlace(op, op.getOffset(), *type, state, context)))
     return failure();
   Buffer buffer;
-  const int64_t offset = op.getOffset().value_or(0);
+  const auto offset = static_cast<int64_t>(op.getOffset().value_or(0));
   buffer.kind = BufferKind::Message;
   buffer.index = numMessages++;
   buffer.shape = type->shape;

@@ -15,8 +15,9 @@ static constexpr int64_t maximumTokens = int64_t{1} << 40;
 
 static LogicalResult decodeHeader(ascend::ProgramOp op, Program &program) {
   int64_t tokens = 1;
-  for (int64_t size :
+  for (const uint64_t number :
        {op.getMicroBatches(), op.getMicroBatchSize(), op.getSequenceLength()}) {
+    const auto size = static_cast<int64_t>(number);
     if (size < 1 || size > maximumTokens / tokens)
       return op.emitError("micro_batches, micro_batch_size and sequence_length "
                           "are not those of a training step");
@@ -25,12 +26,12 @@ static LogicalResult decodeHeader(ascend::ProgramOp op, Program &program) {
   if (static_cast<int64_t>(op.getVocabSize()) < 1)
     return op.emitError("expected a positive vocab_size, but got ")
            << static_cast<int64_t>(op.getVocabSize());
-  program.microBatches = op.getMicroBatches();
-  program.microBatchSize = op.getMicroBatchSize();
-  program.sequenceLength = op.getSequenceLength();
-  program.vocabSize = op.getVocabSize();
-  program.padTokenId = op.getPadTokenId();
-  program.ignoreIndex = op.getIgnoreIndex();
+  program.microBatches = static_cast<int64_t>(op.getMicroBatches());
+  program.microBatchSize = static_cast<int64_t>(op.getMicroBatchSize());
+  program.sequenceLength = static_cast<int64_t>(op.getSequenceLength());
+  program.vocabSize = static_cast<int64_t>(op.getVocabSize());
+  program.padTokenId = static_cast<int64_t>(op.getPadTokenId());
+  program.ignoreIndex = static_cast<int64_t>(op.getIgnoreIndex());
   program.graphKernelFusion = op.getGraphKernelFusion();
   if (DictionaryAttr schedule = op.getLrScheduleAttr()) {
     FailureOr<LearningRateRule> decoded = decodeLrSchedule(op, schedule);

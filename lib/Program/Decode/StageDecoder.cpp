@@ -51,7 +51,7 @@ FailureOr<StageProgram> StageDecoder::decode() {
   StageProgram &stage = context.stage;
   stage.name = program.getSymName().str();
   stage.location = state.addLocation(program);
-  stage.stage = program.getStage();
+  stage.stage = static_cast<int64_t>(program.getStage());
   if (failed(decodeSizes()) || failed(checkOperations()) ||
       failed(decodeStreams()) ||
       failed(forEach<ascend::StaticOp>(
@@ -87,8 +87,9 @@ LogicalResult StageDecoder::decodeSizes() {
   if (!program.getArenaBytes())
     return program.emitError("has no arena_bytes: its memory is not planned; "
                              "run mf-opt --ascend-plan-memory on it");
-  context.stage.arenaBytes = *program.getArenaBytes();
-  context.stage.hostBytes = program.getHostBytes().value_or(0);
+  context.stage.arenaBytes = static_cast<int64_t>(*program.getArenaBytes());
+  context.stage.hostBytes =
+      static_cast<int64_t>(program.getHostBytes().value_or(0));
   for (int64_t bytes : {context.stage.arenaBytes, context.stage.hostBytes})
     if (bytes < 0 || bytes > maximumBytes)
       return program.emitError("cannot have ") << bytes << " bytes of memory";
@@ -197,7 +198,7 @@ LogicalResult StageDecoder::decodeStatic(ascend::StaticOp op) {
   result.shape = type->shape;
   result.bytes = type->bytes;
   result.space = type->space;
-  result.offset = op.getOffset().value_or(0);
+  result.offset = static_cast<int64_t>(op.getOffset().value_or(0));
   if (std::optional<ascend::SliceAttr> slice = op.getSlice())
     if (failed(decodeSlice(op, *slice, result)))
       return failure();
@@ -295,12 +296,14 @@ LogicalResult StageDecoder::decodeLayout(ascend::FrameLayoutOp op) {
   layout.name = op.getSymName().str();
   layout.location = state.addLocation(op);
   // A new plan ignores the existing one.
-  layout.bytes = state.isPlanned ? op.getBytes().value_or(0) : 0;
+  layout.bytes =
+      state.isPlanned ? static_cast<int64_t>(op.getBytes().value_or(0)) : 0;
   if (layout.bytes < 0 || layout.bytes > context.stage.arenaBytes)
     return op.emitError("a frame of ")
            << layout.bytes << " bytes does not fit the arena, which has "
            << context.stage.arenaBytes;
-  layout.hostBytes = state.isPlanned ? op.getHostBytes().value_or(0) : 0;
+  layout.hostBytes =
+      state.isPlanned ? static_cast<int64_t>(op.getHostBytes().value_or(0)) : 0;
   if (layout.hostBytes < 0 || layout.hostBytes > context.stage.hostBytes)
     return op.emitError("a frame of ")
            << layout.hostBytes << " bytes does not fit host memory, which has "

@@ -32,7 +32,8 @@ llvm::ArrayRef<CollectiveKind> getCollectiveKinds() {
 }
 
 double getSentShare(CollectiveKind kind, int64_t members) {
-  const double others = static_cast<double>(members - 1) / members;
+  const auto others =
+      static_cast<double>(members - 1) / static_cast<double>(members);
   switch (kind) {
   case CollectiveKind::AllReduce:
     // The data is scattered and then gathered.

@@ -8,7 +8,7 @@
 namespace mf {
 
 int64_t getRmsNormGradBlockRows(int64_t rows) {
-  return llvm::divideCeil(rows, 16);
+  return static_cast<int64_t>(llvm::divideCeil(rows, 16));
 }
 
 int64_t getSortGroups(int64_t rows) { return std::min<int64_t>(rows, 16); }
@@ -58,16 +58,16 @@ ReductionCut::ReductionCut(llvm::ArrayRef<int64_t> dims,
   int64_t rows = countIterations(reduced);
   if (innerIsKept) {
     strip = std::min<int64_t>(inner, inner < 4096 ? 128 : 512);
-    strips = llvm::divideCeil(inner, strip);
+    strips = static_cast<int64_t>(llvm::divideCeil(inner, strip));
     units = rows;
     results = outer * inner;
     groups = outer * strips;
   } else {
-    runs = llvm::divideCeil(inner, elementsPerSum);
+    runs = static_cast<int64_t>(llvm::divideCeil(inner, elementsPerSum));
     units = rows * runs;
     strip = std::max<int64_t>(1, elementsPerTile / (rows * inner));
     results = outer;
-    groups = llvm::divideCeil(outer, strip);
+    groups = static_cast<int64_t>(llvm::divideCeil(outer, strip));
   }
   bool worthwhile = units * inner >= 4 * elementsPerTile;
   if (groups < fewGroups && results <= mostSplitResults && worthwhile)

@@ -108,7 +108,9 @@ int64_t getExperts(const TensorShape &weight) {
 
 int64_t getMeanExpertRows(const TensorShape &x, const TensorShape &weight) {
   const int64_t experts = getExperts(weight);
-  return experts == 0 ? 0 : llvm::divideCeil(getRows(x), experts);
+  return experts == 0
+             ? 0
+             : static_cast<int64_t>(llvm::divideCeil(getRows(x), experts));
 }
 
 int64_t getColumns(const TensorShape &shape) { return getDimension(shape, 0); }
@@ -193,7 +195,8 @@ static int64_t getNormGradBytes(const TensorShape &x, const TensorShape &gamma,
   if (elements == 0)
     return 0;
   const int64_t rows = elements / columns;
-  const int64_t blocks = llvm::divideCeil(rows, getRmsNormGradBlockRows(rows));
+  const auto blocks = static_cast<int64_t>(
+      llvm::divideCeil(rows, getRmsNormGradBlockRows(rows)));
   return sums * blocks * columns * bytesPerSum + getWideGammaBytes(x, gamma);
 }
 
@@ -211,9 +214,9 @@ int64_t getLayerNormBackwardWorkspace(const KernelSpec &spec) {
 }
 
 int64_t getNormWorkspace(const KernelSpec &spec) {
-  return llvm::divideCeil(spec.inputs[0].getNumElements(),
-                          elementsPerNormBlock) *
-         bytesPerSum;
+  return static_cast<int64_t>(
+      llvm::divideCeil(spec.inputs[0].getNumElements(), elementsPerNormBlock) *
+      bytesPerSum);
 }
 
 int64_t getReduceSumWorkspace(const KernelSpec &spec) {

@@ -142,7 +142,9 @@ public:
     return static_cast<ItemKind>(getCode(item) & kindMask);
   }
   /// Returns the event or group of an item that is not work.
-  int32_t getOperand(ItemId item) const { return getCode(item) >> kindBits; }
+  int32_t getOperand(ItemId item) const {
+    return static_cast<int32_t>(getCode(item) >> kindBits);
+  }
   /// Returns the duration of work; for a rendezvous, the duration after its
   /// start if nothing else uses its links; 0 for other items.
   double getDuration(ItemId item) const;

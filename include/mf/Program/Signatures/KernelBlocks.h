@@ -75,7 +75,8 @@ struct ReductionCut {
   int64_t blocks = 1;
 
   int64_t getWorkspaceBytes() const {
-    return blocks == 1 ? 0 : blocks * results * sizeof(float);
+    return blocks == 1 ? 0
+                       : static_cast<int64_t>(blocks * results * sizeof(float));
   }
 
 private:

@@ -121,7 +121,7 @@ bool SlotFlow::augment() {
        node = steps[node].from) {
     const Step &step = steps[node];
     if (step.kind == Step::Item || step.kind == Step::ItemBack)
-      isChosen[step.arc] = step.kind == Step::Item;
+      isChosen[step.arc] = step.kind == Step::Item ? 1 : 0;
     else
       emptySlots[step.arc] += step.kind == Step::Empty ? 1 : -1;
   }

@@ -56,7 +56,7 @@ std::optional<PackResult> ShapePacker::packInOrder(const ShapeOrder &order,
   };
   for (const auto &[index, item] : llvm::enumerate(problem.items))
     if (item.fixedOffset >= 0)
-      place(index, item.fixedOffset);
+      place(static_cast<int32_t>(index), item.fixedOffset);
   for (int32_t index : order.items) {
     const ShapeItem &item = problem.items[index];
     if (item.fixedOffset >= 0 || item.size == 0)

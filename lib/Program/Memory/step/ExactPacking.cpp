@@ -102,7 +102,8 @@ std::vector<RoutineLayout> layOut(const LaidOutStep &step, const StepPlan &plan,
     RoutineLayout layout = plan.routines[index];
     if (scratch == ScratchLayout::ByEnd ||
         scratch == ScratchLayout::ByEndMirrored)
-      layout = packByEnd(step.problem, step.timeline, plan, index);
+      layout = packByEnd(step.problem, step.timeline, plan,
+                         static_cast<int64_t>(index));
     if (scratch == ScratchLayout::Mirrored ||
         scratch == ScratchLayout::ByEndMirrored)
       layout = mirror(step.problem, routine, std::move(layout));

@@ -132,7 +132,8 @@ int64_t getScratchBound(const StepProblem &problem, const ResidualFrame &frame,
                         const ResidualFrameLayout &layout) {
   int64_t bound = 0;
   for (size_t phase = 0; phase < frame.phases.size(); ++phase) {
-    PackProblem items = getPhaseItems(problem, frame, layout, phase);
+    PackProblem items =
+        getPhaseItems(problem, frame, layout, static_cast<int64_t>(phase));
     bound = std::max(bound, getLargest(getLiveProfile(items)) - layout.size);
   }
   return bound;
@@ -149,8 +150,8 @@ ChunkLayout packSeparately(const StepProblem &problem,
     ChunkLayout layout;
     layout.frame = stackResiduals(problem, frame, order, numSteps);
     for (size_t phase = 0; phase < frame.phases.size(); ++phase)
-      layout.phases.push_back(
-          packPhase(problem, frame, layout.frame, phase, effort));
+      layout.phases.push_back(packPhase(problem, frame, layout.frame,
+                                        static_cast<int64_t>(phase), effort));
     if (!best || getCost(layout) < getCost(*best))
       best = std::move(layout);
     if (getCost(*best).first <= getScratchBound(problem, frame, best->frame))
@@ -197,7 +198,8 @@ ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
   ChunkLayout layout;
   layout.frame.size = result.peak;
   layout.frame.parts.push_back(getWholeFrame(problem, frame, result.peak));
-  layout.frame.residualOffsets.assign(result.offsets.begin() + firstResidual,
+  layout.frame.residualOffsets.assign(result.offsets.begin() +
+                                          static_cast<ptrdiff_t>(firstResidual),
                                       result.offsets.end());
   size_t next = 0;
   for (int64_t routine : frame.phases) {

@@ -99,7 +99,7 @@ Error LayoutVerifier::verifyParts(size_t index) {
                   Twine(part.size) + " bytes, expected it at " + Twine(end) +
                   ", and multiples of " + Twine(problem.alignment));
     auto isValid = [&](PhaseMoment moment) {
-      int64_t numPhases = frame.phases.size();
+      auto numPhases = static_cast<int64_t>(frame.phases.size());
       return moment.phase >= 0 && moment.phase < numPhases &&
              moment.instruction >= 0 &&
              moment.instruction <=
@@ -141,7 +141,7 @@ Error LayoutVerifier::verifyPart(const MemoryBlock &block, size_t frame,
 Error LayoutVerifier::verifyRoutine(size_t index) {
   const RoutineMemory &routine = problem.routines[index];
   const RoutineLayout &layout = plan.routines[index];
-  int64_t frame = timeline.getFrame(index);
+  int64_t frame = timeline.getFrame(static_cast<int64_t>(index));
   // Addresses inside of the routine: the frame first, then scratch.
   int64_t frameSize = frame >= 0 ? plan.frames[frame].size : 0;
   std::vector<MemoryBlock> blocks;
@@ -162,7 +162,7 @@ Error LayoutVerifier::verifyRoutine(size_t index) {
                                   inFrame ? "the frame" : "the scratch",
                                   inFrame ? frameSize : layout.scratchSize))
       return error;
-    int64_t phase = timeline.getPhase(index);
+    int64_t phase = timeline.getPhase(static_cast<int64_t>(index));
     if (inFrame)
       if (Error error = verifyPart(block, frame, {phase, temporary.begin},
                                    {phase, temporary.end}))
@@ -174,8 +174,9 @@ Error LayoutVerifier::verifyRoutine(size_t index) {
     for (const auto &[residual, offset] :
          llvm::zip(problem.frames[frame].residuals,
                    plan.frames[frame].residualOffsets))
-      if (auto range =
-              getLiveRange(residual, timeline.getPhase(index), routine.length))
+      if (auto range = getLiveRange(
+              residual, timeline.getPhase(static_cast<int64_t>(index)),
+              routine.length))
         blocks.push_back({"residual '" + residual.name + "'",
                           offset,
                           problem.alignedSize(residual.size),

@@ -78,7 +78,7 @@ std::vector<ResidualGroup> cutByLayer(const ResidualFrame &frame,
     }
     layers[layer ? numberOf[layer] : layers.size() - 1].push_back(index);
   }
-  int64_t numLayers = layers.size();
+  auto numLayers = static_cast<int64_t>(layers.size());
   int64_t numTogether = (numLayers + numSteps - 1) / numSteps;
   std::vector<ResidualGroup> groups;
   for (int64_t i = 0; i < numLayers; i += numTogether) {

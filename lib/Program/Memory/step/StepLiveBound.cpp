@@ -44,7 +44,8 @@ public:
       : problem(problem), timeline(problem), events(getBufferEvents(problem)) {
     for (size_t i = 0; i < problem.routines.size(); ++i) {
       RoutineProfile profile;
-      profile.bytes = getRoutineProfile(problem, timeline, i);
+      profile.bytes =
+          getRoutineProfile(problem, timeline, static_cast<int64_t>(i));
       profile.largest =
           std::max_element(profile.bytes.begin(), profile.bytes.end()) -
           profile.bytes.begin();
@@ -53,7 +54,8 @@ public:
     for (const ResidualFrame &frame : problem.frames) {
       std::vector<int64_t> after;
       for (size_t phase = 0; phase < frame.phases.size(); ++phase)
-        after.push_back(getBytesAfterPhase(problem, frame, phase));
+        after.push_back(
+            getBytesAfterPhase(problem, frame, static_cast<int64_t>(phase)));
       bytesAfter.push_back(std::move(after));
     }
   }
@@ -63,7 +65,7 @@ public:
       outside += problem.alignedSize(buffer.size);
     bound.bytes = outside;
     for (size_t task = 0; task < problem.tasks.size(); ++task)
-      visitTask(task);
+      visitTask(static_cast<int64_t>(task));
     return bound;
   }
 
@@ -88,7 +90,8 @@ private:
       update(task, profile.largest, profile.bytes[profile.largest]);
       return;
     }
-    for (int64_t i = 0, e = profile.bytes.size(); i < e; ++i) {
+    for (int64_t i = 0, e = static_cast<int64_t>(profile.bytes.size()); i < e;
+         ++i) {
       for (; nextEvent < events.size() &&
              !(StepMoment{task, i} < events[nextEvent].moment);
            ++nextEvent)

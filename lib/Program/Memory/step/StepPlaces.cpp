@@ -25,7 +25,7 @@ StepPlaces::StepPlaces(const StepProblem &problem)
         indexOf.try_emplace({frame, task.instance}, instances.size());
     if (isNew)
       instances.push_back({frame, {}});
-    instances[it->second].tasks.push_back(index);
+    instances[it->second].tasks.push_back(static_cast<int64_t>(index));
     instanceOfTask.push_back(it->second);
   }
 }

@@ -124,7 +124,7 @@ void StepPlanner::layOutQuickly() {
   triedRoutines.assign(problem.routines.size(), 0);
   triedFrames.assign(problem.frames.size(), 0);
   for (const auto &[index, routine] : llvm::enumerate(problem.routines))
-    if (timeline.getFrame(index) < 0)
+    if (timeline.getFrame(static_cast<int64_t>(index)) < 0)
       plan.routines[index] = packRoutine(problem, routine, getEffort(0));
   for (const auto &[index, frame] : llvm::enumerate(problem.frames))
     useLayout(index, packSeparately(problem, frame, canSplit(frame) ? 1 : 0,
@@ -149,7 +149,8 @@ PackProblem StepPlanner::getBlocks() const {
       add(sections.get(getMoment(problem, instance, part.first)),
           sections.get(getMoment(problem, instance, part.last)), part.size);
   for (const auto &[index, task] : llvm::enumerate(problem.tasks))
-    add(sections.getFirst(index), sections.getFirst(index + 1),
+    add(sections.getFirst(static_cast<int64_t>(index)),
+        sections.getFirst(static_cast<int64_t>(index + 1)),
         plan.routines[task.routine].scratchSize);
   for (const TaskBuffer &buffer : problem.taskBuffers)
     add(sections.get(buffer.begin), sections.get(buffer.end),
@@ -164,8 +165,8 @@ StepPlanner::findFullestTask(std::optional<int64_t> frame) const {
   for (size_t task = 0; task < problem.tasks.size(); ++task) {
     if (frame && timeline.getFrame(problem.tasks[task].routine) != *frame)
       continue;
-    for (int32_t section = sections.getFirst(task);
-         section < sections.getFirst(task + 1); ++section)
+    for (int32_t section = sections.getFirst(static_cast<int64_t>(task));
+         section < sections.getFirst(static_cast<int64_t>(task + 1)); ++section)
       if (profile[section] > fullest.bytes)
         fullest = {static_cast<int64_t>(task), profile[section]};
   }

@@ -79,7 +79,7 @@ Error Checker::checkResidual(const ResidualFrame &frame,
                              const Residual &residual) {
   std::string owner =
       "residual '" + residual.name + "' of frame '" + frame.name + "'";
-  int64_t numPhases = frame.phases.size();
+  auto numPhases = static_cast<int64_t>(frame.phases.size());
   if (residual.birthPhase < 0 || residual.birthPhase >= residual.deathPhase ||
       residual.deathPhase >= numPhases)
     return fail(owner + " is born in phase " + Twine(residual.birthPhase) +
@@ -159,7 +159,7 @@ Error Checker::checkTasks() {
 
 Error Checker::checkMoment(const TaskBuffer &buffer, const char *what,
                            StepMoment moment) {
-  int64_t numTasks = problem.tasks.size();
+  auto numTasks = static_cast<int64_t>(problem.tasks.size());
   bool isPastLast = moment.task == numTasks && moment.instruction == 0;
   if (isPastLast)
     return Error::success();

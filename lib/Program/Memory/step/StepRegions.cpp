@@ -42,14 +42,15 @@ RegionContents::RegionContents(const StepProblem &problem, const StepPlan &plan,
 }
 
 void RegionContents::addTemporaries(size_t routine) {
-  const int64_t frame = timeline.getFrame(routine);
+  const int64_t frame = timeline.getFrame(static_cast<int64_t>(routine));
   for (const auto &[temporary, place] :
        llvm::zip(problem.routines[routine].temporaries,
                  plan.routines[routine].temporaries)) {
     if (temporary.begin >= temporary.end || temporary.size == 0)
       continue;
     const bool isInFrame = place.region == TemporaryPlace::Region::Frame;
-    const int64_t phase = isInFrame ? timeline.getPhase(routine) : 0;
+    const int64_t phase =
+        isInFrame ? timeline.getPhase(static_cast<int64_t>(routine)) : 0;
     Content content = {place.offset,
                        problem.alignedSize(temporary.size),
                        {phase, temporary.begin},

@@ -18,7 +18,7 @@ StepShapes::StepShapes(const StepProblem &problem, const StepPlaces &timeline,
          ++part)
       addFramePart(instance, part);
   for (size_t task = 0; task < problem.tasks.size(); ++task)
-    addScratch(task);
+    addScratch(static_cast<int64_t>(task));
   for (const TaskBuffer &buffer : problem.taskBuffers)
     addBuffer(buffer);
 }

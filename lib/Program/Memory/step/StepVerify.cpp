@@ -73,7 +73,7 @@ StepMoment StepVerifier::getStart(StepMoment moment) const {
 std::vector<Region> StepVerifier::getRegions() {
   using Kind = Region::Kind;
   std::vector<Region> regions;
-  int64_t numTasks = problem.tasks.size();
+  auto numTasks = static_cast<int64_t>(problem.tasks.size());
   for (const auto &[buffer, offset] :
        llvm::zip(problem.persistentBuffers, plan.persistentOffsets))
     regions.push_back({Kind::Buffer,
@@ -97,7 +97,7 @@ std::vector<Region> StepVerifier::getRegions() {
                          number});
   }
   for (const auto &[index, task] : llvm::enumerate(problem.tasks)) {
-    int64_t position = index;
+    auto position = static_cast<int64_t>(index);
     regions.push_back({Kind::Scratch,
                        {"scratch of task " + std::to_string(index),
                         plan.tasks[index].scratchBase,
