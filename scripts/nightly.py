@@ -59,6 +59,7 @@ CAMPAIGNS = [
     Campaign("random-orders", script("random_orders", "{part} {bin} {work} {seed} {count}"), 300, 1),
     Campaign("trainer-memory", script("trainer_memory", "--seed {seed} --count {count} {bin} {work}"), 200, 7),
     Campaign("planned-memory", script("planned_memory", "--seed {seed} --count {count} {bin} {work} test examples"), 200, 1),
+    Campaign("real-sizes", script("real_sizes", "{part} --seed {seed} --count {count} {bin} {work}"), 500, 1),
     Campaign("plans-match-mip", script("plans_match_mip", "{part} {bin} {work} {seed} {count}"), 500, 1),
     # All of what the tests have parts of.
     Campaign("sequence-pieces", script("sequence_pieces", "{part} {bin} README.md {work}"), 12),
@@ -83,6 +84,7 @@ CAMPAIGNS = [
     # Tests without MLIR, built with sanitizers in folders of their own. They count their cases themselves.
     Campaign("address-sanitizer", "{python} scripts/sanitize.py address {build}-address", 0),
     Campaign("thread-sanitizer", "{python} scripts/sanitize.py thread {build}-thread", 0),
+    Campaign("memory-plans", unit("mfMemoryTest", "StepPlanTest.PlansRandomTemporariesLegally"), 20000, 0, MF_SEED="{seed}", MF_COUNT="{count}"),
     # The planner beside trying all plans.
     Campaign("planner-oracle", unit("mfSolverTest", "OracleTest.*"), 20000, 0, MF_SEED="{seed}", MF_COUNT="{count}"),
     Campaign("strategy-oracle", unit("mfSolverTest", "StrategySolverTest.IsExact*"), 20000, 0, MF_SEED="{seed}", MF_COUNT="{count}"),

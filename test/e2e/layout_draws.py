@@ -20,7 +20,6 @@ TARGETS = {
     "telechat": ["wq|wk_v", ".*wo|.*w2", ".*w"],
 }
 CLASSIC_TARGETS = [".*wq|.*wk|.*wv|.*wo|w_qkv", ".*wo|.*w2", ".*w"]
-HEAD_SIZE = 4
 # It and the feed forward divide by all that is drawn.
 SEQUENCE_LENGTH = 48
 SWAP_LAYERS = {"layer_swap": "[{backward_prefetch: %d, layers: True}]"}
@@ -39,7 +38,7 @@ def get_llama(draw):
 def get_glm(draw):
     return {
         "num_attention_heads": draw.heads, "multi_query_attention": True,
-        "multi_query_group_num": draw.kv_heads, "kv_channels": HEAD_SIZE,
+        "multi_query_group_num": draw.kv_heads, "kv_channels": draw.head_size,
         "ffn_hidden_size": draw.feed_forward, "padded_vocab_size": draw.vocabulary,
         "add_qkv_bias": draw.has_bias, "qkv_concat": draw.concatenates, "mlp_concat": draw.concatenates,
         "tie_word_embeddings": draw.is_tied, "layernorm_compute_type": '"float32"',
@@ -49,7 +48,7 @@ def get_glm(draw):
 
 def get_mcore(draw):
     return {
-        "num_attention_heads": draw.heads, "num_key_value_heads": draw.kv_heads, "head_dim": HEAD_SIZE,
+        "num_attention_heads": draw.heads, "num_key_value_heads": draw.kv_heads, "head_dim": draw.head_size,
         "intermediate_size": draw.feed_forward, "vocab_size": draw.vocabulary, "rms_norm_eps": "1.0e-5",
         "attention_bias": draw.has_bias, "tie_word_embeddings": draw.is_tied,
         "layernorm_compute_dtype": '"float32"', "softmax_compute_dtype": '"float32"',
@@ -70,6 +69,7 @@ class Draw:
     """A model, a layout and what it is run with."""
 
     family, heads, kv_heads, feed_forward, vocabulary, layers = "llama", 16, 16, 48, 256, 4
+    head_size, sequence = 4, SEQUENCE_LENGTH
     has_bias = concatenates = is_tied = shards_table = False
     compute_type, param_type, uses_flash = "float32", "float32", True
     fuses = False
@@ -169,11 +169,20 @@ class Draw:
             schedule=SCHEDULES[0] if self.pp == 1 else generator.choice(schedules),
         )  # fmt: skip
 
+    def choose_size(self, generator):
+        """Makes it as large as models that are trained, with up to 48 times the layers."""
+        choose = generator.choice
+        return self.change(
+            sequence=self.sequence * choose([8, 16, 32, 64]), head_size=choose([64, 128]), layers=self.layers * choose([1, 4, 8, 24]),
+            feed_forward=self.feed_forward * choose([32, 64]), vocabulary=self.vocabulary * choose([64, 400]),
+            uses_flash=self.pieces > 1 or self.cp > 1 or choose([False, True]),
+        )  # fmt: skip
+
     def choose_adapters(self, generator):
         """Fine-tunes. A micro-batch of one rank may have other rows, and then other elements are dropped."""
         choose = generator.choice
         draw = self if self.family != "mcore" else self.change(family="llama")
-        has_same_rows = draw.dp == 1 or (draw.micro_batches == 1 and draw.order == "whole")
+        has_same_rows = draw.dp == 1 or (draw.micro_batches == 1 and draw.order == "whole") or draw.sequence > SEQUENCE_LENGTH
         rank = choose([1, 2, 3, 4, 8])
         values = (
             rank, rank * choose([0.5, 2, 16]), choose([0.0, 0.1]) if has_same_rows else 0.0,
@@ -206,7 +215,7 @@ class Draw:
         """Of training.Tools.lower."""
         describe, config_class, network = FAMILIES[self.family]
         model = dict(
-            describe(self), seq_length=SEQUENCE_LENGTH, hidden_size=HEAD_SIZE * self.heads, num_layers=self.layers,
+            describe(self), seq_length=self.sequence, hidden_size=self.head_size * self.heads, num_layers=self.layers,
             use_flash_attention=self.uses_flash, compute_dtype='"%s"' % self.compute_type, rotary_dtype='"float32"',
             param_init_type='"%s"' % self.param_type, pad_token_id=-1, ignore_token_id=-100, initializer_range=0.02,
             use_fused_rope=self.fuses, use_fused_swiglu=self.fuses,

@@ -207,6 +207,45 @@ StepProblem mf::memory::makeRandomPhases(unsigned seed) {
   return step;
 }
 
+StepProblem mf::memory::makeRandomTemporaries(unsigned seed) {
+  std::mt19937 random(seed);
+  auto draw = [&](int64_t bound) -> int64_t { return random() % bound; };
+  StepProblem step;
+  step.alignment = 16;
+  const int64_t numFrames = 1 + draw(2), layers = 2 + draw(30);
+  for (int64_t f = 0; f < numFrames; ++f) {
+    ResidualFrame frame;
+    frame.name = "f" + std::to_string(f);
+    for (int64_t phase = 0; phase < 2; ++phase) {
+      RoutineMemory routine;
+      routine.name = frame.name + "p" + std::to_string(phase);
+      routine.length = layers * (4 + draw(8));
+      for (int64_t t = layers * (1 + draw(8)); t > 0; --t) {
+        int64_t begin = draw(routine.length);
+        routine.temporaries.push_back(
+            {"t", 100 + draw(2000), begin,
+             std::min(routine.length, begin + 1 + draw(12))});
+      }
+      frame.phases.push_back(step.routines.size());
+      step.routines.push_back(std::move(routine));
+    }
+    for (int64_t layer = 0; layer < layers; ++layer)
+      frame.residuals.push_back(
+          {"v", draw(100), 0,
+           step.routines[frame.phases[0]].length * layer / layers, 1,
+           step.routines[frame.phases[1]].length * (layers - layer) / layers});
+    step.frames.push_back(std::move(frame));
+  }
+  for (int64_t i = 0, e = 1 + draw(3); i < e; ++i)
+    for (int64_t phase = 0; phase < 2; ++phase)
+      for (int64_t f = 0; f < numFrames; ++f)
+        step.tasks.push_back(
+            {step.frames[phase == 0 ? f : numFrames - 1 - f].phases[phase], i});
+  for (int64_t i = draw(4); i > 0; --i)
+    step.persistentBuffers.push_back({"p" + std::to_string(i), draw(500)});
+  return step;
+}
+
 void mf::memory::expectLegal(const StepProblem &step, const StepPlan &plan) {
   EXPECT_EQ(llvm::toString(plan.verify(step)), "");
   ExpandedStep expanded = expandStep(step, &plan);

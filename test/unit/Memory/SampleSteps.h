@@ -38,6 +38,10 @@ StepProblem makeRandomStep(unsigned seed);
 /// layer.
 StepProblem makeRandomPhases(unsigned seed);
 
+/// One or two chunks whose temporaries are many and larger than all residuals,
+/// as where layers are recomputed whole, and few micro-batches.
+StepProblem makeRandomTemporaries(unsigned seed);
+
 /// Expects that `plan` is legal for `step` by its own proof and by that of the
 /// expanded step, and that its bound is the memory live at its moment.
 void expectLegal(const StepProblem &step, const StepPlan &plan);

@@ -4,6 +4,7 @@
 #include "mf/Program/Memory/StepPlan.h"
 #include "SampleSteps.h"
 #include "TransformerStep.h"
+#include "test/unit/Campaign.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -96,6 +97,25 @@ TEST(StepPlanTest, PlansRandomPhasesLegally) {
   }
   EXPECT_GT(numSplit, 20);
   EXPECT_GT(numSmaller, 2 * numLarger);
+}
+
+/// Where the temporaries of a frame are laid out anew, the frame may end lower
+/// than before.
+TEST(StepPlanTest, PlansRandomTemporariesLegally) {
+  const uint64_t first = mf::getCampaignSeed(0);
+  for (uint64_t seed = first, e = first + mf::getCampaignCount(40); seed < e;
+       ++seed) {
+    SCOPED_TRACE(seed);
+    StepProblem step = makeRandomTemporaries(seed);
+    ASSERT_EQ(llvm::toString(step.check()), "");
+    StepPlanOptions options;
+    // As with many more temporaries, heuristics end before they have tried all.
+    options.packingWork = 3000;
+    options.searchWork = 100'000;
+    expectLegal(step, llvm::cantFail(planStep(step, options)));
+    if (HasFailure())
+      return;
+  }
 }
 
 static std::string printPlan(const StepProblem &step,

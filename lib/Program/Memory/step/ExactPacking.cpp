@@ -292,6 +292,26 @@ const std::vector<RoutineLayout> *ExactSearch::run(PackResult &best) {
   return bestVariant ? &bestVariant->getRoutines() : nullptr;
 }
 
+/// Ends each frame where its last residual or temporary ends. Another layout of
+/// a routine may leave the top of a frame unused, and shapes do not count it.
+void trimFrames(const StepProblem &problem, StepPlan &plan) {
+  for (const auto &[frame, layout] : llvm::zip(problem.frames, plan.frames)) {
+    int64_t end = layout.parts.back().begin;
+    for (const auto &[residual, offset] :
+         llvm::zip(frame.residuals, layout.residualOffsets))
+      end = std::max(end, offset + problem.alignedSize(residual.size));
+    for (int64_t index : frame.phases)
+      for (const auto &[temporary, place] :
+           llvm::zip(problem.routines[index].temporaries,
+                     plan.routines[index].temporaries))
+        if (place.region == TemporaryPlace::Region::Frame)
+          end =
+              std::max(end, place.offset + problem.alignedSize(temporary.size));
+    layout.size = end;
+    layout.parts.back().size = end - layout.parts.back().begin;
+  }
+}
+
 } // namespace
 
 void packExactly(const LaidOutStep &step, const PackResult &frames,
@@ -301,6 +321,7 @@ void packExactly(const LaidOutStep &step, const PackResult &frames,
   if (const std::vector<RoutineLayout> *routines = search.run(best)) {
     std::vector<RoutineLayout> chosen = *routines;
     plan.routines = std::move(chosen);
+    trimFrames(step.problem, plan);
   }
 }
 
