@@ -45,17 +45,19 @@ def InsertAdapters : Pass<"mf-insert-adapters", "::mf::ir::ModelOp"> {
   let summary = "Give linear layers low-rank adapters and freeze the rest";
   let description = [{
     The linear layers that the target of the model's `lora` matches get a
-    low-rank path (Hu et al., 2022) with the names and initial values of
-    MindSpore Transformers: A is uniform between -1/sqrt(in) and 1/sqrt(in), and B
-    is zero. All other weights become `untrained`, except those that the freeze
-    lists keep. Then the pass sets `inserted` in `lora`, so that a second run
-    changes nothing.
+    low-rank path (Hu et al., 2022) with the names and initial values that `lora`
+    gives. Weights become `untrained`, except those that the freeze lists keep. An
+    `untrained` weight of which ranks would keep a narrower copy (`mf.kept`) has
+    the narrower type itself. Then the pass sets `inserted` in `lora`, so that a
+    second run changes nothing.
 
     Names are matched as in MindSpore Transformers, Cell by Cell from the
-    backbone on, each from its start. Cells inside of a Cell that matches but is
-    no linear layer are not searched, and the head never gets adapters. A target
-    that matches nothing is an error that suggests similar layers. If the adapters
-    have their own `compute_type`, the whole linear layer is computed in it.
+    backbone on, each from its start, or with `matches_paths` anywhere in the
+    path. Without it, Cells inside of a Cell that matches but is no linear layer
+    are not searched. A head beside the backbone never gets adapters. A target
+    that matches nothing is an error that suggests similar layers, and so is one
+    of a path that matches routed experts. If the adapters have their own
+    `compute_type`, the whole linear layer is computed in it.
 
     ```mlir
     mf.param @model.layers.0.w1.weight : tensor<8x6xf32> init <normal, value = 2.000000e-02>

@@ -43,10 +43,12 @@ static bool areNames(ArrayAttr names) {
 // NOLINTBEGIN(performance-unnecessary-value-param): tablegen declares it.
 LogicalResult LoraAttr::verify(EmitError emitError, int64_t rank,
                                llvm::APFloat alpha, llvm::APFloat dropout,
-                               StringAttr target, StringAttr prefix,
+                               StringAttr target, StringAttr nameA,
+                               StringAttr nameB, InitAttr initA, InitAttr initB,
                                Type paramType, Type computeType,
                                ArrayAttr exclude, ArrayAttr freezeInclude,
-                               ArrayAttr freezeExclude, bool /*inserted*/,
+                               ArrayAttr freezeExclude, bool /*matchesPaths*/,
+                               bool /*trainsOthers*/, bool /*inserted*/,
                                LocationAttr /*location*/) {
   // NOLINTEND(performance-unnecessary-value-param)
   if (rank < 1)
@@ -60,8 +62,16 @@ LogicalResult LoraAttr::verify(EmitError emitError, int64_t rank,
     return emitError() << "expected dropout to be at least 0 and below 1, but "
                           "got "
                        << share;
-  if (!target || !prefix || prefix.getValue().empty())
-    return emitError() << "expected a target and a prefix";
+  if (!target || !nameA || !nameB || nameA.empty() || nameB.empty() ||
+      nameA == nameB)
+    return emitError() << "expected a target and two different names";
+  for (InitAttr init : {initA, initB})
+    if (init && !llvm::is_contained(
+                    {InitKind::Zeros, InitKind::Normal, InitKind::Uniform},
+                    init.getKind()))
+      return emitError() << "expected zeros, normal or uniform first values, "
+                            "but got "
+                         << init;
   for (Type type : {paramType, computeType})
     if (type && !isa<FloatType>(type))
       return emitError() << "expected a float type, but got " << type;

@@ -188,30 +188,40 @@ def Mf_UpdateRuleAttr : EnumAttr<Mf_Dialect, Mf_UpdateRule, "update_rule"> {
 }
 
 def Mf_LoraAttr : Mf_Attr<"Lora", "lora"> {
-  let summary = "low-rank adapters of linear layers, as pet_config asks for them";
+  let summary = "low-rank adapters of linear layers, as pet_config or lora_config asks for them";
   let description = [{
     alpha / rank * dropout(x) A^T B^T is added to each product x W^T whose Cell
     `target` matches. Only A, [rank, in], and B, [out, rank], are trained (Hu et
-    al., 2022). Their names are the name of the layer's Cell, `prefix` and a
-    suffix. A and B have the type `param_type`, by default that of W. The
-    adapter computes in `compute_type`, by default the type of the product.
+    al., 2022). Their names are the name of the layer's Cell with `name_a` and
+    `name_b`. Their first values are `init_a`, by default between -1/sqrt(in) and
+    1/sqrt(in), and `init_b`, by default 0. A and B have the type `param_type`, by
+    default that of W. The adapter computes in `compute_type`, by default the type
+    of the product.
 
     `target` is a regular expression that is matched from the start of the name
     of a Cell, not of its path. Cells inside of a matched Cell are not searched.
     Cells that `exclude` matches get no adapters, nor do Cells inside of them.
+    With `matches_paths` both are searched for anywhere in the path of a Cell from
+    the network on, and Cells inside of a matched Cell are searched as well.
     `freeze_include` and `freeze_exclude` are globs on names of parameters: a
     parameter that only the first matches is frozen, and one that only the second
-    matches is trained. `inserted` is true once the model has its adapters.
-    `location` is the place of the target in the YAML.
+    matches is trained. With `trains_others` all other parameters are trained;
+    otherwise, only those of adapters are. `inserted` is true once the model has
+    its adapters. `location` is the place of the target in the YAML.
   }];
   let parameters = (ins "int64_t":$rank, Mf_Double<>:$alpha, Mf_Double<>:$dropout,
                         "::mlir::StringAttr":$target,
-                        "::mlir::StringAttr":$prefix,
+                        "::mlir::StringAttr":$name_a,
+                        "::mlir::StringAttr":$name_b,
+                        OptionalParameter<"::mf::ir::InitAttr">:$init_a,
+                        OptionalParameter<"::mf::ir::InitAttr">:$init_b,
                         OptionalParameter<"::mlir::Type">:$param_type,
                         OptionalParameter<"::mlir::Type">:$compute_type,
                         OptionalParameter<"::mlir::ArrayAttr">:$exclude,
                         OptionalParameter<"::mlir::ArrayAttr">:$freeze_include,
                         OptionalParameter<"::mlir::ArrayAttr">:$freeze_exclude,
+                        DefaultValuedParameter<"bool", "false">:$matches_paths,
+                        DefaultValuedParameter<"bool", "false">:$trains_others,
                         DefaultValuedParameter<"bool", "false">:$inserted,
                         OptionalParameter<"::mlir::LocationAttr">:$location);
   let assemblyFormat = "`<` struct(params) `>`";

@@ -20,17 +20,23 @@ namespace mf::passes {
 //===----------------------------------------------------------------------===//
 
 /// Returns whether this is a part of the network whose layers may get adapters.
-/// The head never does.
+/// A head beside it never does.
 static bool isAdaptedPart(llvm::StringRef name) {
   return llvm::is_contained(
       {"backbone", "model", "transformer", "llm_model", "language_model"},
       name);
 }
 
+/// Returns the path of a layer from the network on.
+static std::string getFullPath(const AdapterRules &rules,
+                               const LinearLayer &layer) {
+  return rules.network.empty() ? layer.path : rules.network + "." + layer.path;
+}
+
 /// Visits the Cells of `path` from the outermost one. The search ends at an
 /// excluded Cell, and at a matching Cell that is not a linear layer.
-static bool isMatched(llvm::StringRef path, const NameRegex &target,
-                      llvm::ArrayRef<NameRegex> exclude) {
+static bool matchesName(llvm::StringRef path, const NameRegex &target,
+                        llvm::ArrayRef<NameRegex> exclude) {
   llvm::SmallVector<llvm::StringRef> names;
   path.split(names, '.');
   if (names.size() < 2 || !isAdaptedPart(names.front()))
@@ -46,25 +52,54 @@ static bool isMatched(llvm::StringRef path, const NameRegex &target,
   return false;
 }
 
+/// Searches the path of the Cell, and that of each Cell around it for what
+/// excludes it.
+static bool matchesPath(llvm::StringRef path, const NameRegex &target,
+                        llvm::ArrayRef<NameRegex> exclude) {
+  for (size_t end = path.find('.');; end = path.find('.', end + 1)) {
+    const llvm::StringRef cell = path.take_front(end);
+    if (llvm::any_of(exclude, [&](const NameRegex &regex) {
+          return regex.search(cell);
+        }))
+      return false;
+    if (end == llvm::StringRef::npos)
+      return target.search(path);
+  }
+}
+
+static bool isMatched(const AdapterRules &rules, const LinearLayer &layer,
+                      const NameRegex &target,
+                      llvm::ArrayRef<NameRegex> exclude) {
+  const std::string path = getFullPath(rules, layer);
+  return rules.matchesPaths ? matchesPath(path, target, exclude)
+                            : matchesName(path, target, exclude);
+}
+
 /// Returns the names of linear layers that may get adapters, without
 /// duplicates.
 static std::set<std::string>
-getLinearNames(const std::vector<LinearLayer> &layers) {
+getLinearNames(const AdapterRules &rules,
+               const std::vector<LinearLayer> &layers) {
   std::set<std::string> names;
   for (const LinearLayer &layer : layers) {
-    llvm::StringRef path = layer.path;
-    if (isAdaptedPart(path.split('.').first))
-      names.insert(path.rsplit('.').second.str());
+    const std::string path = getFullPath(rules, layer);
+    if (!layer.isOfExperts &&
+        isAdaptedPart(llvm::StringRef(path).split('.').first))
+      names.insert(llvm::StringRef(path).rsplit('.').second.str());
   }
   return names;
 }
 
 /// Returns what the pattern matches instead of a linear layer's name: a Cell
 /// around one, or a path. Empty if neither.
-static std::string describeOtherMatch(const NameRegex &target,
+static std::string describeOtherMatch(const AdapterRules &rules,
+                                      const NameRegex &target,
                                       const std::vector<LinearLayer> &layers) {
+  if (rules.matchesPaths)
+    return "";
   for (const LinearLayer &layer : layers) {
-    llvm::StringRef path = layer.path;
+    const std::string text = getFullPath(rules, layer);
+    const llvm::StringRef path = text;
     if (!isAdaptedPart(path.split('.').first))
       continue;
     llvm::SmallVector<llvm::StringRef> names;
@@ -87,15 +122,16 @@ static std::string describeOtherMatch(const NameRegex &target,
 static std::string describeMismatch(const AdapterRules &rules,
                                     const NameRegex &target,
                                     const std::vector<LinearLayer> &layers) {
-  std::set<std::string> names = getLinearNames(layers);
+  std::set<std::string> names = getLinearNames(rules, layers);
   llvm::SmallVector<llvm::StringRef> known(names.begin(), names.end());
   llvm::SmallVector<llvm::StringRef> alternatives;
   llvm::StringRef(rules.target).split(alternatives, '|');
-  std::string message = "no linear layer of the model has a name that " +
+  std::string message = std::string("no linear layer of the model has a ") +
+                        (rules.matchesPaths ? "path" : "name") + " that " +
                         quote(rules.target) + " matches";
   if (!rules.exclude.empty())
     message += " and 'exclude_layers' leaves";
-  const std::string other = describeOtherMatch(target, layers);
+  const std::string other = describeOtherMatch(rules, target, layers);
   message += other;
   std::vector<std::string> near;
   for (llvm::StringRef alternative : alternatives) {
@@ -231,14 +267,30 @@ static bool compileGlobs(const std::vector<std::string> &texts,
   return true;
 }
 
-/// Returns whether a parameter of the model stays trained. A parameter that
-/// both lists match, or neither, keeps the state that the adapters give it: it
-/// is not trained.
-static bool isStillTrained(llvm::StringRef name,
-                           llvm::ArrayRef<llvm::GlobPattern> include,
-                           llvm::ArrayRef<llvm::GlobPattern> exclude) {
-  return matchesGlob(exclude, name) && !matchesGlob(include, name);
-}
+namespace {
+/// The freeze lists.
+class TrainedNames {
+public:
+  static std::optional<TrainedNames> create(const AdapterRules &rules,
+                                            std::string &error) {
+    TrainedNames names;
+    if (!compileGlobs(rules.freezeInclude, names.include, error) ||
+        !compileGlobs(rules.freezeExclude, names.exclude, error))
+      return std::nullopt;
+    return names;
+  }
+
+  /// Returns whether a parameter is trained. One that both lists match, or
+  /// neither, is trained if it was so before.
+  bool isTrained(llvm::StringRef name, bool wasTrained) const {
+    const bool isIncluded = matchesGlob(include, name);
+    return isIncluded == matchesGlob(exclude, name) ? wasTrained : !isIncluded;
+  }
+
+private:
+  std::vector<llvm::GlobPattern> include, exclude;
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Plan
@@ -258,28 +310,55 @@ static bool compileRegexes(const AdapterRules &rules,
   return true;
 }
 
+/// Returns why the target must not match these layers, or an empty text.
+static std::string describeExperts(const AdapterRules &rules,
+                                   const LinearLayer &layer) {
+  return quote(rules.target) + " matches the routed experts " +
+         quote(getFullPath(rules, layer)) +
+         ", whose adapters are not supported; expected a pattern of linear "
+         "layers, or 'exclude_layers' with a pattern such as "
+         "'mlp\\.experts'";
+}
+
+static void addLayer(const AdapterRules &rules, const LinearLayer &layer,
+                     bool isAdapted, const TrainedNames &names,
+                     AdapterPlan &plan) {
+  auto isTrained = [&](const std::string &leaf) {
+    return isAdapted && names.isTrained(layer.path + "." + leaf, true);
+  };
+  plan.isAdapted.push_back(isAdapted);
+  plan.trainsA.push_back(isTrained(rules.nameA));
+  plan.trainsB.push_back(isTrained(rules.nameB));
+  if (!isAdapted)
+    return;
+  ++plan.numAdapted;
+  for (auto [trains, size] : {std::pair(plan.trainsA.back(), layer.numInputs),
+                              {plan.trainsB.back(), layer.numOutputs}})
+    (trains ? plan.adapterElements : plan.frozenElements) += rules.rank * size;
+}
+
 std::optional<AdapterPlan>
 planAdapters(const AdapterRules &rules, const std::vector<LinearLayer> &layers,
              const std::vector<WeightToTrain> &parameters, std::string &error) {
   const NameRegex target(rules.target);
   std::vector<NameRegex> exclude;
-  std::vector<llvm::GlobPattern> freezeInclude, freezeExclude;
   if (!target.isValid())
     error = quote(rules.target) +
             " is not a regular expression: " + target.getMessage();
-  if (!target.isValid() || !compileRegexes(rules, exclude, error) ||
-      !compileGlobs(rules.freezeInclude, freezeInclude, error) ||
-      !compileGlobs(rules.freezeExclude, freezeExclude, error))
+  if (!target.isValid() || !compileRegexes(rules, exclude, error))
+    return std::nullopt;
+  const std::optional<TrainedNames> names = TrainedNames::create(rules, error);
+  if (!names)
     return std::nullopt;
 
   AdapterPlan plan;
   for (const LinearLayer &layer : layers) {
-    const bool isAdapted = isMatched(layer.path, target, exclude);
-    plan.isAdapted.push_back(isAdapted);
-    if (!isAdapted)
-      continue;
-    ++plan.numAdapted;
-    plan.adapterElements += rules.rank * (layer.numInputs + layer.numOutputs);
+    const bool matches = isMatched(rules, layer, target, exclude);
+    if (matches && layer.isOfExperts && rules.matchesPaths) {
+      error = describeExperts(rules, layer);
+      return std::nullopt;
+    }
+    addLayer(rules, layer, matches && !layer.isOfExperts, *names, plan);
   }
   if (plan.numAdapted == 0) {
     error = describeMismatch(rules, target, layers);
@@ -287,11 +366,16 @@ planAdapters(const AdapterRules &rules, const std::vector<LinearLayer> &layers,
   }
   plan.warning = describeDeadAlternatives(rules, exclude, layers);
   for (const WeightToTrain &parameter : parameters) {
-    const bool isTrained =
-        isStillTrained(parameter.name, freezeInclude, freezeExclude);
+    const bool isTrained = names->isTrained(parameter.name, rules.trainsOthers);
     plan.isTrained.push_back(isTrained);
     (isTrained ? plan.trainedElements : plan.frozenElements) +=
         parameter.numElements;
+  }
+  if (plan.getTrainedElements() == 0) {
+    error = "nothing is trained: 'freeze_include' matches all parameters that "
+            "'freeze_exclude' does not; expected 'freeze_exclude' with a "
+            "pattern such as '*lora*'";
+    return std::nullopt;
   }
   return plan;
 }

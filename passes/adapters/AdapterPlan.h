@@ -19,25 +19,35 @@
 
 namespace mf::passes {
 
-/// The part of pet_config that concerns names.
+/// The part of pet_config or lora_config that concerns names.
 struct AdapterRules {
   int64_t rank = 8;
-  /// A regular expression that matches a prefix of a Cell's name.
+  /// A regular expression that matches a prefix of a Cell's name or, if
+  /// `matchesPaths` is true, some part of its path.
   std::string target;
-  /// Regular expressions of Cells that, with everything in them, get no
-  /// adapters.
+  bool matchesPaths = false;
+  /// Regular expressions, matched alike, of Cells that, with everything in
+  /// them, get no adapters.
   std::vector<std::string> exclude;
-  /// The prefix of the names of adapters.
-  std::string prefix;
+  /// The names of A and B, which follow the path of their layer.
+  std::string nameA, nameB;
   /// Globs that match names of parameters.
   std::vector<std::string> freezeInclude, freezeExclude;
+  /// True if parameters are trained that both lists match, or neither. Those of
+  /// adapters always are.
+  bool trainsOthers = false;
+  /// The Cell of the network that contains all layers, if names of parameters
+  /// do not begin with it.
+  std::string network;
 };
 
-/// A linear layer, identified by the path of its Cell from the network on, for
-/// example `model.layers.0.attention.wq`.
+/// A linear layer, identified by the path of its Cell in names of parameters,
+/// for example `model.layers.0.attention.wq`.
 struct LinearLayer {
   std::string path;
   int64_t numInputs = 0, numOutputs = 0;
+  /// True for the matrices of routed experts, which cannot have adapters.
+  bool isOfExperts = false;
 };
 
 struct WeightToTrain {
@@ -46,8 +56,9 @@ struct WeightToTrain {
 };
 
 struct AdapterPlan {
-  /// For each linear layer, whether it gets adapters.
-  std::vector<bool> isAdapted;
+  /// For each linear layer, whether it gets adapters, and whether A and B are
+  /// trained.
+  std::vector<bool> isAdapted, trainsA, trainsB;
   /// For each parameter of the original model, whether it is trained.
   std::vector<bool> isTrained;
   int64_t numAdapted = 0;
@@ -64,8 +75,8 @@ struct AdapterPlan {
 };
 
 /// Plans the adapters. Returns none and sets `error` if a pattern is not a
-/// regular expression or matches no linear layer. The message suggests similar
-/// names.
+/// regular expression, matches no linear layer or routed experts, or if nothing
+/// is trained. The message suggests similar names.
 std::optional<AdapterPlan>
 planAdapters(const AdapterRules &rules, const std::vector<LinearLayer> &layers,
              const std::vector<WeightToTrain> &parameters, std::string &error);

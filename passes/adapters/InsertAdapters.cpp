@@ -1,6 +1,7 @@
 //===- InsertAdapters.cpp - Adds low-rank adapters to linear layers -------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "dialects/mf/KeptType.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
@@ -81,8 +82,13 @@ static std::optional<LinearSite> matchLinear(ModelOp model, LayerOp layer,
       site.weight.getTensorType().getRank() != 2)
     return std::nullopt;
   StringRef path = dropSuffix(site.weight.getSymName(), ".weight");
-  StringRef cell = product.getCellName().rsplit('.').first;
-  if (path.empty() || !path.ends_with(cell))
+  // A head is the linear layer itself; a router is not one.
+  StringRef cell = product.getCellName(), leaf = cell;
+  if (cell.contains('.'))
+    std::tie(cell, leaf) = cell.rsplit('.');
+  else
+    cell = "";
+  if (path.empty() || !path.ends_with(cell) || leaf != "matmul")
     return std::nullopt;
   site.path = path.str();
   site.cell = cell.str();
@@ -106,22 +112,24 @@ public:
 
 private:
   void collect();
-  AdapterRules getRules() const;
-  void apply(LinearSite &site);
+  AdapterRules getRules();
+  void apply(LinearSite &site, bool trainsA, bool trainsB);
   void convertProduct(LinearSite &site, Type element);
   Value convert(Value value, Type element, LinearSite &site);
-  Value addParameter(LinearSite &site, Operation *after, StringRef suffix,
+  Value addParameter(LinearSite &site, Operation *after, StringAttr leaf,
                      ArrayRef<int64_t> shape, InitAttr init,
-                     ArrayRef<Attribute> cuts, ParamOp &param);
+                     ArrayRef<Attribute> cuts, bool isTrained, ParamOp &param);
   Value getDraw(LayerOp layer);
   Value dropInput(LinearSite &site, Value input);
   void freeze(const AdapterPlan &plan);
+  void narrow();
   void emitRemark(const AdapterPlan &plan);
   template <typename OpT, typename... Args>
   OpT create(LinearSite &site, StringRef leaf, Args &&...args) {
     OpT op = OpT::create(builder, site.product.getLoc(),
                          std::forward<Args>(args)...);
-    op.setCellName(site.cell + "." + leaf.str());
+    op.setCellName(site.cell.empty() ? leaf.str()
+                                     : site.cell + "." + leaf.str());
     return op;
   }
 
@@ -145,11 +153,17 @@ static std::vector<std::string> getTexts(ArrayAttr names) {
   return texts;
 }
 
-AdapterRules AdapterInserter::getRules() const {
+AdapterRules AdapterInserter::getRules() {
   AdapterRules rules;
   rules.rank = lora.getRank();
   rules.target = lora.getTarget().getValue().str();
-  rules.prefix = lora.getPrefix().getValue().str();
+  rules.matchesPaths = lora.getMatchesPaths();
+  rules.trainsOthers = lora.getTrainsOthers();
+  rules.nameA = lora.getNameA().getValue().str();
+  rules.nameB = lora.getNameB().getValue().str();
+  // Parameters of mcore's networks are named from GPTModel on.
+  if (model.getFamily().value_or("").starts_with("mcore"))
+    rules.network = "model";
   rules.exclude = getTexts(lora.getExclude());
   rules.freezeInclude = getTexts(lora.getFreezeInclude());
   rules.freezeExclude = getTexts(lora.getFreezeExclude());
@@ -164,6 +178,10 @@ void AdapterInserter::collect() {
         layers.push_back({site->path, shape[1], shape[0]});
         sites.push_back(std::move(*site));
       }
+  for (auto param : model.getBody().getOps<ParamOp>())
+    if (StringRef experts = dropSuffix(param.getSymName(), ".weight1");
+        !experts.empty() && param.getTensorType().getRank() == 3)
+      layers.push_back({experts.str(), 0, 0, /*isOfExperts=*/true});
   // Tables are constants, statistics are not updated by the optimizer, and a
   // tied parameter is represented by its owner.
   for (auto param : model.getBody().getOps<ParamOp>())
@@ -234,21 +252,23 @@ void AdapterInserter::convertProduct(LinearSite &site, Type element) {
 }
 
 Value AdapterInserter::addParameter(LinearSite &site, Operation *after,
-                                    StringRef suffix, ArrayRef<int64_t> shape,
+                                    StringAttr leaf, ArrayRef<int64_t> shape,
                                     InitAttr init, ArrayRef<Attribute> cuts,
-                                    ParamOp &param) {
+                                    bool isTrained, ParamOp &param) {
   ParamOp original = site.weight;
   Value product = site.getResult();
   Type element = lora.getParamType();
   if (!element)
     element = original.getTensorType().getElementType();
   auto type = RankedTensorType::get(shape, element);
-  std::string name =
-      (site.path + "." + lora.getPrefix().getValue() + suffix).str();
+  std::string name = (site.path + "." + leaf.getValue()).str();
   OpBuilder outside(model.getContext());
   outside.setInsertionPointAfter(after);
   param = ParamOp::create(outside, after->getLoc(), name, type, init,
                           /*frozen=*/false, FlatSymbolRefAttr());
+  param.setUntrained(!isTrained);
+  if (Type kept = KeptType::find(original))
+    KeptType::setOn(param, kept);
   auto isCut = [](Attribute axes) { return !cast<ArrayAttr>(axes).empty(); };
   if (llvm::any_of(cuts, isCut)) {
     param.setCutsAttr(builder.getArrayAttr(cuts));
@@ -292,7 +312,7 @@ static double getFactor(LoraAttr lora, Type element) {
   return factor.convertToDouble();
 }
 
-void AdapterInserter::apply(LinearSite &site) {
+void AdapterInserter::apply(LinearSite &site, bool trainsA, bool trainsB) {
   auto before = cast<RankedTensorType>(site.getResult().getType());
   if (Type element = lora.getComputeType();
       element && element != before.getElementType())
@@ -307,17 +327,19 @@ void AdapterInserter::apply(LinearSite &site) {
   builder.setInsertionPointAfterValue(site.getResult());
   Value input = dropInput(site, site.product.getLhs());
   ParamOp paramA, paramB;
+  InitAttr initA = lora.getInitA(), initB = lora.getInitB();
   // This is HeUniform with a negative slope of sqrt(5).
-  auto initA = InitAttr::get(builder.getContext(), InitKind::Uniform,
-                             1 / std::sqrt(static_cast<double>(inputs)));
+  if (!initA)
+    initA = InitAttr::get(builder.getContext(), InitKind::Uniform,
+                          1 / std::sqrt(static_cast<double>(inputs)));
+  if (!initB)
+    initB = InitAttr::get(builder.getContext(), InitKind::Zeros, 0.0);
   Operation *last = site.bias ? site.bias : site.weight;
-  Value a = addParameter(site, last, "_a", {rank, inputs}, initA,
-                         {whole, getCut(1)}, paramA);
+  Value a = addParameter(site, last, lora.getNameA(), {rank, inputs}, initA,
+                         {whole, getCut(1)}, trainsA, paramA);
   Value u = create<MatmulOp>(site, "lora_a_matmul", input, a, false, true);
-  Value b =
-      addParameter(site, paramA, "_b", {outputs, rank},
-                   InitAttr::get(builder.getContext(), InitKind::Zeros, 0.0),
-                   {getCut(0), whole}, paramB);
+  Value b = addParameter(site, paramA, lora.getNameB(), {outputs, rank}, initB,
+                         {getCut(0), whole}, trainsB, paramB);
   Value v = create<MatmulOp>(site, "lora_b_matmul", u, b, false, true);
   Value z = create<ScaleOp>(site, "mul", v.getType(), v,
                             builder.getF64FloatAttr(getFactor(lora, element)),
@@ -337,6 +359,41 @@ void AdapterInserter::freeze(const AdapterPlan &plan) {
   for (auto param : model.getBody().getOps<ParamOp>())
     if (std::optional<StringRef> owner = param.getTied())
       param.setUntrained(model.lookupSymbol<ParamOp>(*owner).getUntrained());
+  narrow();
+}
+
+/// Gives weights that are not trained the type in which layers read them. The
+/// wider type is that of the optimizer's copy.
+void AdapterInserter::narrow() {
+  SymbolTable symbols(model);
+  auto getKept = [](ParamOp param) {
+    Type kept = KeptType::find(param);
+    const bool isNarrower =
+        kept && param.getUntrained() &&
+        kept.getIntOrFloatBitWidth() <
+            param.getTensorType().getElementType().getIntOrFloatBitWidth();
+    return isNarrower ? kept : Type();
+  };
+  SmallVector<GetParamOp> reads;
+  model.walk([&](GetParamOp read) {
+    if (getKept(symbols.lookup<ParamOp>(read.getParam())))
+      reads.push_back(read);
+  });
+  for (GetParamOp read : reads) {
+    auto type = cast<RankedTensorType>(read.getType())
+                    .clone(getKept(symbols.lookup<ParamOp>(read.getParam())));
+    read.getResult().setType(type);
+    for (Operation *user : llvm::make_early_inc_range(read->getUsers()))
+      if (auto conversion = dyn_cast<CastOp>(user)) {
+        conversion.replaceAllUsesWith(read.getResult());
+        conversion.erase();
+      }
+  }
+  for (auto param : model.getBody().getOps<ParamOp>())
+    if (Type kept = getKept(param)) {
+      param.setType(param.getTensorType().clone(kept));
+      param->removeAttr(KeptType::attributeName);
+    }
 }
 
 void AdapterInserter::emitRemark(const AdapterPlan &plan) {
@@ -364,15 +421,18 @@ LogicalResult AdapterInserter::run() {
   if (printPlan)
     printAdapters(rules, layers, parameters, *plan,
                   mf::passes::PrintedPlan(model).os());
-  freeze(*plan);
-  for (auto [site, isAdapted] : llvm::zip_equal(sites, plan->isAdapted))
+  for (auto [site, isAdapted, trainsA, trainsB] :
+       llvm::zip_first(sites, plan->isAdapted, plan->trainsA, plan->trainsB))
     if (isAdapted)
-      apply(site);
+      apply(site, trainsA, trainsB);
+  freeze(*plan);
   model.setLoraAttr(LoraAttr::get(
       model.getContext(), lora.getRank(), lora.getAlpha(), lora.getDropout(),
-      lora.getTarget(), lora.getPrefix(), lora.getParamType(),
-      lora.getComputeType(), lora.getExclude(), lora.getFreezeInclude(),
-      lora.getFreezeExclude(), /*inserted=*/true, lora.getLocation()));
+      lora.getTarget(), lora.getNameA(), lora.getNameB(), lora.getInitA(),
+      lora.getInitB(), lora.getParamType(), lora.getComputeType(),
+      lora.getExclude(), lora.getFreezeInclude(), lora.getFreezeExclude(),
+      lora.getMatchesPaths(), lora.getTrainsOthers(), /*inserted=*/true,
+      lora.getLocation()));
   emitRemark(*plan);
   return success();
 }

@@ -51,7 +51,7 @@ bool escapes(Operation *op, StringRef cell,
 
 /// Returns the names of one layer against which patterns are matched.
 CellTree buildCellTree(LayerOp layer, mlir::SymbolTable &symbols,
-                       bool selectRecompute) {
+                       bool selectRecompute, bool isOfDynamicGraph) {
   CellTree tree;
   if (std::optional<StringRef> name = layer.getCellTree())
     if (auto names = symbols.lookup<CellTreeOp>(*name))
@@ -61,8 +61,10 @@ CellTree buildCellTree(LayerOp layer, mlir::SymbolTable &symbols,
   std::vector<std::string> operators;
   for (auto op : layer.getBody().getOps<ComputeOpInterface>())
     operators.push_back(op.getCellName().str());
-  const std::set<std::string> adapters =
-      mf::passes::findAdapterOperators(operators);
+  // The dynamic graph has its adapters before patterns are matched.
+  std::set<std::string> adapters;
+  if (!isOfDynamicGraph)
+    adapters = mf::passes::findAdapterOperators(operators);
   bool usesFlashAttention = false;
   for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
     StringRef path = op.getCellName();
@@ -118,7 +120,8 @@ std::optional<LayerPlan> LayerMarker::plan() {
     layers.push_back(layer);
     stageNumbers.push_back(layer.getJoinsNext() ? nextNumber : nextNumber++);
     pieces.push_back({layer});
-    trees.push_back(buildCellTree(layer, symbols, selects));
+    trees.push_back(
+        buildCellTree(layer, symbols, selects, recompute.isOfDynamicGraph));
   }
   FailureOr<StageMap> stages = mf::passes::readStageMap(model);
   if (failed(stages))

@@ -4,7 +4,7 @@
 usage: dynamic_configurations.py [--part=K/N] [--seed N] [--count N] [--first N] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER
 
 Each draw is a model (Qwen3 or DeepSeek-V3), up to 8 ranks of it with FSDP or HSDP, stages, chunks, parts of the
-sequence and experts on ranks of their own, written as a YAML of the dynamic graph and lowered. Loss, norm and gradients
+sequence and experts on ranks of their own, for a third with adapters, written as a YAML of the dynamic graph and lowered. Loss, norm and gradients
 must agree with one rank that takes the same rows to a relative 2e-5. Recompute, swap and the order of micro-batches
 change no bit. What the YAML becomes in the static graph's format changes none either where no parameter is shared out, and
 agrees but for rounding elsewhere. Every rank needs the memory that was planned. With --tests what has
@@ -41,17 +41,19 @@ COMMON = {
     "softmax_compute_dtype": "float32", "rotary_dtype": "float32",
     "use_attn_mask_compression": True,
 }  # fmt: skip
-SELECTED = ["'.*mlp': ['0-3']", "'self_attention': ['1', '3']", "'.*layernorm': ['0-2']"]
+# Linear layers that ranks cut by rows and by columns, that are whole, and the head.
+TARGETS = ["linear_q", "linear_(proj|fc2)", "self_attention", "^model.*(1|2|0).*linear", "linear_qkv|output_layer", "(linear|proj)"]
+SELECTED = ["'self_attention.linear_proj': ['0-2']", "'.*mlp': ['0-3']", "'self_attention': ['1', '3']", "'.*layernorm': ['0-2']"]
 
 
 class Configuration:
     """What a YAML says. `memory` are sections of memory options as text; `optimizer` and `training` are keys of these
-    sections."""
+    sections; `adapters` is lora_config."""
 
-    def __init__(self, model, parallel, schedule, batches, memory=(), optimizer=(), training=()):
+    def __init__(self, model, parallel, schedule, batches, memory=(), optimizer=(), training=(), adapters=None):
         self.model, self.parallel, self.schedule = model, parallel, schedule
         self.batches, self.memory = batches, tuple(memory)
-        self.optimizer, self.training = dict(optimizer), dict(training)
+        self.optimizer, self.training, self.adapters = dict(optimizer), dict(training), adapters
 
     def get(self, axis):
         return self.parallel.get(axis, 1)
@@ -68,7 +70,8 @@ class Configuration:
         return self.change(parallel={}, schedule={}, memory=(), batches=(micro_batches, local * self.get("data")))
 
     def __str__(self):
-        return "%s %s %s %s %s" % (self.model["model_type"], self.parallel, self.schedule, self.batches, self.memory)
+        keys = (self.model["model_type"], self.parallel, self.schedule, self.batches, self.memory, self.adapters)
+        return "%s %s %s %s %s %s" % keys
 
     def write(self, path):
         micro_batches, local = self.batches
@@ -92,6 +95,8 @@ class Configuration:
             for name, keys in sections.items():
                 file.write("%s:\n" % name)
                 file.writelines("  %s: %s\n" % item for item in keys.items())
+            if self.adapters:
+                file.write("lora_config: %s\n" % self.adapters)
             file.writelines(text + "\n" for text in self.memory)
 
 
@@ -129,6 +134,17 @@ def draw_schedule(generator, stages):
     return {"pipeline_parallel_schedule": form}
 
 
+def draw_adapters(generator, data):
+    """A micro-batch of one rank has other rows where there are several replicas, and then other elements are dropped."""
+    choose = generator.choice
+    rank = choose([1, 2, 4, 8])
+    values = (
+        choose(TARGETS), choose(["null", "'layers.0'", "'linear_kvb|mtp'"]), rank, rank * choose([1, 2, 4]),
+        choose([0.0, 0.1]) if data == 1 else 0.0,
+    )  # fmt: skip
+    return "{target_modules: '%s', exclude_layers: %s, lora_rank: %d, lora_alpha: %d, lora_dropout: %.1f}" % values
+
+
 def draw(generator):
     is_qwen = generator.random() < 0.4
     # Qwen3 of the dynamic graph has one stage.
@@ -149,7 +165,10 @@ def draw(generator):
         model.update(STANDARD)
     micro_batches = generator.choice([2, 4]) if stages > 1 else generator.choice([1, 2])
     local = generator.choice([n for n in (1, 2) if micro_batches * n * data <= SAMPLES])
-    return Configuration(model, parallel, draw_schedule(generator, stages), (micro_batches, local))
+    configuration = Configuration(model, parallel, draw_schedule(generator, stages), (micro_batches, local))
+    if generator.random() < 1 / 3:
+        return configuration.change(adapters=draw_adapters(generator, data))
+    return configuration
 
 
 def make_data(rows, parts):
@@ -211,7 +230,7 @@ class Checks:
                 if not changed.has_same_bits(actual):
                     yield "other bits with " + section
                     yield from self.tests.add(actual.description, changed.description)
-        if generator.random() < 0.5:
+        if not configuration.adapters and generator.random() < 0.5:
             yield from self.check_converted(configuration, actual)
 
 

@@ -18,6 +18,7 @@ SCHEDULES = [
 TARGETS = {
     "glm": [".*query_key_value*|wq|wk|wv", "dense", ".*dense_4h_to_h|wq"],
     "telechat": ["wq|wk_v", ".*wo|.*w2", ".*w"],
+    "mcore": [".*linear_qkv|.*linear_fc1", ".*linear_proj|.*linear_fc2", ".*linear", ".*linear_qkv|output_layer"],
 }
 CLASSIC_TARGETS = [".*wq|.*wk|.*wv|.*wo|w_qkv", ".*wo|.*w2", ".*w"]
 # It and the feed forward divide by all that is drawn.
@@ -170,7 +171,7 @@ class Draw:
         )  # fmt: skip
 
     def choose_size(self, generator):
-        """Makes it as large as models that are trained, with up to 48 times the layers."""
+        """Makes it as large as models that are trained, with up to 24 times the layers."""
         choose = generator.choice
         return self.change(
             sequence=self.sequence * choose([8, 16, 32, 64]), head_size=choose([64, 128]), layers=self.layers * choose([1, 4, 8, 24]),
@@ -181,7 +182,7 @@ class Draw:
     def choose_adapters(self, generator):
         """Fine-tunes. A micro-batch of one rank may have other rows, and then other elements are dropped."""
         choose = generator.choice
-        draw = self if self.family != "mcore" else self.change(family="llama")
+        draw = self
         has_same_rows = draw.dp == 1 or (draw.micro_batches == 1 and draw.order == "whole") or draw.sequence > SEQUENCE_LENGTH
         rank = choose([1, 2, 3, 4, 8])
         values = (
@@ -189,7 +190,13 @@ class Draw:
             choose(TARGETS.get(draw.family, CLASSIC_TARGETS)), choose(["[]", "['0']"]),
             choose(["[]", "[]", "['*embedding*', '*head*']", "['*norm*']"]),
         )  # fmt: skip
-        keys = "lora_rank: %d, lora_alpha: %g, lora_dropout: %g, target_modules: '%s', exclude_layers: %s, freeze_exclude: %s"
+        keys = "lora_rank: %d, lora_alpha: %g, lora_dropout: %g, target_modules: '%s', exclude_layers: %s, "
+        if draw.family == "mcore":
+            # What both lists name is trained.
+            keys += "freeze_include: ['*'], freeze_exclude: %s"
+            values = values[:-1] + (choose(["['*lora*']", "['*lora*', '*embedding*', '*output*']", "['*lora*', '*norm*']", "['*lora_B*']"]),)
+        else:
+            keys += "freeze_exclude: %s"
         return draw.change(adapters="{pet_type: lora, " + keys % values + "}", is_mean=False)
 
     def get_one_rank(self):

@@ -3,14 +3,18 @@
 
 usage: lora_matches_torch.py [--part=K/N] BIN_FOLDER WORK_FOLDER
 
-PyTorch computes in double precision, from the definition: y = x W^T + b + alpha/r dropout(x) A^T B^T. Masks are made once
+The models are Llama, and Qwen3 of the mcore training graph and of the dynamic graph. PyTorch computes in double precision,
+from the definition: y = x W^T + b + alpha/r dropout(x) A^T B^T. Masks are made once
 more from docs/dropout.md. In each step, from the parameters that mf-run has then, losses agree to a relative 1e-6, and so do
 the gradients of all that is trained as one vector; each by itself to 5e-6, as far as fp32 goes. No other parameter has a
 gradient, and after training all others have the bits that they started with.
 """
 
 
+import os
+
 import dropout_masks
+import dynamic_configurations
 import numpy
 import safetensors
 import torch
@@ -34,7 +38,30 @@ CASES = {
     ),
     "head-too": ({}, 1, {"target_modules": "wq|wv", "freeze_exclude": "['*tok_embeddings*', 'lm_head*']"}),
     "concatenated": ({"qkv_concat": True}, 2, {"target_modules": "w_qkv", "lora_rank": 1}),
+    "mcore": ({}, 1, {"target_modules": ".*linear"}),
+    "mcore-dropout": (
+        {}, 2,
+        {"target_modules": ".*linear_qkv|.*fc2", "lora_dropout": 0.2, "freeze_include": "['*']", "freeze_exclude": "['*lora*']"},
+    ),
+    "mcore-head": ({}, 1, {"target_modules": "output_layer|linear_fc1"}),
+    "mcore-half": ({}, 1, {"target_modules": "linear_proj", "freeze_include": "['*']", "freeze_exclude": "['*lora_B*']"}),
+    "dynamic": ({}, 1, {"target_modules": "linear_(qkv|proj)"}),
+    "dynamic-dropout": ({}, 1, {"target_modules": "self_attention|mlp", "lora_dropout": 0.2, "exclude_layers": "layers.0"}),
+    "dynamic-head": ({}, 1, {"target_modules": "output_layer|fc1", "lora_b_std": 0.02}),
 }  # fmt: skip
+
+
+QWEN = {"hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16}
+
+
+def find_adapter(params, name):
+    """A and B of a linear layer, or None."""
+    for leaf in (".mindpet_delta_lora_%s", ".lora_%s"):
+        if name + leaf % "a" in params:
+            return [params[name + leaf % letter] for letter in "ab"]
+    if name + ".lora_A.weight" in params:
+        return [params[name + ".lora_%s.weight" % letter] for letter in "AB"]
+    return None
 
 
 class AdaptedLlama(torch_llama.Llama):
@@ -49,19 +76,45 @@ class AdaptedLlama(torch_llama.Llama):
 
     def linear(self, x, name):
         result = super().linear(x, name)
-        a = self.params.get(name + ".mindpet_delta_lora_a")
-        if a is None:
+        adapter = find_adapter(self.params, name)
+        if adapter is None:
             return result
+        a, b = adapter
         dropped = self.masks.drop(x, self.rate, name + ".lora_dropout.dropout")
-        return result + dropped @ a.T @ self.params[name + ".mindpet_delta_lora_b"].T * self.factor
+        return result + dropped @ a.T @ b.T * self.factor
 
 
 def is_trained(name, adapters):
     words = adapters.get("freeze_exclude", "")
+    if "lora_B" in words:
+        return "lora_B" in name
     return "lora" in name or ("tok_embeddings" in words and name.split(".")[-2] in ("tok_embeddings", "lm_head"))
 
 
+def qwen_loss(model, tokens, labels):
+    """The loss of Qwen3: heads of queries and keys have norms, and rows of gate and up projection alternate."""
+    config, head = model.config, QWEN["head_dim"]
+    x = model.params["embedding.word_embeddings.weight"][tokens]
+    for layer in range(config["num_layers"]):
+        prefix = "decoder.layers.%d." % layer
+        n = model.norm(x, prefix + "input_layernorm")
+        packed = model.linear(n, prefix + "self_attention.linear_qkv").unflatten(-1, (config["n_kv_heads"], -1))
+        q, k, v = packed.split([packed.shape[-1] - 2 * head, head, head], -1)
+        q, k, v = (part.reshape(*x.shape[:2], -1, head) for part in (q, k, v))
+        q = model.rotate(model.norm(q, prefix + "self_attention.q_layernorm").transpose(1, 2))
+        k = model.rotate(model.norm(k, prefix + "self_attention.k_layernorm").transpose(1, 2))
+        result = attend(q, k, v.transpose(1, 2))
+        x = x + model.linear(result, prefix + "self_attention.linear_proj")
+        n = model.norm(x, prefix + "pre_mlp_layernorm")
+        gate, up = model.linear(n, prefix + "mlp.linear_fc1").unflatten(-1, (-1, 2)).unbind(-1)
+        x = x + model.linear(torch.nn.functional.silu(gate) * up, prefix + "mlp.linear_fc2")
+    logits = model.linear(model.norm(x, "decoder.final_layernorm"), "output_layer")
+    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.reshape(-1))
+
+
 def loss(model, tokens, labels):
+    if "embedding.word_embeddings.weight" in model.params:
+        return qwen_loss(model, tokens, labels)
     config, epsilon = model.config, float(model.config["rms_norm_eps"])
     x = model.params["model.tok_embeddings.embedding_weight"][tokens]
     for layer in range(config["num_layers"]):
@@ -89,11 +142,16 @@ def attention(model, x, prefix, batch, length):
     q = torch_llama.rotate(q.reshape(batch, length, heads, head).transpose(1, 2), model.cos, model.sin)
     k = torch_llama.rotate(k.reshape(batch, length, groups, head).transpose(1, 2), model.cos, model.sin)
     v = v.reshape(batch, length, groups, head).transpose(1, 2)
-    k, v = (value.repeat_interleave(heads // groups, dim=1) for value in (k, v))
-    scores = q @ k.transpose(-1, -2) / head**0.5
-    mask = torch.triu(torch.ones(length, length, dtype=torch.bool), 1)
+    return model.linear(attend(q, k, v), prefix + "wo")
+
+
+def attend(q, k, v):
+    """Of [batch, heads, length, size], as rows."""
+    k, v = (value.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for value in (k, v))
+    scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+    mask = torch.triu(torch.ones(q.shape[2], q.shape[2], dtype=torch.bool), 1)
     weights = torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)
-    return model.linear((weights @ v).transpose(1, 2).reshape(batch, length, -1), prefix + "wo")
+    return (weights @ v).transpose(1, 2).flatten(2)
 
 
 def read_batches(data, length):
@@ -149,14 +207,35 @@ def is_within(name, rows, parameters, gradients, changed):
     return max(error, whole) <= TOLERANCE and each <= EACH_TOLERANCE and not changed
 
 
+def lower(name, tools, config, stages, keys):
+    """The model file and the step file of a case, with these keys of its adapters."""
+    if name.startswith("dynamic"):
+        os.environ["RANK_SIZE"] = "1"
+        yaml = tools.path(name + ".yaml")
+        model = dict(dynamic_configurations.QWEN, **QWEN, pad_token_id=0, rms_norm_eps="1.0e-5", initializer_range=0.02)
+        dynamic_configurations.Configuration(model, {}, {}, (MICRO_BATCHES, BATCH), adapters="{%s}" % keys).write(yaml)
+        return tools.lower_yaml(yaml)
+    pet = "{pet_type: lora, %s}" % keys
+    shared = dict(stages=stages, micro_batches=MICRO_BATCHES, batch_size=BATCH)
+    if name.startswith("mcore"):
+        sizes = dict(
+            QWEN, num_hidden_layers=config["num_layers"], seq_length=config["seq_length"], vocab_size=config["vocab_size"],
+            compute_dtype="float32", params_dtype="float32", rotary_dtype="float32", pad_token_id=-1, pet_config=pet,
+            rms_norm_eps="1.0e-5", initializer_range=0.02,
+        )  # fmt: skip
+        return tools.lower(name, sizes, model_type="Qwen3Config", arch="Qwen3ForCausalLM", **shared)
+    return tools.lower(name, dict(config, pet_config=pet), **shared)
+
+
 def compare(name, tools, data):
     changes, stages, given = CASES[name]
     adapters = dict({"lora_rank": 4, "lora_alpha": 8, "lora_dropout": 0.0}, **given)
     config = dict(training.MODEL, **changes)
+    if name.startswith("dynamic"):
+        config["vocab_size"] = dynamic_configurations.VOCABULARY
     # A pattern has commas and quotes of its own.
     keys = ", ".join("%s: %s" % (k, repr(v) if k == "target_modules" else v) for k, v in adapters.items())
-    model = dict(config, pet_config="{pet_type: lora, %s}" % keys)
-    mlir, step = tools.lower(name, model, stages=stages, micro_batches=MICRO_BATCHES, batch_size=BATCH)
+    mlir, step = lower(name, tools, config, stages, keys)
     parameters = training.random_parameters(tools.parameters(mlir))
     weights = tools.path(name + ".weights.safetensors")
     safetensors.save(weights, parameters)

@@ -29,7 +29,7 @@ def initialize(tools, model):
     values = training.random_parameters(tools.parameters(model))
 
     def get_scale(name, value):
-        return 0.25 if name.endswith("lora_b") else 4 if value.ndim > 1 else 1
+        return 0.25 if name.endswith(("lora_b", "lora_B.weight")) else 4 if value.ndim > 1 else 1
 
     safetensors.save(path, {name: value * get_scale(name, value) for name, value in values.items()})
     return path

@@ -53,9 +53,9 @@ findAdapters(ir::ModelOp model) {
   if (!lora || !lora.getInserted())
     return llvm::createStringError(
         "the model has no adapters; expected one that --import-mindformers "
-        "made of a YAML with pet_config");
+        "made of a YAML with pet_config or lora_config");
   std::vector<AdaptedLayer> layers;
-  const std::string suffix = ("." + lora.getPrefix().getValue() + "_a").str();
+  const std::string suffix = ("." + lora.getNameA().getValue()).str();
   for (auto param : model.getBody().getOps<ir::ParamOp>()) {
     llvm::StringRef name = param.getSymName();
     if (!name.consume_back(suffix))
@@ -64,7 +64,7 @@ findAdapters(ir::ModelOp model) {
       return model.lookupSymbol<ir::ParamOp>((name + leaf).str());
     };
     layers.push_back({name.str(), find(".weight"), param,
-                      find("." + lora.getPrefix().getValue() + "_b")});
+                      find("." + lora.getNameB().getValue())});
   }
   return layers;
 }

@@ -171,8 +171,11 @@ static bool isRecord(ir::ParamOp param) {
 /// adapted model contains it.
 static bool isAdapter(ir::ModelOp model, ir::ParamOp param) {
   ir::LoraAttr lora = model.getLoraAttr();
-  return lora && param.getSymName().rsplit('.').second.starts_with(
-                     lora.getPrefix().getValue());
+  return lora && llvm::any_of(llvm::ArrayRef{lora.getNameA(), lora.getNameB()},
+                              [&](mlir::StringAttr name) {
+                                return param.getSymName().ends_with(
+                                    ("." + name.getValue()).str());
+                              });
 }
 
 std::vector<NamedShape> listParameters(ir::ModelOp model) {

@@ -97,6 +97,11 @@ static Node convertToStatic(const Node &root, DiagnosticList &diagnostics) {
     if (config.lrSchedule.lateSteps > 0 &&
         root["optimizer"][key].getBool().value_or(false))
       warnNoWords(root["optimizer"][key], key, "static", diagnostics);
+  if (Node adapters = root["lora_config"]; !adapters.isUndefinedOrNull())
+    diagnostics.error(adapters.getLocation(),
+                      "'lora_config' cannot be said in the YAML of the static "
+                      "graph, whose pet_config matches names of Cells instead "
+                      "of paths; expected a YAML without the section");
   convertBalancingLoss(sections["model"]["model_config"], layout,
                        config.runner.batchSize, to, diagnostics);
   warnNoWords(root["training"]["rampup_batch_size"], "rampup_batch_size",

@@ -342,12 +342,6 @@ Node StaticSections::write() {
 
 Node translateDynamicFormat(const Node &root, const DynamicLayout &layout,
                             DiagnosticList &diagnostics) {
-  Node adapters = root["lora_config"];
-  if (!adapters.isUndefinedOrNull())
-    diagnostics.error(adapters.getLocation(),
-                      "fine-tuning adapters ('lora_config') of the dynamic "
-                      "graph are not supported; remove the section to train "
-                      "all parameters");
   return StaticSections(root, layout, diagnostics).write();
 }
 

@@ -85,7 +85,7 @@ static constexpr DynamicKey documentFields[] = {
     subsection("recompute"),
     subsection("recompute_comm"),
     subsection("swap"),
-    field("lora_config", anyType, "null", "adapters that are trained"),
+    subsection("lora_config"),
     subsection("context"),
     noEffect("callbacks", mapList, "[]", "what runs beside the steps"),
 };
@@ -307,6 +307,22 @@ static constexpr DynamicKey swapFields[] = {
           "modules that are swapped, [{op_name: 'mlp', layers: ['0-3']}]"),
 };
 
+static constexpr DynamicKey loraFields[] = {
+    field("target_modules", stringType, "''",
+          "a regular expression that is searched for in the paths of linear "
+          "layers; those that it matches get adapters"),
+    field("exclude_layers", optionalString, "null",
+          "such an expression for modules without adapters"),
+    field("lora_rank", intType, "8", "rows of A and columns of B"),
+    field("lora_alpha", intType, "16", "lora_rank times the adapters' factor"),
+    field("lora_dropout", floatType, "0.0",
+          "the share of its input that an adapter drops"),
+    field("lora_a_std", floatType, "0.01",
+          "the standard deviation of the first values of A"),
+    field("lora_b_std", floatType, "0.0",
+          "the standard deviation of the first values of B"),
+};
+
 static constexpr DynamicKey contextFields[] = {
     noEffect("mode", intType, "1", "1 is the dynamic graph"),
     field("max_device_memory", stringType, "59GB",
@@ -340,6 +356,7 @@ llvm::ArrayRef<const DynamicSection *> getDynamicSections() {
       {"recompute", "RecomputeConfig", false, recomputeFields},
       {"recompute_comm", "RecomputeCommConfig", false, recomputeCommFields},
       {"swap", "SwapConfig", false, swapFields},
+      {"lora_config", "LoraConfig", false, loraFields, /*isOptional=*/true},
       {"context", "ContextConfig", false, contextFields},
       {"callbacks", "CallbackConfig", true, callbackFields},
   };

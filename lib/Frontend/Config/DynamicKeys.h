@@ -60,6 +60,8 @@ struct DynamicSection {
   /// Other fields go on to the class that `type` names, or are kept.
   bool takesOthers;
   llvm::ArrayRef<DynamicKey> keys;
+  /// Null is the same as no section.
+  bool isOptional = false;
 
   const DynamicKey *find(llvm::StringRef key) const;
 };

@@ -168,6 +168,8 @@ void checkDynamicFields(const Node &root, DiagnosticList &diagnostics) {
     const std::string field =
         (outer.className + "." + (isInner ? key : llvm::StringRef(around)))
             .str();
+    if (node.getKind() == NodeKind::Null && section->isOptional)
+      continue;
     if (node.getKind() == NodeKind::Null)
       diagnostics.error(node.getLocation(),
                         "Field '" + field + "' cannot be None");

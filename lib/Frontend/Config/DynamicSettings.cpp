@@ -98,6 +98,7 @@ void addDynamicSettings(const Node &root, const DynamicLayout &layout,
       readPatterns(optimizer, "weight_decay_exclude");
   addLateRates(optimizer.getNode(), config.lrSchedule, diagnostics);
   config.model.asksForHalf = asksForHalf(root["model"]);
+  config.model.adapters = root["lora_config"];
   const DynamicDepth depth = readDynamicDepth(config.model.config);
   if (depth.getAll() == 0)
     return;

@@ -121,4 +121,16 @@ bool NameRegex::matchStart(llvm::StringRef name) const {
   }
 }
 
+bool NameRegex::search(llvm::StringRef name) const {
+  if (literal)
+    return name.contains(*literal);
+  if (!compiled)
+    return false;
+  try {
+    return std::regex_search(name.begin(), name.end(), compiled->regex);
+  } catch (const std::exception &) {
+    return false;
+  }
+}
+
 } // namespace mf

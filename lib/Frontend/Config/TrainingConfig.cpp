@@ -168,6 +168,7 @@ static ModelSection readModel(const Node &root, DiagnosticList &diagnostics) {
     reader.rejectValue("model_config", model.config, "a map");
     model.config = Node();
   }
+  model.adapters = model.config["pet_config"];
   Node arch = reader.get("arch");
   if (arch.isMap())
     arch = arch["type"];

@@ -1,4 +1,4 @@
-//===- LoraReader.cpp - Reads pet_config ----------------------------------===//
+//===- LoraReader.cpp - Reads pet_config and lora_config ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "LoraReader.h"
@@ -64,18 +64,21 @@ static constexpr llvm::StringLiteral passedKeys[] = {
 namespace {
 class LoraReader {
 public:
-  LoraReader(const Node &section, std::optional<Release> release,
-             DiagnosticList &diagnostics)
-      : reader(section, "pet_config", diagnostics), release(release),
+  LoraReader(const Node &section, llvm::StringLiteral name, bool isMcore,
+             std::optional<Release> release, DiagnosticList &diagnostics)
+      : reader(section, name, diagnostics), isMcore(isMcore), release(release),
         diagnostics(diagnostics) {}
 
   LoraSpec read(const AdapterClass *fixed, const Node &architecture);
+  /// Reads the section of the dynamic graph.
+  LoraSpec readDynamic();
 
 private:
   bool isBefore(unsigned major, unsigned minor) const {
     return release && *release < Release{major, minor};
   }
-  void readSizes(LoraSpec &spec);
+  void readSizes(LoraSpec &spec, double dropout);
+  void readMcoreRules(LoraSpec &spec);
   void readTypes(LoraSpec &spec);
   void readTarget(LoraSpec &spec, const AdapterClass *fixed,
                   const Node &architecture);
@@ -84,15 +87,48 @@ private:
   void reportUnknown();
 
   SpecReader reader;
+  bool isMcore;
   std::optional<Release> release;
   DiagnosticList &diagnostics;
 };
 } // namespace
 
-void LoraReader::readSizes(LoraSpec &spec) {
+void LoraReader::readSizes(LoraSpec &spec, double dropout) {
   spec.rank = reader.readStrictSize({"lora_rank"}, 8);
   spec.alpha = reader.readStrictPositive({"lora_alpha"}, 16);
-  spec.dropout = reader.readStrictShare({"lora_dropout"}, 0.01);
+  spec.dropout = reader.readStrictShare({"lora_dropout"}, dropout);
+}
+
+/// The standard deviation of MindSpore's `normal` initializer.
+static constexpr double normalDeviation = 0.01;
+
+static constexpr llvm::StringLiteral layerTypeKeys[] = {"param_init_type",
+                                                        "compute_dtype"};
+
+/// Layers of the mcore graph have adapters of their own type, and nothing is
+/// frozen before the lists are applied.
+void LoraReader::readMcoreRules(LoraSpec &spec) {
+  spec.nameA = "lora_A.weight";
+  spec.nameB = "lora_B.weight";
+  spec.deviationA = normalDeviation;
+  spec.trainsOthers = true;
+  for (const llvm::StringLiteral &key : layerTypeKeys) {
+    if (Node written = reader.getNode().getKeyNode(key))
+      diagnostics.warning(written.getLocation(),
+                          quote(key) + " in pet_config has no effect on the "
+                                       "mcore training graph, whose adapters "
+                                       "have the types of their layers");
+    reader.markRead({key});
+  }
+  if (!spec.freezeInclude.empty() || !spec.freezeExclude.empty())
+    return;
+  spec.freezeInclude = {"*"};
+  spec.freezeExclude = {"*lora*"};
+  diagnostics.warning(
+      reader.getNode().getLocation(),
+      "MindSpore Transformers wants 'freeze_include' or 'freeze_exclude' in "
+      "pet_config of the mcore training graph; all but the adapters is frozen, "
+      "as with freeze_include: ['*'] and freeze_exclude: ['*lora*']");
 }
 
 /// Releases up to 0.8 have types of their own, from 1.3 on the layer's.
@@ -158,10 +194,16 @@ void LoraReader::readTarget(LoraSpec &spec, const AdapterClass *fixed,
   spec.target = given;
   spec.location = reader.locate({"target_modules"});
   if (spec.target.empty())
-    diagnostics.error(spec.location,
-                      "expected 'target_modules' in pet_config, a regular "
-                      "expression such as '.*wq|.*wv' that matches the names "
-                      "of the linear layers to adapt");
+    diagnostics.error(
+        spec.location,
+        "expected 'target_modules' in " + reader.getName() +
+            ", a regular expression such as " +
+            (spec.matchesPaths ? "'linear_qkv|linear_proj' that matches parts "
+                                 "of the paths"
+             : isMcore         ? "'.*linear_qkv|.*linear_proj' that matches "
+                                 "the names"
+                               : "'.*wq|.*wv' that matches the names") +
+            " of the linear layers to adapt");
   else
     checkRegex(spec.target, spec.location);
 }
@@ -180,19 +222,23 @@ void LoraReader::reportUnknown() {
   for (llvm::StringRef key : {"lora_a_init", "lora_b_init"})
     if (Node written = reader.getNode().getKeyNode(key))
       diagnostics.warning(written.getLocation(),
-                          quote(key) + " in pet_config is read by no release "
-                                       "of MindSpore Transformers; A begins "
-                                       "uniform and B zero");
+                          quote(key) +
+                              " in pet_config is read by no release "
+                              "of MindSpore Transformers; A begins " +
+                              (isMcore ? "normal" : "uniform") + " and B zero");
 }
 
 LoraSpec LoraReader::read(const AdapterClass *fixed, const Node &architecture) {
   LoraSpec spec;
   if (fixed && !release)
     release = Release{0, 7};
-  if (isBefore(0, 8))
-    spec.prefix = "tk_delta_lora";
-  readSizes(spec);
-  readTypes(spec);
+  if (isBefore(0, 8)) {
+    spec.nameA = "tk_delta_lora_a";
+    spec.nameB = "tk_delta_lora_b";
+  }
+  readSizes(spec, 0.01);
+  if (!isMcore)
+    readTypes(spec);
   readTarget(spec, fixed, architecture);
   spec.exclude = readTexts({"exclude_layers"});
   for (const std::string &text : spec.exclude)
@@ -207,12 +253,52 @@ LoraSpec LoraReader::read(const AdapterClass *fixed, const Node &architecture) {
     spec.freezeInclude.clear();
     spec.freezeExclude.clear();
   }
+  if (isMcore)
+    readMcoreRules(spec);
   reportUnknown();
   return spec;
 }
 
+LoraSpec LoraReader::readDynamic() {
+  LoraSpec spec;
+  spec.matchesPaths = true;
+  spec.nameA = "lora_a";
+  spec.nameB = "lora_b";
+  readSizes(spec, 0.0);
+  auto readDeviation = [&](llvm::StringLiteral key, double missing) {
+    const double deviation = reader.readNumber({key}).value_or(missing);
+    if (deviation < 0)
+      reader.error({key}, "expected a standard deviation of at least 0 for " +
+                              quote(key) + ", but got " +
+                              reader.find({key}).repr(60));
+    return deviation;
+  };
+  spec.deviationA = readDeviation("lora_a_std", normalDeviation);
+  spec.deviationB = readDeviation("lora_b_std", 0.0);
+  readTarget(spec, nullptr, Node());
+  spec.exclude = {reader.readString({"exclude_layers"}, "")};
+  if (spec.exclude.front().empty())
+    spec.exclude.clear();
+  else
+    checkRegex(spec.exclude.front(), reader.locate({"exclude_layers"}));
+  return spec;
+}
+
+std::optional<LoraSpec> readDynamicLora(const Node &section,
+                                        DiagnosticList &diagnostics) {
+  if (!section.isMap())
+    return std::nullopt;
+  const size_t errors = diagnostics.getErrorCount();
+  LoraSpec spec = LoraReader(section, "lora_config", /*isMcore=*/true,
+                             std::nullopt, diagnostics)
+                      .readDynamic();
+  if (diagnostics.getErrorCount() != errors)
+    return std::nullopt;
+  return spec;
+}
+
 std::optional<LoraSpec> readLora(const Node &section, const Node &architecture,
-                                 std::optional<Release> release,
+                                 bool isMcore, std::optional<Release> release,
                                  DiagnosticList &diagnostics) {
   const AdapterClass *fixed = findAdapterClass(architecture.getText());
   if (section.isUndefinedOrNull()) {
@@ -235,19 +321,22 @@ std::optional<LoraSpec> readLora(const Node &section, const Node &architecture,
     const llvm::StringRef known[] = {"lora", "prefixtuning", "ptuning2",
                                      "slora"};
     const bool isKnown = llvm::is_contained(known, type.getText());
+    const llvm::StringRef supported =
+        isMcore ? "lora is supported on the mcore training graph"
+                : "supported are lora, prefixtuning and ptuning2";
     diagnostics
         .error(type ? type.getLocation() : section.getLocation(),
                (isKnown ? "adapters of pet_type " + quote(type.getText()) +
                               " are not supported"
                         : "expected a pet_type in pet_config, but got " +
                               type.repr() + suggestName(type.getText(), known)))
-        .attachNote("supported are lora, prefixtuning and ptuning2; remove the "
-                    "section to train all "
-                    "parameters");
+        .attachNote(supported + "; remove the section to train all "
+                                "parameters");
     return std::nullopt;
   }
   LoraSpec spec =
-      LoraReader(section, release, diagnostics).read(fixed, architecture);
+      LoraReader(section, "pet_config", isMcore, release, diagnostics)
+          .read(fixed, architecture);
   if (diagnostics.getErrorCount() != errors)
     return std::nullopt;
   return spec;

@@ -1,4 +1,4 @@
-//===- LoraReader.h - Reads pet_config --------------------------*- C++ -*-===//
+//===- LoraReader.h - Reads pet_config and lora_config ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_LIB_FRONTEND_IMPORT_LORAREADER_H
@@ -15,10 +15,16 @@ llvm::StringRef getAdaptedClass(llvm::StringRef architecture);
 
 /// Reads model_config.pet_config as `release` does; the default is the newest
 /// release. Returns none if there is no such section or it has an error.
-/// `architecture` is the network's class in the YAML.
+/// `architecture` is the network's class in the YAML, which is one of the mcore
+/// training graph if `isMcore` is true.
 std::optional<LoraSpec> readLora(const Node &section, const Node &architecture,
-                                 std::optional<Release> release,
+                                 bool isMcore, std::optional<Release> release,
                                  DiagnosticList &diagnostics);
+
+/// Reads lora_config of the dynamic graph, whose types are checked already.
+/// Returns none if there is no such section or it has an error.
+std::optional<LoraSpec> readDynamicLora(const Node &section,
+                                        DiagnosticList &diagnostics);
 
 } // namespace mf
 

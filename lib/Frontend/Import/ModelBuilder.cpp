@@ -67,6 +67,12 @@ private:
       SmallVector<StringRef> references(names.begin(), names.end());
       return names.empty() ? ArrayAttr() : builder.getStrArrayAttr(references);
     };
+    auto getNormal = [&](std::optional<double> deviation) {
+      if (!deviation)
+        return InitAttr();
+      return *deviation > 0 ? getInit(InitKind::Normal, *deviation)
+                            : getInit(InitKind::Zeros, 0.0);
+    };
     const Location &place = lora.location;
     LocationAttr location;
     if (place.isKnown())
@@ -75,9 +81,11 @@ private:
     return LoraAttr::get(
         builder.getContext(), lora.rank, llvm::APFloat(lora.alpha),
         llvm::APFloat(lora.dropout), builder.getStringAttr(lora.target),
-        builder.getStringAttr(lora.prefix), getType(lora.paramType),
-        getType(lora.computeType), getNames(lora.exclude),
-        getNames(lora.freezeInclude), getNames(lora.freezeExclude),
+        builder.getStringAttr(lora.nameA), builder.getStringAttr(lora.nameB),
+        getNormal(lora.deviationA), getNormal(lora.deviationB),
+        getType(lora.paramType), getType(lora.computeType),
+        getNames(lora.exclude), getNames(lora.freezeInclude),
+        getNames(lora.freezeExclude), lora.matchesPaths, lora.trainsOthers,
         /*inserted=*/false, location);
   }
 

@@ -99,23 +99,23 @@ static Node findArchitecture(const TrainingConfig &config) {
   return {};
 }
 
-/// Reads adapters. The adapters of the mcore training graph have other names
-/// and another structure, and are not supported.
+/// Reads the low-rank adapters of a model without a prefix.
 static std::optional<LoraSpec> readAdapters(const TrainingConfig &config,
                                             bool isMcore,
                                             std::optional<Release> release,
                                             DiagnosticList &diagnostics) {
-  Node adapter = config.model.config["pet_config"];
-  if (asksForPrefix(adapter, findArchitecture(config)) && !isMcore)
+  const Node &adapters = config.model.adapters;
+  const Node network = findArchitecture(config);
+  if (config.isOfDynamicGraph()) {
+    if (Node other = config.model.config["pet_config"])
+      diagnostics.error(other.getLocation(),
+                        "the dynamic graph has no 'pet_config'; expected "
+                        "lora_config, a section beside 'model'");
+    return readDynamicLora(adapters, diagnostics);
+  }
+  if (!isMcore && asksForPrefix(adapters, network))
     return std::nullopt;
-  if (!isMcore)
-    return readLora(adapter, findArchitecture(config), release, diagnostics);
-  if (!adapter.isUndefinedOrNull())
-    diagnostics.error(adapter.getLocation(),
-                      "fine-tuning adapters ('pet_config') are not supported "
-                      "for classes of the mcore training graph; remove the "
-                      "section to train all parameters");
-  return std::nullopt;
+  return readLora(adapters, network, isMcore, release, diagnostics);
 }
 
 /// Adds a note if the description of the model is in a folder that the YAML

@@ -5,7 +5,7 @@
 // A product gets a low-rank path beside it, whose parameters lie as the weight's dimensions do; what the adapters do not make is
 // no longer trained, but tables stay tables.
 // CHECK-LABEL: mf.model @one_linear
-// CHECK-SAME: lora = #mf.lora<rank = 2, alpha = 8.000000e+00, dropout = 0.000000e+00, target = "w1", prefix = "mindpet_delta_lora", inserted = true>
+// CHECK-SAME: lora = #mf.lora<rank = 2, alpha = 8.000000e+00, dropout = 0.000000e+00, target = "w1", name_a = "mindpet_delta_lora_a", name_b = "mindpet_delta_lora_b", inserted = true>
 // CHECK-NEXT: mf.param @table : tensor<6xf32> init <ones> {frozen}
 // CHECK-NEXT: mf.param @model.layers.0.w1.weight : tensor<8x6xf32> init <normal, value = 2.000000e-02> {cuts = {{\[\["mp"\], \[\]\]}}, untrained}
 // CHECK-NEXT: mf.param @model.layers.0.w1.bias : tensor<8xf32> init <zeros> {untrained}
@@ -27,7 +27,7 @@
 // REMARK-SAME: 1 linear layers get adapters of rank 2
 // REMARK-SAME: frozen elements=56
 // REMARK-SAME: trained elements=28
-mf.model @one_linear attributes {lora = #mf.lora<rank = 2, alpha = 8.0, dropout = 0.0, target = "w1", prefix = "mindpet_delta_lora">, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+mf.model @one_linear attributes {lora = #mf.lora<rank = 2, alpha = 8.0, dropout = 0.0, target = "w1", name_a = "mindpet_delta_lora_a", name_b = "mindpet_delta_lora_b">, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @table : tensor<6xf32> init <ones> {frozen}
   mf.param @model.layers.0.w1.weight : tensor<8x6xf32> init <normal, value = 0.02> {cuts = [["mp"], []]}
   mf.param @model.layers.0.w1.bias : tensor<8xf32> init <zeros>
@@ -47,7 +47,7 @@ mf.model @one_linear attributes {lora = #mf.lora<rank = 2, alpha = 8.0, dropout 
 // CHECK-NEXT: %[[D:.*]] = mf.dropout %[[X]], %[[M]] {name = "attention.wq.lora_dropout.dropout", rate = 5.000000e-02 : f64}
 // CHECK: mf.matmul %[[D]], %{{.*}} {name = "attention.wq.lora_a_matmul"
 // CHECK: mf.dropout_mask %[[X]], %[[DRAW]] {{.*}}source = "model.layers.0.attention.wv.lora_dropout.dropout"
-mf.model @dropped attributes {lora = #mf.lora<rank = 1, alpha = 3.0, dropout = 0.05, target = ".*wq|.*wv", prefix = "mindpet_delta_lora">, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+mf.model @dropped attributes {lora = #mf.lora<rank = 1, alpha = 3.0, dropout = 0.05, target = ".*wq|.*wv", name_a = "mindpet_delta_lora_a", name_b = "mindpet_delta_lora_b">, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @model.layers.0.attention.wq.weight : tensor<8x8xf32> init <normal, value = 0.02>
   mf.param @model.layers.0.attention.wv.weight : tensor<8x8xf32> init <normal, value = 0.02>
   mf.layer @layers.0 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
@@ -73,7 +73,7 @@ mf.model @dropped attributes {lora = #mf.lora<rank = 1, alpha = 3.0, dropout = 0
 // CHECK-NEXT: %[[S:.*]] = mf.add %[[Y]], %{{.*}} {name = "w1.add"} : (tensor<1x4x8xf16>, tensor<1x4x8xf16>) -> tensor<1x4x8xf16>
 // CHECK-NEXT: %[[BACK:.*]] = mf.cast %[[S]] {name = "w1.cast"} : (tensor<1x4x8xf16>) -> tensor<1x4x8xbf16>
 // CHECK-NEXT: mf.return %[[BACK]]
-mf.model @other_types attributes {lora = #mf.lora<rank = 3, alpha = 128.0, dropout = 0.0, target = "w1", prefix = "mindpet_delta_lora", param_type = f16, compute_type = f16>, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+mf.model @other_types attributes {lora = #mf.lora<rank = 3, alpha = 128.0, dropout = 0.0, target = "w1", name_a = "mindpet_delta_lora_a", name_b = "mindpet_delta_lora_b", param_type = f16, compute_type = f16>, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @model.layers.0.w1.weight : tensor<8x8xf32> init <normal, value = 0.02>
   mf.layer @layers.0 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xbf16> {
     %xc = mf.cast %x {name = "w1.cast"} : (tensor<1x4x8xf32>) -> tensor<1x4x8xbf16>
@@ -98,7 +98,7 @@ mf.model @other_types attributes {lora = #mf.lora<rank = 3, alpha = 128.0, dropo
 // PLAN: wo [8 to 8]: 1 with adapters of rank 1
 // PLAN-NEXT: transformer.wte.embedding_weight: trained too, 128 elements
 // PLAN-NEXT: trained elements: 144 of 336
-mf.model @lists attributes {lora = #mf.lora<rank = 1, alpha = 1.0, dropout = 0.0, target = "wo", prefix = "mindpet_delta_lora", exclude = ["0"], freeze_include = ["*wo*"], freeze_exclude = ["*wte*", "*1.attention.wo.weight"]>, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+mf.model @lists attributes {lora = #mf.lora<rank = 1, alpha = 1.0, dropout = 0.0, target = "wo", name_a = "mindpet_delta_lora_a", name_b = "mindpet_delta_lora_b", exclude = ["0"], freeze_include = ["*wo.weight"], freeze_exclude = ["*wte*", "*1.attention.wo.weight"]>, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @transformer.wte.embedding_weight : tensor<16x8xf32> init <zeros>
   mf.param @transformer.layers.0.attention.wo.weight : tensor<8x8xf32> init <zeros>
   mf.param @transformer.layers.1.attention.wo.weight : tensor<8x8xf32> init <zeros>

@@ -91,6 +91,70 @@ TEST(AdapterPlanTest, ExcludedCellsStayWithAllInThem) {
   EXPECT_EQ(plan(makeRules("w[qk]", {"wk"}), paths), "yyyn");
 }
 
+TEST(AdapterPlanTest, FindsTheNetworksOwnLayersUnderItsName) {
+  AdapterRules rules = makeRules(".*linear|output_layer");
+  rules.network = "model";
+  EXPECT_EQ(plan(rules, {"decoder.layers.0.self_attention.linear_qkv",
+                         "output_layer", "embedding.word_embeddings"}),
+            "yyn");
+}
+
+TEST(AdapterPlanTest, SearchesPathsAndIntoCellsThatMatch) {
+  const std::vector<std::string> paths = {
+      "decoder.layers.0.mlp.linear_fc1", "decoder.layers.10.mlp.linear_fc1",
+      "decoder.layers.10.mlp.shared_experts.linear_fc2", "output_layer"};
+  auto planPaths = [&](const std::string &target,
+                       const std::vector<std::string> &exclude) {
+    AdapterRules rules = makeRules(target, exclude);
+    rules.matchesPaths = true;
+    rules.network = "model";
+    return plan(rules, paths);
+  };
+  EXPECT_EQ(planPaths("mlp", {}), "yyyn");
+  EXPECT_EQ(planPaths("^model.*(fc1|layer)$", {}), "yyny");
+  EXPECT_EQ(planPaths("^decoder|layers.1", {}), "nyyn");
+  EXPECT_EQ(planPaths("linear", {"shared"}), "yynn");
+  EXPECT_EQ(planPaths("linear", {"layers.1"}), "ynnn");
+}
+
+TEST(AdapterPlanTest, RefusesPathsOfExperts) {
+  AdapterRules rules = makeRules("mlp");
+  rules.matchesPaths = true;
+  const std::vector<LinearLayer> layers = {
+      {"mlp.linear_fc1", 3, 5}, {"mlp.experts", 0, 0, /*isOfExperts=*/true}};
+  std::string error;
+  EXPECT_FALSE(planAdapters(rules, layers, {}, error).has_value());
+  EXPECT_EQ(error.find("'mlp' matches the routed experts 'mlp.experts'"), 0u)
+      << error;
+  rules.exclude = {"experts"};
+  EXPECT_TRUE(planAdapters(rules, layers, {}, error).has_value());
+}
+
+TEST(AdapterPlanTest, ListsFreezeAdaptersToo) {
+  AdapterRules rules = makeRules("wq");
+  rules.rank = 2;
+  rules.nameA = "lora_A.weight";
+  rules.nameB = "lora_B.weight";
+  rules.trainsOthers = true;
+  rules.freezeInclude = {"*"};
+  rules.freezeExclude = {"*lora_B*", "*norm*"};
+  const std::vector<LinearLayer> layers = {{"model.wq", 3, 5}};
+  const std::vector<WeightToTrain> parameters = {{"model.wq.weight", 15},
+                                                 {"model.norm.weight", 7}};
+  std::string error;
+  std::optional<AdapterPlan> plan =
+      planAdapters(rules, layers, parameters, error);
+  ASSERT_TRUE(plan.has_value()) << error;
+  EXPECT_EQ(plan->isTrained, (std::vector<bool>{false, true}));
+  EXPECT_EQ(plan->trainsA, std::vector<bool>{false});
+  EXPECT_EQ(plan->trainsB, std::vector<bool>{true});
+  EXPECT_EQ(plan->adapterElements, 2 * 5);
+  EXPECT_EQ(plan->frozenElements, 15 + 2 * 3);
+  rules.freezeExclude = {"*other*"};
+  EXPECT_FALSE(planAdapters(rules, layers, parameters, error).has_value());
+  EXPECT_EQ(error.find("nothing is trained"), 0u) << error;
+}
+
 TEST(AdapterPlanTest, FreezeListsCountWhereOnlyOneMatches) {
   AdapterRules rules = makeRules("wq");
   rules.rank = 2;

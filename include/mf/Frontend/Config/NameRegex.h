@@ -22,6 +22,9 @@ public:
   /// Returns whether it matches a prefix of the name, as Python's re.match
   /// does.
   bool matchStart(llvm::StringRef name) const;
+  /// Returns whether it matches some part of the name, as Python's re.search
+  /// does.
+  bool search(llvm::StringRef name) const;
   bool isValid() const { return message.empty(); }
   const std::string &getMessage() const { return message; }
 

@@ -240,6 +240,8 @@ struct ModelSection {
   /// given.
   std::string arch;
   Node config; ///< model.model_config as written
+  /// pet_config of model_config, or lora_config of the dynamic graph.
+  Node adapters;
   /// True if a YAML of the dynamic graph asks for weights narrower than fp32,
   /// in which the optimizer has them.
   bool asksForHalf = false;

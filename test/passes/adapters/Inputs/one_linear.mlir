@@ -1,5 +1,5 @@
 // A linear layer that gets adapters, behind an embedding and in front of a head that stay as they are.
-mf.model @one_linear attributes {lora = #mf.lora<rank = 2, alpha = 8.0, dropout = 0.0, target = "w1", prefix = "mindpet_delta_lora">, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+mf.model @one_linear attributes {lora = #mf.lora<rank = 2, alpha = 8.0, dropout = 0.0, target = "w1", name_a = "mindpet_delta_lora_a", name_b = "mindpet_delta_lora_b">, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @model.embedding.weight : tensor<16x6xf32> init <normal, value = 2.000000e-02>
   mf.param @model.layers.0.w1.weight : tensor<8x6xf32> init <normal, value = 2.000000e-02>
   mf.param @lm_head.weight : tensor<16x8xf32> init <normal, value = 2.000000e-02>
