@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The order of the menu, which is that of README. Every page of docs/ is in it once, or the script ends with an error.
 MENU = {
     "To start": ["why", "command", "recipes", "install", "glossary"],
-    "Settings of a YAML": ["configuration", "editors", "out-of-memory", "memory", "swap", "planning", "experts", "fine-tuning", "muon", "chunked-loss", "dropout", "dynamic-graph"],
+    "Settings of a YAML": ["configuration", "editors", "out-of-memory", "memory", "swap", "planning", "experts", "fine-tuning", "muon", "chunked-loss", "dropout", "dynamic-graph", "deepseek-v4"],
     "Running and comparing": ["running", "reports", "traces", "executed-timelines", "oracle", "ascend"],
     "Time": ["schedules", "simulator", "targets", "costs", "calibration", "engine", "b200", "performance"],
     "How it is built": ["architecture", "walk-through", "ranks", "proofs", "known-bugs", "planning-problems", "adding", "adding-schedule", "development", "dependencies", "sources"],

@@ -5,7 +5,7 @@ usage: check_messages.py [--table] SOURCE_FOLDER
 
 Errors, warnings, remarks and notes of the tools begin in lower case, end without a full stop, say no
 "failed" without a reason, and have neither exclamation marks nor "please". Messages in the words of the
-dynamic graph's trainer (lib/Frontend/Config/Dynamic*.cpp) may begin in upper case, as they do there.
+dynamic graph's trainer (lib/Frontend/Config/Dynamic*.cpp, lib/Frontend/Import/DeepSeek4*.cpp) may begin in upper case, as they do there.
 
 --table prints all of them in Markdown: by kind, then by the folder that says them. Values that are
 filled in are shown as "…", choices between words one behind the other.
@@ -96,7 +96,9 @@ def get_fault(path, message):
         return "a full stop at the end"
     if re.search(r"[a-z]\.[;,]", message):
         return "a full stop before ';' or ','"
-    if CAPITAL.match(message) and not re.search(r"lib/Frontend/Config/Dynamic\w*\.cpp$", path):
+    if CAPITAL.match(message) and not re.search(
+        r"lib/Frontend/(Config/Dynamic|Import/DeepSeek4)\w*\.cpp$", path
+    ):
         return "a capital letter at the beginning"
     if re.search(r"\bfailed$", message) and "because" not in message:
         return "'failed' without a reason"

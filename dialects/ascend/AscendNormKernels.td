@@ -112,6 +112,32 @@ def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
   let profiled = ["SoftmaxGrad"];
 }
 
+def Sinkhorn : Kernel<"mfSinkhorn", "makeSinkhorn"> {
+  let summary = "rows and columns of square matrices divided by their sums in turn";
+  let parts = "*IJ -> *IJ";
+  let description = [{Begins with a softmax of rows plus `epsilon`. `iterations`
+    count the divisions by columns; 0 are as 1.}];
+  let inputs = (ins In:$self);
+  let outputs = (outs OutOrSameAs<["self"]>:$out);
+  let attributes = (attrs Int:$iterations, Double:$epsilon);
+  let kind = "softmax";
+  let flops = "getSinkhornFlops(spec)";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+}
+
+def SinkhornBackward : Kernel<"mfSinkhornBackward", "makeSinkhornBackward"> {
+  let summary = "gradient of mfSinkhorn, which repeats the iterations";
+  let parts = "+*IJ, *IJ -> *IJ";
+  let inputs = (ins In:$gradOutput, In:$self);
+  let outputs = (outs OutOrSameAs<["gradOutput", "self"]>:$gradInput);
+  let attributes = (attrs Int:$iterations, Double:$epsilon);
+  let kind = "softmax";
+  let flops = "3 * getSinkhornFlops(spec)";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+}
+
 def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
   let cann = [{tensor(x.dims.size() > out.dims.size() ? joinColumns(x) : x),
               int64_t{-1}, tensor(out)}];

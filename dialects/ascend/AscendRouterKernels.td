@@ -39,6 +39,16 @@ def SigmoidBackward
   let kind = "activation_grad";
 }
 
+def SqrtSoftplus : UnaryKernel<"mfSqrtSoftplus"> {
+  let cann = "";
+  let summary = "sqrt(ln(1 + exp(self)))";
+  let kind = "activation";
+}
+def SqrtSoftplusBackward : ActivationBackwardKernel<"mfSqrtSoftplusBackward"> {
+  let cann = "";
+  let summary = "gradient of mfSqrtSoftplus; 0 where it is 0";
+}
+
 def Div : BinaryKernel<"aclnnDiv"> {
   let summary = "self / other";
   let parts = "+*, * -> *";

@@ -115,7 +115,11 @@ def Mf_InitKind : Mf_Enum<"InitKind", "initial value of a parameter", [
   I32EnumAttrCase<"Constant", 6, "constant">,
   I32EnumAttrCase<"Alibi", 7, "alibi">,
   I32EnumAttrCase<"Coordinate", 8, "coordinate">,
-  I32EnumAttrCase<"Uniform", 9, "uniform">
+  I32EnumAttrCase<"Uniform", 9, "uniform">,
+  I32EnumAttrCase<"IndexSum", 10, "index_sum">,
+  I32EnumAttrCase<"TokenExperts", 11, "token_experts">,
+  I32EnumAttrCase<"StreamMixing", 12, "stream_mixing">,
+  I32EnumAttrCase<"Hadamard", 13, "hadamard">
 ]>;
 def Mf_InitAttr : Mf_Attr<"Init", "init"> {
   let summary = "how a parameter or table gets its first value";
@@ -132,6 +136,11 @@ def Mf_InitAttr : Mf_Attr<"Init", "init"> {
     sequence], slope * (key - query); `coordinate`: a table of integers of one
     dimension, element i is i * `value`. Cut over axes of the mesh into parts of
     one element, it tells a rank where its part of a dimension begins.
+    `index_sum`: a table whose element (i, j) is i * `value` + j * `scale`;
+    `token_experts`: [tokens, choices], (token + choice) modulo `value`;
+    `stream_mixing`: [n^2 + 2n], the bias with which n residual streams begin: n
+    times -ln 3, n times 0, and n rows of 5 times (identity - 1); `hadamard`: the
+    matrix of 1 and -1 of Sylvester, whose size is a power of two.
   }];
   let parameters = (ins EnumParameter<Mf_InitKind>:$kind,
                         Mf_Double<"::llvm::APFloat(0.0)">:$value,

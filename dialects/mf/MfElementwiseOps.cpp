@@ -194,6 +194,15 @@ void SigmoidOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
       builder, getLoc(), gradient.getType(), ValueRange{gradient, getResult()});
 }
 
+void SqrtSoftplusOp::buildGradient(OpBuilder &builder,
+                                   ValueRange resultGradients,
+                                   ArrayRef<bool> needed,
+                                   MutableArrayRef<Value> operandGradients) {
+  Value gradient = resultGradients.front();
+  operandGradients[0] = SqrtSoftplusGradOp::create(
+      builder, getLoc(), gradient.getType(), ValueRange{gradient, getInput()});
+}
+
 void CastOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                            ArrayRef<bool> needed,
                            MutableArrayRef<Value> operandGradients) {

@@ -133,6 +133,26 @@ def Mf_SigmoidGradOp : Mf_ComputeOp<"sigmoid_grad", "aclnnSigmoidBackward",
   let summary = "gradient of mf.sigmoid, from its result";
 }
 
+def Mf_SqrtSoftplusOp : Mf_UnaryOp<"sqrt_softplus", "mfSqrtSoftplus"> {
+  let summary = "sqrt(ln(1 + exp(x)))";
+  let description = [{
+    Positive for all x, and finite for all finite x. It is one operator because
+    its gradient is finite where that of the square root alone is not: at an x
+    so low that ln(1 + exp(x)) is 0 in fp32.
+
+    ```mlir
+    %y = mf.sqrt_softplus %x : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+}
+
+def Mf_SqrtSoftplusGradOp : Mf_ComputeOp<"sqrt_softplus_grad",
+    "mfSqrtSoftplusBackward",
+    (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$input), (ins),
+    (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
+  let summary = "gradient of mf.sqrt_softplus";
+}
+
 // A piecewise constant operator, whose gradient is zero wherever it is defined.
 class Mf_StepwiseOp<string mnemonic, string kernel, dag attributes,
                     list<string> overridden = []>
@@ -176,6 +196,17 @@ def Mf_RemainderOp : Mf_ComputeOp<"remainder", "aclnnRemainderTensorScalar",
     (ins Mf_FloatTensor:$input), (ins F64Attr:$value),
     (outs Mf_FloatTensor:$result), [SameOperandsAndResultType]> {
   let summary = "remainder of mf.floor_divide, with the constant's sign";
+}
+
+def Mf_StopGradientOp : Mf_ComputeOp<"stop_gradient", "",
+    (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
+    [Mf_PiecewiseConstant, Mf_OwnShardingRule, SameOperandsAndResultType]> {
+  let summary = "the same value, through which no gradient flows; a view";
+  let description = [{
+    ```mlir
+    %y = mf.stop_gradient %x : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
 }
 
 def Mf_CastOp : Mf_ComputeOp<"cast", "aclnnCast",

@@ -204,6 +204,33 @@ void SoftmaxOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                             ValueRange{resultGradients.front(), getResult()});
 }
 
+void SinkhornOp::build(OpBuilder &builder, OperationState &state, Value input,
+                       int64_t iterations, double epsilon) {
+  build(builder, state, input.getType(), input,
+        builder.getI64IntegerAttr(iterations), builder.getF64FloatAttr(epsilon),
+        nullptr, nullptr, nullptr);
+}
+
+LogicalResult SinkhornOp::verify() {
+  ArrayRef<int64_t> shape = getGlobalType(getInput()).getShape();
+  if (shape.size() < 2 || shape.back() != shape[shape.size() - 2])
+    return emitOpError("expected square matrices in the last two dimensions, "
+                       "but got ")
+           << getInput().getType();
+  if (static_cast<int64_t>(getIterations()) < 0)
+    return emitOpError("expected at least 0 iterations");
+  return success();
+}
+
+void SinkhornOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                               ArrayRef<bool> needed,
+                               MutableArrayRef<Value> operandGradients) {
+  Value gradient = resultGradients.front();
+  operandGradients[0] = SinkhornGradOp::create(
+      builder, getLoc(), gradient.getType(), gradient, getInput(),
+      getIterationsAttr(), getEpsilonAttr(), nullptr, nullptr, nullptr);
+}
+
 //===----------------------------------------------------------------------===//
 // RotaryPositionEmbeddingOp and SwiGluOp
 //===----------------------------------------------------------------------===//

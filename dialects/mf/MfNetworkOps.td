@@ -132,6 +132,38 @@ def Mf_SoftmaxGradOp : Mf_ComputeOp<"softmax_grad", "aclnnSoftmaxBackward",
   let summary = "gradient of mf.softmax, from its result";
 }
 
+def Mf_SinkhornOp : Mf_ComputeOp<"sinkhorn", "mfSinkhorn",
+    (ins Mf_FloatTensor:$input), (ins I64Attr:$iterations, F64Attr:$epsilon),
+    (outs Mf_FloatTensor:$result),
+    [Mf_Differentiable, SameOperandsAndResultType]> {
+  let summary = "square matrices made nearly doubly stochastic";
+  let description = [{
+    The matrices are in the last two dimensions. First comes the softmax of each
+    row plus `epsilon`, divided by (the sum of its column + `epsilon`). Each further
+    iteration divides by (row sums + `epsilon`), then by (column sums + `epsilon`)
+    (Sinkhorn and Knopp, 1967). So columns sum to 1 but for `epsilon`, and rows
+    nearly. 0 iterations are as one.
+
+    Backward repeats the iterations from the input, so that none of the matrices in
+    between is kept.
+
+    ```mlir
+    %m = mf.sinkhorn %x {epsilon = 9.9999999999999995E-7 : f64, iterations = 20 : i64}
+        : (tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32>
+    ```
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$iterations,
+                                 "double":$epsilon)>];
+}
+
+def Mf_SinkhornGradOp : Mf_ComputeOp<"sinkhorn_grad", "mfSinkhornBackward",
+    (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$input),
+    (ins I64Attr:$iterations, F64Attr:$epsilon),
+    (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
+  let summary = "gradient of mf.sinkhorn";
+}
+
 //===----------------------------------------------------------------------===//
 // Fused operators
 //===----------------------------------------------------------------------===//

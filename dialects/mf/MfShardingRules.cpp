@@ -20,6 +20,10 @@ FailureOr<ShardingRule> KeepPartOp::getShardingRule() {
   return rule;
 }
 
+ShardingRule StopGradientOp::getShardingRule() {
+  return readShardingRule(*this, "+* -> *");
+}
+
 //===----------------------------------------------------------------------===//
 // Attention, vocabularies and loss
 //===----------------------------------------------------------------------===//

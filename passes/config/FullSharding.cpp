@@ -104,7 +104,8 @@ void setFullSharding(ModelOp model, MeshAttr mesh, const RankLayout &ranks,
   const ReshardPolicy policy = config.reshardAfterForward;
   const llvm::DenseSet<Operation *> head = getHeadWeights(model);
   for (auto param : model.getBody().getOps<ParamOp>()) {
-    if (!isSharedWeight(param))
+    // The model says of some weights that all ranks have them whole.
+    if (!isSharedWeight(param) || ParameterSharing::find(param))
       continue;
     const bool isExpert = llvm::is_contained(experts, param);
     const bool isVector = param.getTensorType().getRank() == 1;
@@ -114,7 +115,9 @@ void setFullSharding(ModelOp model, MeshAttr mesh, const RankLayout &ranks,
     ParameterSharing sharing;
     sharing.axes = getSharingAxes(param, sizes, ranks, config, isExpert);
     sharing.gathersAgain = gathersAgain && ranks.pipelineStages == 1;
-    sharing.mustDivide = isVector || isExpert;
+    // Norms, which are not shared out elsewhere either, must divide.
+    sharing.mustDivide =
+        (isVector && !param.getParallelOptimizer()) || isExpert;
     sharing.dividesGradients = config.dividesGradients;
     sharing.setOn(param);
   }

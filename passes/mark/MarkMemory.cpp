@@ -27,21 +27,14 @@ using mf::passes::LayerCommunication;
 
 namespace {
 
-/// Returns true if `path` is `cell` or inside of it. Every path is inside of
-/// the empty one.
-bool isBelow(StringRef path, StringRef cell) {
-  return path.consume_front(cell) &&
-         (cell.empty() || path.empty() || path.starts_with("."));
-}
-
 /// Returns true if a result of `op` leaves `cell`, possibly through views and
 /// collectives. A recomputed Cell keeps the values that leave it.
-bool escapes(Operation *op, StringRef cell,
+bool escapes(Operation *op, const LayerTarget &cell,
              const LayerCommunication &communication) {
   for (Operation *user : op->getUsers()) {
     auto compute = dyn_cast<ComputeOpInterface>(user);
     bool isInserted = communication.isInserted(user);
-    if (!compute || (!isInserted && !isBelow(compute.getCellName(), cell)))
+    if (!compute || (!isInserted && !cell.contains(compute.getCellName())))
       return true;
     if ((isInserted || compute.isView()) && escapes(user, cell, communication))
       return true;
@@ -157,7 +150,7 @@ std::optional<RecomputeKind> getMark(const LayerEffects &effects,
     return RecomputeKind::Excluded;
   if (setting->isPreset)
     return RecomputeKind::Preset;
-  if (setting->isCell && escapes(op, setting->path, communication))
+  if (setting->isCell && escapes(op, *setting, communication))
     return std::nullopt;
   return effects.fullRecompute && setting->path.empty() ? RecomputeKind::Full
                                                         : RecomputeKind::Select;

@@ -3,7 +3,7 @@
 
 usage: dynamic_configurations.py [--part=K/N] [--seed N] [--count N] [--first N] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER
 
-Each draw is a model (Qwen3 or DeepSeek-V3), up to 8 ranks of it with FSDP or HSDP, stages, chunks, parts of the
+Each draw is a model (Qwen3, DeepSeek-V3 or DeepSeek-V4), up to 8 ranks of it with FSDP or HSDP, stages, chunks, parts of the
 sequence and experts on ranks of their own, for a third with adapters, written as a YAML of the dynamic graph and lowered. Loss, norm and gradients
 must agree with one rank that takes the same rows to a relative 2e-5. Recompute, swap and the order of micro-batches
 change no bit. What the YAML becomes in the static graph's format changes none either where no parameter is shared out, and
@@ -35,6 +35,21 @@ DEEPSEEK = {
 }  # fmt: skip
 # DeepSeek-V3 without latent attention, whose keys then have no effect.
 STANDARD = {"multi_latent_attention": "False", "num_key_value_heads": 2}
+# With latent attention, and with the hybrid one. One layer has a ratio for which the sequence has no entries.
+DEEPSEEK4_LATENT = {
+    "model_type": "deepseek_v4", "architectures": "DeepseekV4ForCausalLM", "hidden_size": 64, "ffn_hidden_size": 128,
+    "moe_intermediate_size": 32, "num_attention_heads": 4, "n_routed_experts": 8, "num_experts_per_tok": 4,
+    "first_k_dense_replace": 1, "num_hash_layers": 2, "q_lora_rank": 16, "qk_rope_head_dim": 8,
+    "mtp_loss_factor": 0.3, "experimental_attention_variant": "mla", "kv_lora_rank": 16, "qk_nope_head_dim": 16,
+    "v_head_dim": 16, "enable_hc_head": False, "hc_mult": 2, "hc_sinkhorn_iters": 0, "hidden_act": "fusedswiglu",
+    "swiglu_limit": 0.5, "moe_router_score_function": "sigmoid",
+}  # fmt: skip
+DEEPSEEK4 = dict(
+    DEEPSEEK4_LATENT, experimental_attention_variant="dsv4_hybrid", head_dim=16, qk_nope_head_dim=8, o_groups=2,
+    o_lora_rank=8, index_n_heads=4, index_head_dim=16, index_topk=4, sliding_window=8, compress_ratios=[0, 4, 128, 4],
+    dsa_indexer_loss_coeff=0.1, apply_dsa_kernel_fusion=False, enable_hc_head=True, hc_mult=4, hc_sinkhorn_iters=3,
+    hidden_act="silu", moe_router_score_function="sqrtsoftplus",
+)  # fmt: skip
 COMMON = {
     "vocab_size": VOCABULARY, "seq_length": SEQUENCE_LENGTH, "num_hidden_layers": LAYERS, "hidden_dropout": 0.0,
     "attention_dropout": 0.0, "params_dtype": "float32", "compute_dtype": "float32", "layernorm_compute_dtype": "float32",
@@ -145,12 +160,22 @@ def draw_adapters(generator, data):
     return "{target_modules: '%s', exclude_layers: %s, lora_rank: %d, lora_alpha: %d, lora_dropout: %.1f}" % values
 
 
+def draw_deepseek(generator):
+    """DeepSeek-V3 or V4, with a layer of later tokens or without."""
+    model = dict(generator.choice([DEEPSEEK, DEEPSEEK4_LATENT, DEEPSEEK4]))
+    model["num_nextn_predict_layers"] = generator.choice([0, 0, 1])
+    if "compress_ratios" in model and model["num_nextn_predict_layers"]:
+        model["compress_ratios"] = model["compress_ratios"] + [4]
+    return model
+
+
 def draw(generator):
     is_qwen = generator.random() < 0.4
+    model = dict(QWEN) if is_qwen else draw_deepseek(generator)
     # Qwen3 of the dynamic graph has one stage.
     stages = 1 if is_qwen else generator.choice([1, 1, 2])
     tensor = generator.choice([1, 1, 2])
-    context = generator.choice([1, 1, 1, 2])
+    context = 1 if "compress_ratios" in model else generator.choice([1, 1, 1, 2])
     data = generator.choice([n for n in (1, 2, 4) if n * tensor * context * stages <= 8])
     parallel = {
         "data": data, "tensor": tensor, "context": context, "pipeline": stages,
@@ -159,9 +184,8 @@ def draw(generator):
     sharing = (data if parallel["shard"] < 0 else parallel["shard"]) * context * tensor
     if not is_qwen:
         parallel["expert"] = generator.choice([n for n in (1, 2, 4) if sharing % n == 0])
-    model = dict(QWEN if is_qwen else dict(DEEPSEEK, num_nextn_predict_layers=generator.choice([0, 0, 1])))
     model["pad_token_id"] = PAD
-    if not is_qwen and generator.random() < 0.3:
+    if model["model_type"] == "deepseek_v3" and generator.random() < 0.3:
         model.update(STANDARD)
     micro_batches = generator.choice([2, 4]) if stages > 1 else generator.choice([1, 2])
     local = generator.choice([n for n in (1, 2) if micro_batches * n * data <= SAMPLES])
@@ -230,7 +254,8 @@ class Checks:
                 if not changed.has_same_bits(actual):
                     yield "other bits with " + section
                     yield from self.tests.add(actual.description, changed.description)
-        if not configuration.adapters and generator.random() < 0.5:
+        # The static graph has neither such adapters nor DeepSeek-V4.
+        if not configuration.adapters and generator.random() < 0.5 and configuration.model["model_type"] != "deepseek_v4":
             yield from self.check_converted(configuration, actual)
 
 

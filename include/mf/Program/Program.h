@@ -103,7 +103,15 @@ struct InitialValue {
     Alibi,
     /// Integers: element i is i * `value`.
     Coordinate,
-    Uniform
+    Uniform,
+    /// Shape [rows, columns]: row * `value` + column * `scale`.
+    IndexSum,
+    /// Shape [tokens, choices]: (token + choice) modulo `value`.
+    TokenExperts,
+    /// Shape [n^2 + 2n]: n times -ln 3, n times 0, and 5 (identity - 1).
+    StreamMixing,
+    /// Shape [size, size], a power of two: Sylvester's matrix of 1 and -1.
+    Hadamard
   };
   Kind kind = Kind::Zeros;
   double value = 0;

@@ -137,6 +137,7 @@ UnaryOp getUnaryOp(const KernelSpec &spec) {
       .Case("aclnnSigmoid", UnaryOp::Sigmoid)
       .Case("aclnnExp", UnaryOp::Exp)
       .Case("aclnnLog", UnaryOp::Log)
+      .Case("mfSqrtSoftplus", UnaryOp::SqrtSoftplus)
       .Case("aclnnAdds", UnaryOp::AddScalar)
       .Case("aclnnMuls", UnaryOp::MulScalar)
       .Case("aclnnClampMin", UnaryOp::ClampMin)
@@ -164,7 +165,8 @@ BinaryOp getActivationBackwardOp(const KernelSpec &spec) {
       .Case("aclnnSiluBackward", BinaryOp::SiluBackward)
       .Case("aclnnGeluBackward", BinaryOp::GeluBackward)
       .Case("aclnnFastGeluBackward", BinaryOp::FastGeluBackward)
-      .Case("aclnnSigmoidBackward", BinaryOp::SigmoidBackward);
+      .Case("aclnnSigmoidBackward", BinaryOp::SigmoidBackward)
+      .Case("mfSqrtSoftplusBackward", BinaryOp::SqrtSoftplusBackward);
 }
 
 /// Requires a divisor that is finite and not zero after rounding to f32.

@@ -94,6 +94,16 @@ struct Log {
   }
 };
 
+/// The logarithm is that of 1 + exp(-|x|), so that nothing overflows.
+struct SqrtSoftplus {
+  HWY_INLINE FloatVector operator()(FloatVector x) const {
+    const auto rest = hn::Log1p(floats, exponential(hn::Neg(hn::Abs(x))));
+    const auto above =
+        hn::IfThenElse(hn::Gt(x, hn::Zero(floats)), x, hn::Zero(floats));
+    return hn::Sqrt(hn::Add(above, rest));
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // Functions of an operand and a number
 //===----------------------------------------------------------------------===//
@@ -287,6 +297,15 @@ struct FastGeluBackward {
     auto s = sigmoidOfNumber(u);
     auto slope = hn::Mul(s, hn::MulAdd(u, hn::Sub(one, s), one));
     return hn::Mul(dy, slope);
+  }
+};
+
+/// 0 where the function is 0 in f32, at which its slope is not a number.
+struct SqrtSoftplusBackward {
+  HWY_INLINE FloatVector operator()(FloatVector dy, FloatVector x) const {
+    const auto y = SqrtSoftplus()(x);
+    const auto slope = hn::Div(hn::Mul(hn::Set(floats, 0.5f), sigmoid(x)), y);
+    return hn::IfThenZeroElse(hn::Eq(y, hn::Zero(floats)), hn::Mul(dy, slope));
   }
 };
 

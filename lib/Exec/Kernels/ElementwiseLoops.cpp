@@ -77,6 +77,8 @@ void unaryOfType(UnaryOp op, const void *x, void *y, int64_t count,
     return mapUnary<T>(x, y, count, Exp());
   case UnaryOp::Log:
     return mapUnary<T>(x, y, count, Log());
+  case UnaryOp::SqrtSoftplus:
+    return mapUnary<T>(x, y, count, SqrtSoftplus());
   case UnaryOp::GreaterThan:
     return mapUnary<T>(x, y, count, GreaterThan{value});
   case UnaryOp::GreaterEqual:
@@ -116,6 +118,8 @@ void binaryOfType(BinaryOp op, Advance advance, const void *x, const void *y,
     return mapBinary<T>(advance, x, y, z, count, FastGeluBackward());
   case BinaryOp::SigmoidBackward:
     return mapBinary<T>(advance, x, y, z, count, SigmoidBackward());
+  case BinaryOp::SqrtSoftplusBackward:
+    return mapBinary<T>(advance, x, y, z, count, SqrtSoftplusBackward());
   }
 }
 

@@ -25,6 +25,7 @@ enum class UnaryOp {
   Sigmoid,
   Exp,
   Log,
+  SqrtSoftplus,
   // The operations from here on take a scalar.
   AddScalar,
   MulScalar,
@@ -52,7 +53,8 @@ enum class BinaryOp {
   SiluBackward,
   GeluBackward,
   FastGeluBackward,
-  SigmoidBackward
+  SigmoidBackward,
+  SqrtSoftplusBackward
 };
 
 /// The operands of a binary loop that advance; the other is one element.

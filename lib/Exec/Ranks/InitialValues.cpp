@@ -4,6 +4,7 @@
 #include "mf/Exec/Ranks/InitialValues.h"
 #include "mf/Exec/Data/ElementConversion.h"
 #include "mf/Exec/Data/Initializer.h"
+#include "llvm/ADT/bit.h"
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -54,9 +55,34 @@ static double getAlibi(const TensorShape &shape, int64_t element) {
          static_cast<double>(key - query);
 }
 
+/// Returns an element of the bias with which a site of n residual streams
+/// begins, of n * n + 2 * n elements: each stream has a small share of the
+/// input, gets the whole result, and stays apart from the others.
+static double getStreamMixing(int64_t element, int64_t count) {
+  const auto streams = static_cast<int64_t>(std::llround(
+                           std::sqrt(static_cast<double>(count + 1)))) -
+                       1;
+  if (element < streams)
+    return -std::log(3.0);
+  if (element < 2 * streams)
+    return 0;
+  const int64_t place = element - 2 * streams;
+  return place / streams == place % streams ? 0 : -5;
+}
+
 static double getTableElement(const InitialValue &value, int64_t row,
                               int64_t column, int64_t columns) {
   switch (value.kind) {
+  case InitialValue::Kind::IndexSum:
+    return static_cast<double>(row) * value.value +
+           static_cast<double>(column) * value.scale;
+  case InitialValue::Kind::TokenExperts:
+    return std::fmod(static_cast<double>(row + column), value.value);
+  case InitialValue::Kind::StreamMixing:
+    return getStreamMixing(column, columns);
+  case InitialValue::Kind::Hadamard:
+    return llvm::popcount(static_cast<uint64_t>(row & column)) % 2 == 0 ? 1
+                                                                        : -1;
   case InitialValue::Kind::RotaryCos:
   case InitialValue::Kind::RotarySin:
     return getRotary(value, row, column, columns);

@@ -29,7 +29,7 @@ size_t CellTree::add(llvm::StringRef path, bool isCell) {
   else
     parent = add(parentPath, /*isCell=*/true);
   size_t index = entries.size();
-  entries.push_back({path.str(), name.str(), isCell, std::nullopt, {}});
+  entries.push_back({path.str(), name.str(), isCell, std::nullopt, false, {}});
   entries[parent].children.push_back(index);
   byPath[path] = index;
   return index;
@@ -39,6 +39,12 @@ void CellTree::setPreset(llvm::StringRef path, bool recompute) {
   auto found = byPath.find(path);
   if (found != byPath.end())
     entries[found->second].presetRecompute = recompute;
+}
+
+void CellTree::setCalledApart(llvm::StringRef path) {
+  auto found = byPath.find(path);
+  if (found != byPath.end())
+    entries[found->second].isCalledApart = true;
 }
 
 const CellTree::Entry *CellTree::find(llvm::StringRef path) const {
@@ -53,7 +59,7 @@ bool CellTree::operator==(const CellTree &other) const {
   auto isSame = [](const Entry &left, const Entry &right) {
     return left.isCell == right.isCell &&
            left.presetRecompute == right.presetRecompute &&
-           left.path == right.path;
+           left.isCalledApart == right.isCalledApart && left.path == right.path;
   };
   return entries.size() == other.entries.size() &&
          std::equal(entries.begin(), entries.end(), other.entries.begin(),
@@ -67,6 +73,21 @@ size_t CellTree::getHash() const {
   return hash;
 }
 
+/// The layer itself calls the end of a site of several residual streams. The
+/// call of an indexer is only its choice, and attention calls all else.
+static void setApartCells(CellTree &tree, const std::string &cell) {
+  if (llvm::StringRef(cell).ends_with("_hc"))
+    tree.setCalledApart(cell + ".output_cell");
+  if (!llvm::StringRef(cell).ends_with("core_attention.indexer"))
+    return;
+  std::vector<std::string> parts;
+  for (size_t child : tree.find(cell)->children)
+    if (tree.get(child).name != "topk")
+      parts.push_back(tree.get(child).path);
+  for (const std::string &part : parts)
+    tree.setCalledApart(part);
+}
+
 void setModelPresets(CellTree &tree, bool selectRecompute,
                      bool useFlashAttention) {
   std::vector<std::string> cells;
@@ -74,6 +95,7 @@ void setModelPresets(CellTree &tree, bool selectRecompute,
     if (entry.isCell)
       cells.push_back(entry.path);
   for (const std::string &cell : cells) {
+    setApartCells(tree, cell);
     if (tree.find(cell + ".norm") && tree.find(cell + ".cast"))
       tree.setPreset(cell + ".cast", true);
     // MoEV3 is its own router.

@@ -141,7 +141,7 @@ static void checkTensorParallel(const DynamicReader &reader, const Node &model,
   divide({"vocab_size"}, "vocab_size");
   const bool isLatent = model["multi_latent_attention"].getBool().value_or(
       !model["kv_lora_rank"].isUndefinedOrNull() ||
-      model["model_type"].getText() == "deepseek_v3");
+      model["model_type"].getText().starts_with("deepseek"));
   if (!isLatent)
     divide({"num_query_groups", "num_key_value_heads"}, "num_query_groups");
   Node rank = model["q_lora_rank"];

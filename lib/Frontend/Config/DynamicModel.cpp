@@ -47,6 +47,44 @@ static constexpr ModelDefault deepSeekDefaults[] = {
     {"multi_latent_attention", "True"},
 };
 
+static constexpr ModelDefault deepSeek4Defaults[] = {
+    {"vocab_size", "129280"},
+    {"hidden_size", "7168"},
+    {"num_hidden_layers", "61"},
+    {"num_attention_heads", "128"},
+    {"moe_intermediate_size", "3072"},
+    {"num_nextn_predict_layers", "1"},
+    {"n_shared_experts moe_shared_expert_intermediate_size", "1"},
+    {"n_routed_experts", "384"},
+    {"num_experts_per_tok", "6"},
+    {"routed_scaling_factor", "2.5"},
+    {"n_group", "0"},
+    {"moe_router_score_function", "sqrtsoftplus"},
+    {"moe_router_enable_expert_bias", "True"},
+    {"norm_topk_prob", "True"},
+    {"num_hash_layers", "3"},
+    {"swiglu_limit", "10.0"},
+    {"multi_latent_attention", "True"},
+    {"experimental_attention_variant", "dsv4_hybrid"},
+    {"head_dim", "512"},
+    {"q_lora_rank", "1536"},
+    {"qk_rope_head_dim", "64"},
+    {"o_lora_rank", "1024"},
+    {"o_groups", "16"},
+    {"compress_rope_theta", "160000"},
+    {"sliding_window", "128"},
+    {"index_n_heads", "64"},
+    {"index_head_dim", "128"},
+    {"index_topk", "1024"},
+    {"rope_theta", "10000"},
+    {"max_position_embeddings", "1048576"},
+    {"hc_mult", "4"},
+    {"hc_sinkhorn_iters", "20"},
+    {"hc_eps", "1.e-6"},
+    {"hidden_dropout", "0.0"},
+    {"attention_dropout", "0.0"},
+};
+
 static constexpr ModelDefault qwenDefaults[] = {
     {"vocab_size", "151936"},
     {"hidden_size", "4096"},
@@ -65,6 +103,7 @@ static constexpr ModelDefault transformerDefaults[] = {
 
 static constexpr DynamicClass dynamicClasses[] = {
     {"deepseek_v3", "DeepseekV3ForCausalLM", deepSeekDefaults},
+    {"deepseek_v4", "DeepseekV4ForCausalLM", deepSeek4Defaults},
     {"qwen3", "Qwen3ForCausalLM", qwenDefaults},
 };
 
@@ -90,16 +129,11 @@ static const DynamicClass *findDynamicClass(const Node &model,
         (name.empty() && type.getText() == known.type))
       return &known;
   Node place = model["architectures"] ? model["architectures"] : type;
-  if (name == "DeepseekV4ForCausalLM" || type.getText() == "deepseek_v4")
-    diagnostics.error(place.getLocation(),
-                      "DeepSeek-V4 is not supported: its hyper-connections and "
-                      "hybrid attention have no operators in mf");
-  else
-    diagnostics.error(place.getLocation(),
-                      "the dynamic graph has no class " +
-                          quote(name.empty() ? type.getText() : name) +
-                          "; expected Qwen3ForCausalLM or "
-                          "DeepseekV3ForCausalLM");
+  diagnostics.error(place.getLocation(),
+                    "the dynamic graph has no class " +
+                        quote(name.empty() ? type.getText() : name) +
+                        "; expected Qwen3ForCausalLM, DeepseekV3ForCausalLM or "
+                        "DeepseekV4ForCausalLM");
   return nullptr;
 }
 
@@ -218,6 +252,81 @@ static void checkModel(const Node &model, bool hasExperts,
     }
 }
 
+/// Returns whether attention is that of DeepSeek-V4, which is the default of
+/// its class.
+static bool isHybrid(const NodeBuilder &model) {
+  return model.get("experimental_attention_variant").getText() == "dsv4_hybrid";
+}
+
+/// What DeepSeek-V4 does not read, or not together.
+static void adaptDeepSeek4(const Node &root, const Node &written,
+                           const DynamicLayout &layout, NodeBuilder &model,
+                           DiagnosticList &diagnostics) {
+  constexpr llvm::StringLiteral denseWidth = "ffn_hidden_size";
+  if (Node width = written["intermediate_size"]) {
+    diagnostics.warning(width.getLocation(),
+                        "'intermediate_size' has no effect on DeepSeek-V4, "
+                        "whose dense layers have 'ffn_hidden_size', by default "
+                        "4 times hidden_size");
+    model.remove("intermediate_size");
+  }
+  if (!model.get(denseWidth)) {
+    const int64_t hidden = std::clamp<int64_t>(
+        model.get("hidden_size").getInt().value_or(1), 1, INT32_MAX / 4);
+    model.set(denseWidth, llvm::Twine(4 * hidden), written);
+  }
+  constexpr llvm::StringLiteral plain = "qk_nope_head_dim";
+  if (!written[plain])
+    model.set(plain,
+              llvm::Twine(model.get("head_dim").getInt().value_or(0) -
+                          model.get("qk_rope_head_dim").getInt().value_or(0)),
+              written);
+  auto ignore = [&](llvm::StringRef key, llvm::StringRef neutral,
+                    const llvm::Twine &why) {
+    if (Node value = written[key];
+        !value.isUndefinedOrNull() && value.getText() != neutral)
+      diagnostics.warning(value.getLocation(),
+                          quote(key) + " has no effect on DeepSeek-V4: " + why);
+    model.remove(key);
+  };
+  ignore("scoring_func", model.get("moe_router_score_function").getText(),
+         "routers read 'moe_router_score_function'");
+  ignore("mla_qkv_concat", "True",
+         "the projections of latent attention are one weight");
+  auto getType = [&](std::initializer_list<llvm::StringRef> keys,
+                     llvm::StringRef missing) {
+    for (llvm::StringRef key : keys)
+      if (Node value = written[key])
+        return value.getText();
+    return missing;
+  };
+  const llvm::StringRef stored =
+      getType({"params_dtype", "param_init_type"}, "float32");
+  const llvm::StringRef computed = getType({"compute_dtype"}, "bfloat16");
+  Node place = written["params_dtype"];
+  if (stored != computed)
+    diagnostics.error((place ? place : written).getLocation(),
+                      "expected the 'params_dtype' of DeepSeek-V4 to be its "
+                      "'compute_dtype', " +
+                          computed + ", but got " + stored +
+                          ": products of experts fail otherwise");
+  if (!isHybrid(model))
+    return;
+  if (layout.context > 1)
+    diagnostics.error(root["parallelism"]["context_parallel"].getLocation(),
+                      "hybrid attention ('dsv4_hybrid') on ranks that share a "
+                      "sequence is not supported: expected context_parallel 1, "
+                      "but got " +
+                          llvm::Twine(layout.context));
+  if (Node mask = root["train_dataset"]["dataloader"]["config"]
+                      ["create_compressed_eod_mask"];
+      mask.getBool().value_or(false))
+    diagnostics.error(mask.getLocation(),
+                      "hybrid attention ('dsv4_hybrid') within documents is "
+                      "not supported: expected False for "
+                      "'create_compressed_eod_mask'");
+}
+
 Node readDynamicModel(const Node &root, const DynamicLayout &layout,
                       DiagnosticList &diagnostics) {
   Node written = root["model"];
@@ -231,8 +340,13 @@ Node readDynamicModel(const Node &root, const DynamicLayout &layout,
   if (!found)
     return model.build();
   setModelDefaults(written, found->defaults, model);
-  setModelDefaults(written, transformerDefaults, model);
-  warnAboutDropout(written, diagnostics);
+  const bool isDeepSeek4 = found->type == "deepseek_v4";
+  if (isDeepSeek4) {
+    adaptDeepSeek4(root, written, layout, model, diagnostics);
+  } else {
+    setModelDefaults(written, transformerDefaults, model);
+    warnAboutDropout(written, diagnostics);
+  }
   // The optimizer has weights of narrower types in fp32 too, and computes with
   // those; layers read them in the type in which they compute.
   for (llvm::StringRef key : {"params_dtype", "param_init_type"})
@@ -255,12 +369,13 @@ Node readDynamicModel(const Node &root, const DynamicLayout &layout,
                           llvm::Twine(layout.pipeline) +
                           ", which is a TypeError there");
   }
-  if (found->type == "deepseek_v3")
+  if (hasExperts)
     if (Node experts = findAnyKey(model, "n_routed_experts num_moe_experts");
         experts.getInt().value_or(0) < 1)
       diagnostics.error((experts ? experts : written).getLocation(),
-                        "Only MoE model is supported in PyNative: expected "
-                        "'n_routed_experts' of at least 1");
+                        llvm::Twine("Only MoE model is supported in PyNative") +
+                            (isDeepSeek4 ? "DeepseekV4ForCausalLM" : "") +
+                            ": expected 'n_routed_experts' of at least 1");
   return model.build();
 }
 

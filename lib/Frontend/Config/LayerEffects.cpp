@@ -8,10 +8,17 @@
 
 namespace mf {
 
+static bool isInside(llvm::StringRef path, llvm::StringRef outer) {
+  return path.consume_front(outer) && (path.empty() || path.starts_with("."));
+}
+
 bool LayerTarget::contains(llvm::StringRef other) const {
   if (path.empty() || other == path)
     return true;
-  return isCell && other.starts_with(path) && other[path.size()] == '.';
+  return isCell && isInside(other, path) &&
+         llvm::none_of(apart, [&](const std::string &part) {
+           return isInside(other, part);
+         });
 }
 
 const RecomputeTarget *

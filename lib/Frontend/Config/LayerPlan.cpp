@@ -197,6 +197,15 @@ void LayerSettingPlanner::checkSettings() {
                 diagnostics);
 }
 
+/// Returns the parts of a cell that it does not call itself.
+static std::vector<std::string> getApart(const CellTree &tree, size_t cell) {
+  std::vector<std::string> paths;
+  for (size_t child : tree.get(cell).children)
+    if (tree.get(child).isCalledApart)
+      paths.push_back(tree.get(child).path);
+  return paths;
+}
+
 /// Applies the patterns that cover the layer. Returns the affected paths in the
 /// order of application.
 std::vector<std::string>
@@ -223,7 +232,7 @@ LayerSettingPlanner::applyPatterns(std::vector<ActivePattern> &patterns,
       }
       (isComm ? effects.commRecompute : effects.recompute)
           .push_back({{path, match.isCell, pattern.describe(),
-                       pattern.layers.location},
+                       pattern.layers.location, getApart(tree, match.entry)},
                       isEnabled});
       paths.push_back(path);
     }
@@ -303,10 +312,10 @@ void LayerSettingPlanner::applySwap(const CellTree &tree,
       const bool isOneLevel = path.find('.') == std::string::npos;
       items.push_back((isOneLevel ? "." : "") + path +
                       ", value=" + std::to_string(entry.prefetch));
-      effects.swap.push_back(
-          {{path, match.isCell, swap.pattern.describe(), entry.location},
-           entry.prefetch,
-           entry.countsLayers});
+      effects.swap.push_back({{path, match.isCell, swap.pattern.describe(),
+                               entry.location, getApart(tree, match.entry)},
+                              entry.prefetch,
+                              entry.countsLayers});
     }
   }
   logPaths(effects, "Set op_swap", items);

@@ -3,6 +3,7 @@
 
 #include "BodyLayer.h"
 #include "ExpertLayer.h"
+#include "HyperConnections.h"
 
 using namespace mlir;
 using namespace mf::ir;
@@ -43,6 +44,7 @@ Value addFeedForward(CellBuilder &cells, Value input,
 
   if (!names.cast.empty())
     input = cells.cast(input, spec.computeType, names.cast);
+  const bool isLimited = spec.activationLimit.has_value();
   Value gate, up;
   if (spec.concatenatesFeedForward) {
     // Gate and up outputs of a neuron are adjacent, so that ranks can shard the
@@ -60,7 +62,8 @@ Value addFeedForward(CellBuilder &cells, Value input,
         cells.reshape(cells.sliceLast(both, 0, 1, split), shape, names.reshape);
     up =
         cells.reshape(cells.sliceLast(both, 1, 1, split), shape, names.reshape);
-    gate = activate(gate, names.concatenatedActivation);
+    if (!isLimited)
+      gate = activate(gate, names.concatenatedActivation);
   } else if (spec.gatesFeedForward) {
     gate = addLinear(names.gate, input, size);
     gate = activate(gate, names.activation);
@@ -69,15 +72,18 @@ Value addFeedForward(CellBuilder &cells, Value input,
     up = addLinear(names.up, input, size);
   }
   Value product =
-      gate ? cells.multiply(gate, up,
-                            !feedForward.fused.empty() ? feedForward.fused
-                            : spec.activationMultiplies
-                                ? names.activationMultiply
-                                : names.multiply)
-           : activate(spec.widensActivation
-                          ? cells.cast(up, spec.residualType, "cast")
-                          : up,
-                      names.activation);
+      isLimited
+          ? cells.addLimitedProduct(gate, up, names.concatenatedActivation,
+                                    names.activationMultiply)
+      : gate ? cells.multiply(gate, up,
+                              !feedForward.fused.empty() ? feedForward.fused
+                              : spec.activationMultiplies
+                                  ? names.activationMultiply
+                                  : names.multiply)
+             : activate(spec.widensActivation
+                            ? cells.cast(up, spec.residualType, "cast")
+                            : up,
+                        names.activation);
   LinearTraits traits;
   traits.hasBias = spec.feedForwardOutputBias;
   traits.cutsInputs = true;
@@ -89,10 +95,19 @@ Value addFeedForward(CellBuilder &cells, Value input,
              : cells.drop(result, spec.dropout.hidden, names.dropout);
 }
 
+bool hasLayerLoss(const ModelSpec &spec, int64_t index, bool hasExperts) {
+  return (hasExperts && hasExpertLoss(spec)) || hasIndexerLoss(spec, index);
+}
+
 SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
                                    bool hasExperts) {
+  const ModelSpec &spec = cells.spec;
   const FamilyNames &names = cells.names;
-  DType residual = cells.spec.residualType;
+  Value loss;
+  auto addLoss = [&](Value own) {
+    if (own)
+      loss = loss ? cells.add(loss, own, "add_loss") : own;
+  };
   auto addNorm = [&](StringRef name, Value value) {
     CellBuilder::Cell norm(cells, name);
     return cells.addNorm(value);
@@ -100,37 +115,56 @@ SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
   auto drop = [&](Value value) {
     return names.residualDropout.empty()
                ? value
-               : cells.drop(value, cells.spec.dropout.hidden,
-                            names.residualDropout);
+               : cells.drop(value, spec.dropout.hidden, names.residualDropout);
   };
   // Results of attention and feed forward are added to this.
   auto continueStream = [&](Value stream, Value normalized) {
-    const double factor = cells.spec.residualScale;
-    return factor == 0 ? stream
-                       : cells.scale(normalized, factor, names.residualScale);
+    return spec.residualScale == 0 ? stream
+                                   : cells.scale(normalized, spec.residualScale,
+                                                 names.residualScale);
   };
-  Value input = addNorm(names.inputNorm, hidden);
-  Value attention = cells.spec.latent ? addLatentAttention(cells, input)
-                                      : addAttention(cells, input);
-  attention = drop(attention);
-  attention = cells.cast(attention, residual, names.attention.castResult);
-  hidden = cells.add(continueStream(hidden, input), attention, "add");
-  input = addNorm(names.postAttentionNorm, hidden);
-  if (hasExperts) {
-    ExpertResult result = addExperts(cells, input);
-    Value output = cells.cast(drop(result.hidden), residual,
-                              getExpertNames(cells.spec).castResult);
-    SmallVector<Value, 2> results = {cells.add(hidden, output, "add")};
-    if (result.loss)
-      results.push_back(result.loss);
-    return results;
-  }
-  FeedForwardTraits traits;
-  traits.cell = names.feedForward.cell;
-  traits.size = cells.spec.feedForwardSize;
-  Value output = addFeedForward(cells, input, traits);
-  output = cells.cast(drop(output), residual, names.feedForward.castResult);
-  return {cells.add(continueStream(hidden, input), output, "add")};
+  // Adds `addOutput` of the normalised input, in the residual type, to the
+  // residual stream, or to several ones at site `site`.
+  auto addTo = [&](StringRef site, StringRef norm, auto addOutput) {
+    if (spec.streams) {
+      HyperConnection streams(cells, site, hidden);
+      hidden = streams.addResult(addOutput(addNorm(norm, streams.getInput())));
+      return;
+    }
+    Value input = addNorm(norm, hidden);
+    Value output = addOutput(input);
+    hidden = cells.add(continueStream(hidden, input), output, "add");
+  };
+  addTo("attn_hc", names.inputNorm, [&](Value input) {
+    Value attention;
+    if (spec.hybrid) {
+      HybridResult result = addHybridAttention(cells, input);
+      attention = result.hidden;
+      addLoss(result.loss);
+    } else {
+      attention = spec.latent ? addLatentAttention(cells, input)
+                              : addAttention(cells, input);
+    }
+    return cells.cast(drop(attention), spec.residualType,
+                      names.attention.castResult);
+  });
+  addTo("ffn_hc", names.postAttentionNorm, [&](Value input) {
+    if (hasExperts) {
+      ExpertResult result = addExperts(cells, input);
+      addLoss(result.loss);
+      return cells.cast(drop(result.hidden), spec.residualType,
+                        getExpertNames(spec).castResult);
+    }
+    FeedForwardTraits traits;
+    traits.cell = names.feedForward.cell;
+    traits.size = spec.feedForwardSize;
+    return cells.cast(drop(addFeedForward(cells, input, traits)),
+                      spec.residualType, names.feedForward.castResult);
+  });
+  SmallVector<Value, 2> results = {hidden};
+  if (loss)
+    results.push_back(loss);
+  return results;
 }
 
 } // namespace mf

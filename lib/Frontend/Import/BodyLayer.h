@@ -20,10 +20,14 @@ inline constexpr double hiddenScore = -10000.0;
 inline constexpr llvm::StringLiteral alibiTable = "alibi";
 inline constexpr llvm::StringLiteral alibiSlopes = "alibi_slopes";
 
+/// Returns true if body layer `index`, with or without experts, returns a loss
+/// besides its hidden state.
+bool hasLayerLoss(const ModelSpec &spec, int64_t index, bool hasExperts);
+
 /// Adds a norm, attention and a residual addition, then a norm, a feed forward
 /// (with experts if `hasExperts`) and a residual addition. `hidden` is [batch,
-/// sequence, hidden] in the residual type. Returns the new hidden state and the
-/// loss of the experts, if they have one.
+/// sequence, width of the residual] in the residual type. Returns the new
+/// hidden state and the layer's own losses as one, if it has any.
 llvm::SmallVector<mlir::Value, 2>
 addBodyLayer(CellBuilder &cells, mlir::Value hidden, bool hasExperts = false);
 
@@ -47,6 +51,18 @@ mlir::Value addFeedForward(CellBuilder &cells, mlir::Value input,
 mlir::Value addAttention(CellBuilder &cells, mlir::Value input);
 /// Adds the attention of a model with latent attention.
 mlir::Value addLatentAttention(CellBuilder &cells, mlir::Value input);
+
+/// The result of hybrid attention; `loss` is that of its indexer, a scalar in
+/// fp32, or null.
+struct HybridResult {
+  mlir::Value hidden, loss;
+};
+/// Adds the attention of a model with hybrid attention.
+HybridResult addHybridAttention(CellBuilder &cells, mlir::Value input);
+/// Returns true if the indexer of body layer `index` has a loss.
+bool hasIndexerLoss(const ModelSpec &spec, int64_t index);
+/// Adds the tables that hybrid attention reads.
+void addHybridTables(mf::ir::ModelOp model, const ModelSpec &spec);
 
 /// Rotary embedding of [batch, heads, sequence, head size], in the open
 /// attention Cell.

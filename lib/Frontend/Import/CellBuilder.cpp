@@ -3,6 +3,7 @@
 
 #include "CellBuilder.h"
 #include "dialects/mf/KeptType.h"
+#include "dialects/mf/ParameterSharing.h"
 
 using namespace mlir;
 using namespace mf::ir;
@@ -81,6 +82,8 @@ void createParameter(OpBuilder &builder, mlir::Location loc, StringRef symbol,
   param.setUpdateRule(traits.updateRule);
   if (traits.capacityShare)
     param.setCapacityShareAttr(builder.getF64FloatAttr(*traits.capacityShare));
+  if (traits.staysWhole)
+    ParameterSharing().setOn(param);
   if (traits.keepsOwnType)
     KeptType::setOn(param, param.getTensorType().getElementType());
   const Matrices &matrices = traits.matrices;
@@ -258,6 +261,29 @@ Value CellBuilder::compare(Value value, Comparison comparison, double scalar,
                            StringRef leaf) {
   return createUnmarked<CompareScalarOp>(leaf, value, comparison,
                                          APFloat(scalar));
+}
+
+Value CellBuilder::limit(Value value, double limit, bool bothSides,
+                         StringRef leaf) {
+  // 1 above the limit, -1 below the other one.
+  Value sides = compare(value, Comparison::Greater, limit, leaf);
+  Value beyond = sides;
+  if (bothSides) {
+    Value below = compare(value, Comparison::Less, -limit, leaf);
+    beyond = add(sides, below, leaf);
+    sides = add(sides, negate(below, leaf), leaf);
+  }
+  Value within = addScalar(negate(beyond, leaf), 1.0, leaf);
+  return add(multiply(value, within, leaf), scale(sides, limit, leaf), leaf);
+}
+
+Value CellBuilder::addLimitedProduct(Value gate, Value up, StringRef activation,
+                                     StringRef product) {
+  const double most = *spec.activationLimit;
+  gate = limit(cast(gate, DType::F32, activation), most, false, activation);
+  up = limit(cast(up, DType::F32, activation), most, true, activation);
+  gate = create<SiluOp>(activation, gate.getType(), gate).getResult();
+  return cast(multiply(gate, up, product), spec.computeType, product);
 }
 
 void CellBuilder::updateType() {

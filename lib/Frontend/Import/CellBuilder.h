@@ -40,6 +40,8 @@ struct ParameterTraits {
   Cuts cuts;
   /// It stays whole where the cuts do not divide.
   bool mayStayWhole = false;
+  /// All ranks of a layer keep it and its state whole.
+  bool staysWhole = false;
   /// True if the parallel optimizer may shard the parameter.
   bool parallelOptimizer = true;
   /// A statistic of steps in place of a weight.
@@ -176,6 +178,15 @@ public:
   mlir::Value compare(mlir::Value value, mf::ir::Comparison comparison,
                       double scalar, llvm::StringRef leaf);
   mlir::Value castToIndex(mlir::Value value, llvm::StringRef leaf);
+  /// Returns the smaller one of the value and `limit`, and with `bothSides` at
+  /// least -`limit`. No gradient flows where the limit is the result.
+  mlir::Value limit(mlir::Value value, double limit, bool bothSides,
+                    llvm::StringRef leaf);
+  /// Returns silu(gate) * up with the model's limit of both, in fp32; the two
+  /// operators have names of their own.
+  mlir::Value addLimitedProduct(mlir::Value gate, mlir::Value up,
+                                llvm::StringRef activation,
+                                llvm::StringRef product);
   /// Drops a share of the elements at random. Returns the value itself if the
   /// share is 0. If a Cell does so several times, each time draws its own bits.
   mlir::Value drop(mlir::Value value, double rate, llvm::StringRef leaf);

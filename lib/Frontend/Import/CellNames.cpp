@@ -238,7 +238,9 @@ public:
   std::vector<std::string> build() {
     tree.add({"add", "add_bias"});
     tree.addCell("input_layernorm", {"norm", "cast"});
-    if (spec.latent)
+    if (spec.hybrid)
+      addHybridAttention();
+    else if (spec.latent)
       tree.addNames(getLatentCellNames(spec));
     else
       addAttention();
@@ -250,10 +252,42 @@ public:
     else
       addFeedForward();
     tree.addCell("hidden_states_dropout", {"dropout"});
+    if (spec.streams)
+      for (llvm::StringRef site : {"attn_hc", "ffn_hc"})
+        addSite(site);
     return tree.take();
   }
 
 private:
+  void addSite(llvm::StringRef site) {
+    tree.addCell(site, {"cast", "norm", "mul", "add", "sigmoid", "slice"}, [&] {
+      tree.addCell("mapping_proj", {"matmul"});
+      tree.addCell("_sinkhorn_op", {"sinkhorn"});
+      tree.addCell("output_cell", {"mix", "share", "add", "cast"});
+    });
+  }
+
+  /// The Cells that all layers have. Those of entries are in the names of a
+  /// layer's operators.
+  void addHybridAttention() {
+    auto addLinear = [&](llvm::StringRef name) {
+      tree.addCell(name, {"cast", "matmul"});
+    };
+    tree.addCell("self_attention", {"query_norm", "reshape", "transpose"}, [&] {
+      tree.addCell("core_attention",
+                   {"gather", "bmm_qk", "mul", "add", "softmax", "bmm_pv"},
+                   [&] { tree.addCell("rotary_pos_emb", {"slice"}); });
+      addLinear("linear_proj");
+      tree.addCell("rotary_pos_emb", {"slice"});
+      tree.addCell("apply_rotary_emb", {"mul", "add", "neg", "slice", "cat"});
+      addLinear("linear_q_down_proj");
+      tree.addCell("q_layernorm", {"norm", "cast"});
+      addLinear("linear_q_up_proj");
+      addLinear("linear_kv_proj");
+      tree.addCell("kv_layernorm", {"norm", "cast"});
+    });
+  }
+
   void addCoreAttention() {
     if (spec.usesFlashAttention)
       tree.addCell("core_attention", {"flash_attention", "bnsd_transpose",

@@ -167,8 +167,13 @@ Value DroplessBuilder::multiplyByExpert(Value rows, Value counts) {
           .getResult();
   Value gate = cells.sliceLast(both, 0, width, leaf);
   Value up = cells.sliceLast(both, width, width, leaf);
-  gate = cells.create<SiluOp>(leaf, gate.getType(), gate).getResult();
-  Value product = cells.multiply(gate, up, leaf);
+  Value product;
+  if (spec.activationLimit) {
+    product = cells.addLimitedProduct(gate, up, leaf, leaf);
+  } else {
+    gate = cells.create<SiluOp>(leaf, gate.getType(), gate).getResult();
+    product = cells.multiply(gate, up, leaf);
+  }
   return cells
       .create<ExpertMatmulOp>(leaf, product,
                               addWeight(names.down, width, hidden), counts)

@@ -3,6 +3,7 @@
 
 #include "ExpertLayer.h"
 #include "BodyLayer.h"
+#include <limits>
 #include <optional>
 
 using namespace mlir;
@@ -19,14 +20,15 @@ bool hasExpertLoss(const ModelSpec &spec) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// Returns the shapes between [batch, sequence, hidden] and [rows, tokens,
-/// hidden]. The samples of a data-parallel rank are concatenated before they
+/// Returns the shapes between [batch, sequence, width] and [rows, tokens,
+/// width]. The samples of a data-parallel rank are concatenated before they
 /// are split into rows, so that a rank keeps its own rows.
-static SmallVector<SmallVector<int64_t>> getRowShapes(const ModelSpec &spec) {
+static SmallVector<SmallVector<int64_t>> getRowShapes(const ModelSpec &spec,
+                                                      int64_t width) {
   const ExpertSpec &experts = *spec.experts;
-  int64_t replicas = spec.ranks.dataParallel, hidden = spec.hiddenSize;
+  int64_t replicas = spec.ranks.dataParallel;
   int64_t samples = spec.microBatchSize, length = spec.sequenceLength;
-  SmallVector<SmallVector<int64_t>> shapes = {{samples, length, hidden}};
+  SmallVector<SmallVector<int64_t>> shapes = {{samples, length, width}};
   auto add = [&](ArrayRef<int64_t> shape) {
     if (shapes.back() != shape)
       shapes.emplace_back(shape);
@@ -35,27 +37,27 @@ static SmallVector<SmallVector<int64_t>> getRowShapes(const ModelSpec &spec) {
     // A replica has one sequence.
     add({replicas, experts.numPieces,
          experts.numRows / replicas / experts.numPieces, experts.rowLength,
-         hidden});
-    add({experts.numRows, experts.rowLength, hidden});
+         width});
+    add({experts.numRows, experts.rowLength, width});
     return shapes;
   }
-  add({replicas, samples / replicas * length, hidden});
+  add({replicas, samples / replicas * length, width});
   if (experts.numRows != replicas) {
-    add({replicas, experts.numRows / replicas, experts.rowLength, hidden});
-    add({experts.numRows, experts.rowLength, hidden});
+    add({replicas, experts.numRows / replicas, experts.rowLength, width});
+    add({experts.numRows, experts.rowLength, width});
   }
   return shapes;
 }
 
 static Value toRows(CellBuilder &cells, Value value, StringRef leaf) {
-  for (const auto &shape : getRowShapes(cells.spec))
+  for (const auto &shape : getRowShapes(cells.spec, getShape(value).back()))
     if (getShape(value) != ArrayRef(shape))
       value = cells.reshape(value, shape, leaf);
   return value;
 }
 
 static Value fromRows(CellBuilder &cells, Value value, StringRef leaf) {
-  auto shapes = getRowShapes(cells.spec);
+  auto shapes = getRowShapes(cells.spec, getShape(value).back());
   for (const auto &shape : llvm::reverse(shapes))
     if (getShape(value) != ArrayRef(shape))
       value = cells.reshape(value, shape, leaf);
@@ -108,12 +110,49 @@ static Value addSharedExperts(CellBuilder &cells, const ExpertNames &names,
 // The whole
 //===----------------------------------------------------------------------===//
 
+/// Returns the experts of tokens that are chosen by their ids, [rows, tokens,
+/// k]; null in a layer in which scores choose. `input` is that of the layer.
+static Value addTokenExperts(CellBuilder &cells, const ExpertNames &names,
+                             Value input) {
+  const ModelSpec &spec = cells.spec;
+  const ExpertSpec &experts = *spec.experts;
+  if (cells.layerIndex >= spec.numHashLayers)
+    return {};
+  StringRef leaf = names.tokenTable;
+  ParameterTraits traits;
+  traits.frozen = true;
+  const int64_t chosen = experts.router.numChosen;
+  Value table =
+      cells.addParameter(leaf, {spec.vocabSize, chosen}, DType::F32,
+                         cells.getInit(InitKind::TokenExperts,
+                                       static_cast<double>(experts.numExperts)),
+                         traits);
+  auto type = cast<RankedTensorType>(table.getType())
+                  .clone({spec.microBatchSize, spec.sequenceLength, chosen});
+  Value rows =
+      cells
+          .create<EmbeddingOp>(leaf, type, ValueRange{table, cells.getTokens()})
+          .getResult();
+  const int64_t replicas = spec.ranks.dataParallel;
+  if (experts.numRows != replicas && spec.microBatchSize != replicas) {
+    // Ranks with parts of several sequences exchange activations to have whole
+    // rows, and no values of tables and tokens alone. Zeros of the input make
+    // an activation of the choice.
+    Value zeros =
+        cells.cast(cells.sliceLast(input, 0, 1, leaf), DType::F32, leaf);
+    zeros = cells.compare(zeros, Comparison::Less,
+                          -std::numeric_limits<double>::infinity(), leaf);
+    rows = cells.add(rows, zeros, leaf);
+  }
+  return cells.castToIndex(toRows(cells, rows, names.reshape), leaf);
+}
+
 static Value addRoutedExperts(CellBuilder &cells, const ExpertNames &names,
-                              Value tokens, Value &loss) {
+                              Value tokens, Value byToken, Value &loss) {
   std::optional<CellBuilder::Cell> cell;
   if (!names.routed.empty())
     cell.emplace(cells, names.routed);
-  Choice choice = addRouter(cells, names.router, tokens);
+  Choice choice = addRouter(cells, names.router, tokens, byToken);
   loss = choice.loss;
   if (cells.spec.experts->capacity)
     return addCapacityExperts(cells, names, tokens, choice);
@@ -125,9 +164,10 @@ ExpertResult addExperts(CellBuilder &cells, Value input) {
   const ExpertNames names = getExpertNames(spec);
   CellBuilder::Cell cell(cells, names.cell);
   Value tokens = cells.cast(input, spec.computeType, names.cast);
+  Value byToken = addTokenExperts(cells, names, tokens);
   tokens = toRows(cells, tokens, names.reshape);
   ExpertResult result;
-  Value output = addRoutedExperts(cells, names, tokens, result.loss);
+  Value output = addRoutedExperts(cells, names, tokens, byToken, result.loss);
   if (spec.experts->sharedWidth > 0)
     output = cells.add(output, addSharedExperts(cells, names, tokens),
                        names.addShared);

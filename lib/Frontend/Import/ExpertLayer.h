@@ -35,9 +35,10 @@ struct Choice {
 };
 
 /// Scores, and the experts that they choose, of tokens [rows, tokens, hidden],
-/// in the routed experts' Cell.
+/// in the routed experts' Cell. `byToken` has the experts of tokens that are
+/// chosen by their ids, [rows, tokens, k]; null if scores choose.
 Choice addRouter(CellBuilder &cells, const RouterNames &names,
-                 mlir::Value tokens);
+                 mlir::Value tokens, mlir::Value byToken = {});
 
 /// Returns the auxiliary and z losses as one scalar. Their operands are the
 /// products of the router's input with its weight and their scores, both [rows,

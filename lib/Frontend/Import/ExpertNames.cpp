@@ -145,6 +145,7 @@ ExpertNames getExpertNames(const ModelSpec &spec) {
   if (spec.family == ModelFamily::Mcore) {
     names.cell = "mlp";
     names.cast = "experts.cast_op";
+    names.tokenTable = "router.tid2eid";
     names.sharedGate = "shared_experts_gate";
     names.sharedProduct = "shared_experts_gate.matmul";
     names.activateGate = "shared_experts.mul";

@@ -42,6 +42,8 @@ struct ExpertNames {
   /// Relative to it; empty if the experts' Cell is it.
   llvm::StringRef routed;
   llvm::StringRef shared, sharedGate, sharedProduct;
+  /// The table of experts by token id, if there is one.
+  llvm::StringRef tokenTable = {};
   llvm::StringRef cast, reshape, activateGate, applyGate, addShared;
   /// SwiGLU as one operator, relative to a feed forward; empty if it is not.
   llvm::StringRef swiglu;

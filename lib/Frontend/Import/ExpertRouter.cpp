@@ -15,7 +15,7 @@ public:
       : cells(cells), names(names), experts(*cells.spec.experts),
         router(experts.router) {}
 
-  Choice build(Value tokens);
+  Choice build(Value tokens, Value byToken);
 
 private:
   Value addProducts(Value tokens);
@@ -24,6 +24,7 @@ private:
   Value limitToGroups(Value scores);
   Value findGroups(Value groupScores);
   void choose(Value scores);
+  void take(Value scores, Value experts);
   Value normalize(Value gates);
   Value getLossScores(Value scores);
   void addStatistics(Value shares);
@@ -54,12 +55,19 @@ Value RouterBuilder::addProducts(Value tokens) {
 }
 
 Value RouterBuilder::addScores(Value products) {
-  if (router.score == RouterScore::Sigmoid)
-    return cells
-        .create<SigmoidOp>(names.activation, products.getType(), products)
+  Type type = products.getType();
+  switch (router.score) {
+  case RouterScore::Softmax:
+    return cells.create<SoftmaxOp>(names.activation, type, products)
         .getResult();
-  return cells.create<SoftmaxOp>(names.activation, products.getType(), products)
-      .getResult();
+  case RouterScore::Sigmoid:
+    return cells.create<SigmoidOp>(names.activation, type, products)
+        .getResult();
+  case RouterScore::SqrtSoftplus:
+    return cells.create<SqrtSoftplusOp>(names.activation, type, products)
+        .getResult();
+  }
+  llvm_unreachable("unknown score");
 }
 
 /// The bias affects the choice of experts but not the gates. It is a statistic,
@@ -127,6 +135,20 @@ void RouterBuilder::choose(Value scores) {
             .getResult();
 }
 
+/// The choice does not depend on the bias, whose load is counted nevertheless.
+void RouterBuilder::take(Value scores, Value chosen) {
+  if (router.bias)
+    bias = cells.addLoadBias(names.bias, experts.numExperts, *router.bias);
+  choice.experts = chosen;
+  choice.gates =
+      cells.create<GatherElementsOp>(names.gatherGate, scores, chosen)
+          .getResult();
+  if (router.score != RouterScore::Softmax)
+    choice.gates = divideBySum(cells, names, choice.gates);
+  if (router.scale != 1.0)
+    choice.gates = cells.scale(choice.gates, router.scale, names.scale);
+}
+
 Value divideBySum(CellBuilder &cells, const RouterNames &names, Value values) {
   SmallVector<int64_t> shape(getShape(values));
   int64_t last = static_cast<int64_t>(shape.size()) - 1;
@@ -146,9 +168,9 @@ Value RouterBuilder::normalize(Value gates) {
 }
 
 Value RouterBuilder::getLossScores(Value scores) {
-  return router.score == RouterScore::Sigmoid
-             ? divideBySum(cells, names, scores)
-             : scores;
+  return router.score == RouterScore::Softmax
+             ? scores
+             : divideBySum(cells, names, scores);
 }
 
 /// Hands the statistics for the step's end to the parameters that keep them.
@@ -181,17 +203,21 @@ void RouterBuilder::addStatistics(Value shares) {
           .getResult();
 }
 
-Choice RouterBuilder::build(Value tokens) {
+Choice RouterBuilder::build(Value tokens, Value byToken) {
   Value products = addProducts(tokens);
   Value scores = addScores(products);
-  choose(scores);
-  choice.gates = normalize(choice.gates);
+  if (byToken) {
+    take(scores, byToken);
+  } else {
+    choose(scores);
+    choice.gates = normalize(choice.gates);
+  }
   const bool hasLoss = hasExpertLoss(cells.spec);
   Value shares, lossScores;
   if (!router.losses.empty() || router.recordsLoad) {
     lossScores = getLossScores(scores);
     Value counted = choice.experts;
-    if (router.lossesCountScores && (router.bias || router.groups))
+    if (router.lossesCountScores && (router.bias || router.groups || byToken))
       counted = cells.create<TopKOp>(names.choose, lossScores, router.numChosen)
                     .getIndices();
     shares = addShares(cells, names, counted);
@@ -202,8 +228,9 @@ Choice RouterBuilder::build(Value tokens) {
   return choice;
 }
 
-Choice addRouter(CellBuilder &cells, const RouterNames &names, Value tokens) {
-  return RouterBuilder(cells, names).build(tokens);
+Choice addRouter(CellBuilder &cells, const RouterNames &names, Value tokens,
+                 Value byToken) {
+  return RouterBuilder(cells, names).build(tokens, byToken);
 }
 
 } // namespace mf

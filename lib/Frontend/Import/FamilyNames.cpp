@@ -167,6 +167,7 @@ static FamilyNames getMcoreNames() {
   names.residualDropout = "hidden_states_dropout.dropout";
   names.embeddingWeight = "embedding.word_embeddings.weight";
   names.layers = "decoder.layers";
+  names.streamsHead = "decoder.hc_head";
   names.finalNorm = "decoder.final_layernorm";
   names.head = "output_layer";
   names.gather = "word_embeddings.gather";
@@ -221,6 +222,7 @@ static FamilyNames getMcoreNames() {
   next.join = "eh_proj";
   next.layer = "transformer_layer";
   next.innerNorm = "final_layernorm";
+  next.streamsHead = "hc_head";
   return names;
 }
 

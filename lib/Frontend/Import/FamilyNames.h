@@ -86,11 +86,15 @@ struct NextTokenNames {
   llvm::StringRef layer;
   /// The norm after the layer, if it is a Cell inside the outer one.
   llvm::StringRef innerNorm;
+  /// The end of several residual streams, if it is a Cell inside the outer one.
+  llvm::StringRef streamsHead = {};
 };
 
 struct FamilyNames {
   // Parameters outside the layers, and the prefix of those inside.
   llvm::StringRef embeddingWeight, layers, finalNorm, head;
+  /// The end of several residual streams, before the final norm.
+  llvm::StringRef streamsHead = {};
   llvm::StringRef gather;
   /// The trained table of positions, and the sum with its rows; empty for
   /// families without.

@@ -48,10 +48,17 @@ void readSpark(SpecReader &reader, ModelSpec &spec);
 void readQwen3(SpecReader &reader, ModelSpec &spec);
 /// DeepseekV3Config of the mcore training graph.
 void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec);
+/// DeepseekV4Config of the dynamic graph.
+void readMcoreDeepSeek4(SpecReader &reader, ModelSpec &spec);
 /// TeleChat3Config of the mcore training graph.
 void readTelechat3(SpecReader &reader, ModelSpec &spec);
 /// TeleChat3MoeConfig of the mcore training graph.
 void readTelechat3Moe(SpecReader &reader, ModelSpec &spec);
+
+/// Reads the residual streams of DeepSeek-V4, and its hybrid attention after
+/// the numbers of layers.
+void readStreams(SpecReader &reader, ModelSpec &spec);
+void readHybridAttention(SpecReader &reader, ModelSpec &spec);
 
 /// Returns hidden_size / num_heads, which must be an integer.
 int64_t divideHidden(SpecReader &reader, const ModelSpec &spec);

@@ -104,11 +104,15 @@ RouterScore McoreReader::readScore() {
     return *value.getBool() ? RouterScore::Sigmoid : RouterScore::Softmax;
   if (value.getText() == "sigmoid")
     return RouterScore::Sigmoid;
+  if (config.isOfDynamicGraph() && value.getText() == "sqrtsoftplus")
+    return RouterScore::SqrtSoftplus;
   if (!value.isString() || value.getText() != "softmax")
-    reader.diagnostics.error(value.getLocation(),
-                             "expected softmax or sigmoid for "
-                             "'moe_router_score_function', but got " +
-                                 value.repr(60));
+    reader.diagnostics.error(
+        value.getLocation(),
+        llvm::Twine(config.isOfDynamicGraph()
+                        ? "expected softmax, sigmoid or sqrtsoftplus"
+                        : "expected softmax or sigmoid") +
+            " for 'moe_router_score_function', but got " + value.repr(60));
   return RouterScore::Softmax;
 }
 
@@ -245,9 +249,10 @@ void McoreReader::readBias() {
   reader.markRead({"moe_router_bias_update_rate", "topk_bias_update_rate"});
   if (!reader.readBool(keys, false))
     return;
-  if (experts.router.score != RouterScore::Sigmoid)
-    error(keys, "expected moe_router_score_function sigmoid with "
-                "'moe_router_enable_expert_bias'");
+  if (experts.router.score == RouterScore::Softmax)
+    error(keys, llvm::Twine("expected moe_router_score_function sigmoid ") +
+                    (config.isOfDynamicGraph() ? "or sqrtsoftplus " : "") +
+                    "with 'moe_router_enable_expert_bias'");
   experts.router.bias.emplace();
 }
 

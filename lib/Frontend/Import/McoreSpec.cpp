@@ -345,7 +345,7 @@ void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec) {
 }
 
 //===----------------------------------------------------------------------===//
-// TeleChat3
+// DeepSeek-V4
 //===----------------------------------------------------------------------===//
 
 /// The class builds grouped attention without it, with sizes that are not
@@ -357,6 +357,87 @@ static void checkIsLatent(SpecReader &reader) {
                  "this class has no grouped attention in mf: expected True for "
                  "'multi_latent_attention', but got False");
 }
+
+/// Reads the limit of gates and up projections, which one activation has.
+static void readActivationLimit(SpecReader &reader, ModelSpec &spec) {
+  SpecReader::Keys keys = {"swiglu_limit", "activation_func_clamp_value"};
+  const std::optional<double> limit = reader.readOptionalPositive(keys);
+  if (reader.readString({"hidden_act"}, "silu") == "fusedswiglu")
+    spec.activationLimit = limit;
+}
+
+/// The first layers choose experts by token ids.
+static void readHashLayers(SpecReader &reader, ModelSpec &spec) {
+  SpecReader::Keys keys = {"num_hash_layers", "moe_n_hash_layers"};
+  spec.numHashLayers = readCount(reader, keys, 3);
+  if (spec.numHashLayers > spec.numLayers)
+    reader.error(keys, "moe_n_hash_layers (" + llvm::Twine(spec.numHashLayers) +
+                           ") must not exceed num_layers (" +
+                           llvm::Twine(spec.numLayers) +
+                           "); set 'num_hash_layers'");
+}
+
+void readMcoreDeepSeek4(SpecReader &reader, ModelSpec &spec) {
+  if (reader.getName() != "model")
+    reader.error({"architectures", "model_type"},
+                 "DeepSeek-V4 is a model of the dynamic graph; expected a YAML "
+                 "with the sections of its trainer");
+  McoreDefaults defaults;
+  defaults.vocabSize = 129280;
+  defaults.hiddenSize = 7168;
+  defaults.numLayers = 61;
+  defaults.numHeads = 128;
+  defaults.feedForwardSize = 4 * 7168;
+  readMcore(reader, defaults, spec);
+  // The layers' own reset ignores initializer_range.
+  spec.initializerRange = 0.01;
+  if (reader.readString({"hidden_act"}, "silu") == "swiglu")
+    reader.error({"hidden_act"}, "expected silu or fusedswiglu for "
+                                 "'hidden_act', but got 'swiglu'");
+  readActivationLimit(reader, spec);
+  readHashLayers(reader, spec);
+  readNextTokens(reader, spec);
+  SpecReader::Keys variant = {"experimental_attention_variant"};
+  const std::string kind = reader.readString(variant, "dsv4_hybrid");
+  const bool isHybrid = kind == "dsv4_hybrid";
+  if (!isHybrid)
+    checkIsLatent(reader);
+  readStreams(reader, spec);
+  if (kind == "dsa")
+    reader.error(variant,
+                 "the sparse attention of DeepSeek-V3.2 ('dsa') is not "
+                 "supported; expected dsv4_hybrid, or mla for latent "
+                 "attention");
+  if (isHybrid) {
+    readHybridAttention(reader, spec);
+    return;
+  }
+  readLatentAttention(reader, spec, /*hasNorms=*/false, /*padsValues=*/true);
+  reader.markRead({"o_lora_rank",
+                   "o_groups",
+                   "compress_ratios",
+                   "csa_compress_ratios",
+                   "compress_rope_theta",
+                   "csa_compress_rotary_base",
+                   "sliding_window",
+                   "csa_window_size",
+                   "index_n_heads",
+                   "dsa_indexer_n_heads",
+                   "index_head_dim",
+                   "dsa_indexer_head_dim",
+                   "index_topk",
+                   "dsa_indexer_topk",
+                   "dsa_indexer_loss_coeff",
+                   "csa_dense_mode",
+                   "apply_dsa_kernel_fusion",
+                   "dsa_indexer_use_sparse_loss",
+                   "original_max_position_embeddings",
+                   "kv_channels"});
+}
+
+//===----------------------------------------------------------------------===//
+// TeleChat3
+//===----------------------------------------------------------------------===//
 
 void readTelechat3Moe(SpecReader &reader, ModelSpec &spec) {
   readMcore(reader, McoreDefaults(), spec);

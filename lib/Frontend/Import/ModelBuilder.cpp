@@ -3,7 +3,7 @@
 
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "BodyLayer.h"
-#include "ExpertLayer.h"
+#include "HyperConnections.h"
 #include "KeptTypes.h"
 #include "LearnedPrefix.h"
 #include "NextTokenLayers.h"
@@ -48,12 +48,14 @@ public:
   }
 
 private:
-  /// Returns [batch, sequence, hidden] in the residual stream's type.
-  Type getHiddenType() {
+  /// Returns [batch, sequence, width] in the residual stream's type.
+  Type getResidualType(int64_t width) {
     return RankedTensorType::get(
-        {spec.microBatchSize, spec.sequenceLength, spec.hiddenSize},
+        {spec.microBatchSize, spec.sequenceLength, width},
         getFloatType(builder.getContext(), spec.residualType));
   }
+  /// Returns the type of what layers behind the body hand on.
+  Type getHiddenType() { return getResidualType(spec.hiddenSize); }
 
   RankedTensorType getIndexType(ArrayRef<int64_t> shape) {
     return RankedTensorType::get(shape, builder.getI32Type());
@@ -129,6 +131,8 @@ private:
       addTable(causalMaskTable, {length, length},
                spec.scalesHeads ? spec.softmaxType : spec.computeType,
                getInit(InitKind::CausalMask, hiddenScore));
+    if (spec.hybrid)
+      addHybridTables(model, spec);
     if (spec.usesAlibi && spec.usesFlashAttention)
       addTable(alibiSlopes, {spec.numHeads}, DType::F32,
                getInit(InitKind::Alibi, 0.0));
@@ -208,6 +212,8 @@ private:
     result = cells.cast(result, spec.residualType, "cast");
     if (!spec.learnsPositions)
       drop();
+    if (spec.streams)
+      result = addStreams(cells, result);
     SmallVector<Value> results = {result};
     if (spec.prefix)
       llvm::append_range(results, addPrefix(cells));
@@ -217,7 +223,7 @@ private:
   /// Returns the argument types of body layer `layer`: the hidden state, and
   /// the prefix's keys and values for this layer and all later ones.
   SmallVector<Type> getHandedOn(int64_t layer) {
-    SmallVector<Type> types = {getHiddenType()};
+    SmallVector<Type> types = {getResidualType(spec.getResidualSize())};
     if (spec.prefix)
       types.append(spec.numLayers - layer,
                    getPrefixType(builder.getContext(), spec));
@@ -228,7 +234,7 @@ private:
     std::string number = std::to_string(index);
     SmallVector<Type> results = getHandedOn(index + 1);
     const bool hasExperts = spec.hasExperts(index);
-    if (hasExperts && hasExpertLoss(spec))
+    if (hasLayerLoss(spec, index, hasExperts))
       results.push_back(RankedTensorType::get({}, builder.getF32Type()));
     CellBuilder cells(model, spec, "layers." + number, LayerKind::Body,
                       names.layers.str() + "." + number, getHandedOn(index),
@@ -244,11 +250,21 @@ private:
     cells.returnValues(values);
   }
 
+  /// Adds the layer that makes one hidden state of all streams.
+  void addCollapse() {
+    CellBuilder cells(model, spec, "hc_head", LayerKind::Head,
+                      names.streamsHead, getHandedOn(spec.numLayers),
+                      getHiddenType());
+    cells.returnValues(collapseStreams(cells, cells.getArgument(0)));
+  }
+
   /// Adds the final norm, the head and the layers that predict later tokens.
   /// Each layer passes the hidden states that the head reads to the next one.
   void addBehindBody() {
     NextTokenLayers later(model, spec, getHiddenType());
     const NextTokenSpec &next = spec.nextTokens;
+    if (spec.streams)
+      addCollapse();
     if (next.followsNorm)
       addFinalNorm(model, spec, getHiddenType(), /*numKept=*/0);
     for (int64_t index = 0; index < next.depth; ++index)

@@ -61,6 +61,8 @@ static constexpr Architecture architectures[] = {
     {"qwen3_moe", readQwen3, /*isMcore=*/true},
     {"DeepseekV3ForCausalLM", readMcoreDeepSeek, /*isMcore=*/true},
     {"deepseek_v3", readMcoreDeepSeek, /*isMcore=*/true},
+    {"DeepseekV4ForCausalLM", readMcoreDeepSeek4, /*isMcore=*/true},
+    {"deepseek_v4", readMcoreDeepSeek4, /*isMcore=*/true},
     {"TeleChat3ForCausalLM", readTelechat3, /*isMcore=*/true},
     {"telechat3", readTelechat3, /*isMcore=*/true},
     {"TeleChat3MoeForCausalLM", readTelechat3Moe, /*isMcore=*/true},
@@ -345,9 +347,9 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                         "dropout of the results of routed experts "
                         "('hidden_dropout_prob') is not modelled; the other "
                         "layers have it");
-  if (!spec.latent)
+  if (!spec.latent && !spec.hybrid)
     rejectLatentAttention(config.model.config, diagnostics);
-  else if (architecture->isMcore)
+  else if (spec.latent && architecture->isMcore)
     spec.latent->keepsLargestLogits =
         keepsLargestLogits(config.optimizer, spec);
   placeTiedHead(reader, spec);
@@ -365,8 +367,8 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
     spec.nextTokens.joinsHeads = false;
   spec.nextTokens.joinsWhole = config.isOfDynamicGraph();
   spec.keepsReadType = config.isOfDynamicGraph();
-  spec.keepsProjectionType =
-      spec.keepsReadType && !spec.latent && !config.model.asksForHalf;
+  spec.keepsProjectionType = spec.keepsReadType && !spec.latent &&
+                             !spec.hybrid && !config.model.asksForHalf;
   checkRanks(config, spec, diagnostics);
   if (diagnostics.getErrorCount() == errors)
     resolveExpertSizes(config, overrides, spec, diagnostics);

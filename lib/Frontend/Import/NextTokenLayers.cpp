@@ -3,7 +3,7 @@
 
 #include "NextTokenLayers.h"
 #include "BodyLayer.h"
-#include "ExpertLayer.h"
+#include "HyperConnections.h"
 
 using namespace mlir;
 using namespace mf::ir;
@@ -105,11 +105,11 @@ void NextTokenLayers::addFuser(int64_t index) {
   cells.returnValues(results);
 }
 
-/// The loss of the experts follows the hidden states.
+/// The loss of the layer, if it has one, follows the hidden states.
 SmallVector<Type> NextTokenLayers::getResultTypes(int64_t numHidden,
-                                                  bool hasExperts) const {
+                                                  bool hasLoss) const {
   SmallVector<Type> types = getHiddenTypes(numHidden);
-  if (hasExperts && hasExpertLoss(spec))
+  if (hasLoss)
     types.push_back(
         RankedTensorType::get({}, Float32Type::get(hidden.getContext())));
   return types;
@@ -118,10 +118,12 @@ SmallVector<Type> NextTokenLayers::getResultTypes(int64_t numHidden,
 void NextTokenLayers::addLayer(int64_t index) {
   const int64_t layer = spec.numLayers + index, numHidden = 2 + index;
   const bool hasExperts = spec.hasExperts(layer);
-  CellBuilder cells(model, spec, number("layers", layer), LayerKind::Body,
-                    number(names.layers, layer), getHiddenTypes(numHidden),
-                    getResultTypes(numHidden, hasExperts));
+  CellBuilder cells(
+      model, spec, number("layers", layer), LayerKind::Body,
+      number(names.layers, layer), getHiddenTypes(numHidden),
+      getResultTypes(numHidden, hasLayerLoss(spec, layer, hasExperts)));
   cells.setCellTree(hasExperts ? expertCells : bodyCells);
+  cells.layerIndex = layer;
   SmallVector<Value, 2> made =
       addBodyLayer(cells, cells.getArgument(0), hasExperts);
   SmallVector<Value> results = {made.front()};
@@ -135,16 +137,25 @@ void NextTokenLayers::addWholeLayer(int64_t index) {
   const NextTokenNames &next = names.nextTokens;
   const int64_t numHidden = 1 + index;
   // The layer is built like the last layer of the decoder.
+  const int64_t layer = spec.numLayers + index;
   const bool hasExperts = spec.hasExperts(spec.numLayers - 1);
-  CellBuilder cells(model, spec, number(next.fuser, index), LayerKind::Body,
-                    number(next.fuser, index), getHiddenTypes(numHidden + 1),
-                    getResultTypes(numHidden + 1, hasExperts));
+  CellBuilder cells(
+      model, spec, number(next.fuser, index), LayerKind::Body,
+      number(next.fuser, index), getHiddenTypes(numHidden + 1),
+      getResultTypes(numHidden + 1, hasLayerLoss(spec, layer, hasExperts)));
   cells.setCellTree(nextTokenCells);
+  cells.layerIndex = layer;
   Value value = join(cells, cells.getArgument(0), cells.getArgument(numHidden));
   SmallVector<Value, 2> made;
+  if (spec.streams)
+    value = addStreams(cells, value);
   {
     CellBuilder::Cell cell(cells, next.layer);
     made = addBodyLayer(cells, value, hasExperts);
+  }
+  if (spec.streams) {
+    CellBuilder::Cell cell(cells, next.streamsHead);
+    made.front() = collapseStreams(cells, made.front());
   }
   CellBuilder::Cell norm(cells, next.innerNorm);
   SmallVector<Value> results = {cells.addNorm(made.front())};

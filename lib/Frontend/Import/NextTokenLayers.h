@@ -51,7 +51,7 @@ private:
     return llvm::SmallVector<mlir::Type>(static_cast<size_t>(count), hidden);
   }
   llvm::SmallVector<mlir::Type> getResultTypes(int64_t numHidden,
-                                               bool hasExperts) const;
+                                               bool hasLoss) const;
 
   mf::ir::ModelOp model;
   const ModelSpec &spec;

@@ -57,6 +57,53 @@ static void addLatentAttention(const ModelSpec &spec,
   sum.add({latent.keyValueRank, heads, latent.plainSize + latent.valueSize});
 }
 
+/// Adds what compressed entries of `size` are made with.
+static void addCompressor(const ModelSpec &spec, int64_t ratio, int64_t size,
+                          CheckedSum &sum) {
+  const int64_t channels =
+      ratio == HybridAttentionSpec::indexedRatio ? 2 * size : size;
+  sum.add({2, channels, spec.hiddenSize});
+  sum.add({ratio, channels});
+  sum.add({size});
+}
+
+/// Adds the attention of a layer whose entries pool `ratio` tokens.
+static void addHybridAttention(const ModelSpec &spec, int64_t ratio,
+                               CheckedSum &sum) {
+  const HybridAttentionSpec &hybrid = *spec.hybrid;
+  const int64_t hidden = spec.hiddenSize, heads = spec.numHeads,
+                size = spec.headSize, rank = hybrid.queryRank;
+  const int64_t latents = hybrid.outputGroups * hybrid.outputRank;
+  sum.add({rank, hidden + 1});
+  sum.add({heads, size, rank});
+  sum.add({size, hidden + 1});
+  sum.add({hybrid.outputRank, heads, size});
+  sum.add({hidden, latents});
+  sum.add({heads});
+  if (hybrid.getNumEntries(ratio, spec.sequenceLength) == 0)
+    return;
+  addCompressor(spec, ratio, size, sum);
+  if (!hybrid.hasIndexer(ratio))
+    return;
+  sum.add({hybrid.indexHeads, hybrid.indexSize, rank});
+  sum.add({hybrid.indexHeads, hidden});
+  addCompressor(spec, ratio, hybrid.indexSize, sum);
+}
+
+/// Adds the sites of all layers, and the ends of the streams.
+static void addStreams(const ModelSpec &spec, CheckedSum &sum) {
+  const HyperConnectionSpec &streams = *spec.streams;
+  const int64_t depth = spec.nextTokens.depth, count = streams.streams,
+                width = spec.getResidualSize();
+  constexpr int64_t factors = 3;
+  sum.add({2, spec.numLayers + depth, streams.getNumWeights(), width + 1});
+  sum.add({2, spec.numLayers + depth, factors});
+  if (streams.learnsCollapse) {
+    sum.add({1 + depth, count, width + 1});
+    sum.add({1 + depth});
+  }
+}
+
 static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec,
                                                      bool hasExperts) {
   int64_t hidden = spec.hiddenSize;
@@ -65,11 +112,12 @@ static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec,
   sum.add({spec.usesLayerNorm ? 4 : 2, hidden}); // Norms.
   if (spec.latent) {
     addLatentAttention(spec, *spec.latent, sum);
-  } else {
+  } else if (!spec.hybrid) {
     sum.add({hidden, spec.getQuerySize()});
     sum.add({2, hidden, keyValue});
   }
-  sum.add({spec.getAttendedSize(), hidden});
+  if (!spec.hybrid)
+    sum.add({spec.getAttendedSize(), hidden});
   if (hasExperts)
     addExperts(spec, sum);
   else
@@ -105,6 +153,11 @@ std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
       return std::nullopt;
     sum.add({numLayers, *layer});
   }
+  if (spec.hybrid)
+    for (int64_t ratio : spec.hybrid->ratios)
+      addHybridAttention(spec, ratio, sum);
+  if (spec.streams)
+    addStreams(spec, sum);
   // After the model: the joining projections and three norms per depth.
   sum.add({depth, 2, spec.hiddenSize, spec.hiddenSize});
   sum.add({depth, 3, spec.hiddenSize});
@@ -165,6 +218,19 @@ static void addExpertTensors(const ModelSpec &spec, CheckedSum &elements) {
                 2 * experts.sharedWidth});
 }
 
+/// Adds the elements of the tensors of a layer with hybrid attention, many
+/// times over.
+static void addHybridTensors(const ModelSpec &spec, CheckedSum &elements) {
+  constexpr int64_t room = 64;
+  const HybridAttentionSpec &hybrid = *spec.hybrid;
+  const int64_t length = spec.sequenceLength;
+  int64_t keys = std::min(hybrid.window, length);
+  for (int64_t ratio : hybrid.ratios)
+    keys = std::max(keys, hybrid.getNumEntries(ratio, length));
+  elements.add({room, spec.microBatchSize, length, keys,
+                std::max({spec.headSize, spec.numHeads, hybrid.indexHeads})});
+}
+
 /// Rejects sizes far above those of any real model. Otherwise they would cause
 /// out-of-memory errors, which do not name a key.
 static bool checkSizes(const SpecReader &reader, const ModelSpec &spec) {
@@ -212,6 +278,11 @@ void checkLimits(const SpecReader &reader, const ModelSpec &spec) {
   if (!spec.usesFlashAttention)
     bytes.add({room, spec.microBatchSize, spec.numHeads, spec.sequenceLength,
                spec.sequenceLength});
+  if (spec.streams)
+    bytes.add({room, spec.microBatchSize, spec.sequenceLength,
+               spec.getResidualSize()});
+  if (spec.hybrid)
+    addHybridTensors(spec, bytes);
   if (spec.experts)
     addExpertTensors(spec, bytes);
   if (!bytes.get())

@@ -60,6 +60,14 @@ static InitialValue::Kind decodeInitKind(ir::InitKind kind) {
     return InitialValue::Kind::Coordinate;
   case ir::InitKind::Uniform:
     return InitialValue::Kind::Uniform;
+  case ir::InitKind::IndexSum:
+    return InitialValue::Kind::IndexSum;
+  case ir::InitKind::TokenExperts:
+    return InitialValue::Kind::TokenExperts;
+  case ir::InitKind::StreamMixing:
+    return InitialValue::Kind::StreamMixing;
+  case ir::InitKind::Hadamard:
+    return InitialValue::Kind::Hadamard;
   }
   llvm_unreachable("covered switch");
 }

@@ -113,6 +113,13 @@ int64_t getMeanExpertRows(const TensorShape &x, const TensorShape &weight) {
              : static_cast<int64_t>(llvm::divideCeil(getRows(x), experts));
 }
 
+int64_t getSinkhornFlops(const KernelSpec &spec) {
+  auto found = spec.attributes.find("iterations");
+  const int64_t iterations =
+      found == spec.attributes.end() ? 1 : std::get<int64_t>(found->second);
+  return (6 * std::max<int64_t>(iterations, 1) + 2) * getLargestOutput(spec);
+}
+
 int64_t getColumns(const TensorShape &shape) { return getDimension(shape, 0); }
 
 int64_t getRows(const TensorShape &shape) {

@@ -53,6 +53,10 @@ int64_t getExperts(const TensorShape &weight);
 /// Returns the number of rows divided by that of experts, rounded up.
 int64_t getMeanExpertRows(const TensorShape &x, const TensorShape &weight);
 
+/// Returns three operations for each element of each division by sums, and
+/// those of a softmax.
+int64_t getSinkhornFlops(const KernelSpec &spec);
+
 /// Returns the last dimension, and the product of the others.
 int64_t getColumns(const TensorShape &shape);
 int64_t getRows(const TensorShape &shape);

@@ -37,6 +37,13 @@
 // CHECK: mf.cast %{{.*}} {recompute = #mf.recompute<full>} : (tensor<2x4xbf16>) -> tensor<2x4xf16>
 %half = mf.cast %narrow {recompute = #mf.recompute<full>} : (tensor<2x4xbf16>) -> tensor<2x4xf16>
 
+// CHECK: mf.sqrt_softplus %{{.*}} : (tensor<4xf32>) -> tensor<4xf32>
+%score = mf.sqrt_softplus %bias : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK: mf.sqrt_softplus_grad %{{.*}}, %{{.*}} :
+%score_grad = mf.sqrt_softplus_grad %x, %y : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK: mf.stop_gradient %{{.*}} : (tensor<4xf32>) -> tensor<4xf32>
+%stopped = mf.stop_gradient %bias : (tensor<4xf32>) -> tensor<4xf32>
+
 // Arithmetic of the clipping coefficient.
 // CHECK: mf.sqrt
 %sqrt = mf.sqrt %scalar : (tensor<f32>) -> tensor<f32>

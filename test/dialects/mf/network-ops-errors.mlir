@@ -249,3 +249,15 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
 %first = "test.value"() : () -> tensor<1xi32>
 // expected-error @below {{'mf.flash_attention' op expected part of the 4 positions of the keys, but got 8 query rows}}
 %max, %sum, %y = mf.flash_attention %q, %k, %k from %first {scale = 1.0 : f64} : (tensor<1x4x8x16xf32>, tensor<1x4x4x16xf32>, tensor<1x4x4x16xf32>, tensor<1xi32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8x16xf32>)
+
+// -----
+
+%x = "test.value"() : () -> tensor<2x3x4xf32>
+// expected-error @below {{'mf.sinkhorn' op expected square matrices in the last two dimensions, but got 'tensor<2x3x4xf32>'}}
+%y = mf.sinkhorn %x {epsilon = 1.0e-6 : f64, iterations = 2 : i64} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+
+// -----
+
+%x = "test.value"() : () -> tensor<4x4xf32>
+// expected-error @below {{'mf.sinkhorn' op expected at least 0 iterations}}
+%y = mf.sinkhorn %x {epsilon = 1.0e-6 : f64, iterations = -1 : i64} : (tensor<4x4xf32>) -> tensor<4x4xf32>

@@ -36,6 +36,12 @@
 %dx4, %dweight4, %dbias4 = mf.layer_norm_grad %rows, %rows, %mean1, %rstd1, %weight1 : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2xf32>, tensor<2xf32>, tensor<8xf32>) -> (tensor<2x8xf32>, tensor<8xf32>, tensor<8xf32>)
 // CHECK: mf.softmax
 %softmax = mf.softmax %x : (tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+// CHECK: mf.sinkhorn %{{.*}} {epsilon = 9.9999999999999995E-7 : f64, iterations = 20 : i64}
+// CHECK-SAME: : (tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32>
+%matrices = "test.value"() : () -> tensor<2x3x4x4xf32>
+%sinkhorn = mf.sinkhorn %matrices {epsilon = 1.0e-6 : f64, iterations = 20 : i64} : (tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32>
+// CHECK: mf.sinkhorn_grad %{{.*}}, %{{.*}} {epsilon = 9.9999999999999995E-7 : f64, iterations = 20 : i64}
+%dmatrices = mf.sinkhorn_grad %sinkhorn, %matrices {epsilon = 1.0e-6 : f64, iterations = 20 : i64} : (tensor<2x3x4x4xf32>, tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32>
 // CHECK: mf.softmax_grad
 %dsoftmax = mf.softmax_grad %x, %softmax : (tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
 

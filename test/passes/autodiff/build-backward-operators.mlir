@@ -237,6 +237,40 @@ mf.model @gradient_of_softmax_uses_its_result attributes {micro_batch_size = 1 :
   }
 }
 
+// CHECK-LABEL: mf.model @gradients_of_scores_and_matrices_use_their_inputs
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<4x4xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.sqrt_softplus %[[X]] {name = "layer.score"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: %[[V1:.*]] = mf.sinkhorn %[[V0]] {epsilon = 1.000000e-03 : f64, iterations = 3 : i64, name = "layer.sinkhorn"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: %[[V2:.*]] = mf.cut %[[V1]] : tensor<4x4xf32>
+// CHECK-NEXT: %[[V3:.*]] = mf.sinkhorn_grad %[[V2]], %[[V0]] {epsilon = 1.000000e-03 : f64, iterations = 3 : i64, name = "layer.sinkhorn.grad"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: %[[V4:.*]] = mf.sqrt_softplus_grad %[[V3]], %[[X]] {name = "layer.score.grad"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: mf.return %[[V4]] : tensor<4x4xf32>
+mf.model @gradients_of_scores_and_matrices_use_their_inputs attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %s = mf.sqrt_softplus %x {name = "score"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %y = mf.sinkhorn %s {name = "sinkhorn", epsilon = 1.0e-3 : f64, iterations = 3 : i64} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    mf.return %y : tensor<4x4xf32>
+  }
+}
+
+// The gradient of the product's second operand goes no further.
+// CHECK-LABEL: mf.model @no_gradient_flows_through_a_stop
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<4x4xf32>)
+// CHECK-NEXT: %[[V0:.*]] = mf.stop_gradient %[[X]] {name = "layer.stop"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: %[[V1:.*]] = mf.mul %[[X]], %[[V0]] {name = "layer.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: %[[V2:.*]] = mf.cut %[[V1]] : tensor<4x4xf32>
+// CHECK-NEXT: %[[V3:.*]] = mf.mul %[[V2]], %[[V0]] {name = "layer.mul.grad"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+// CHECK-NEXT: mf.return %[[V3]] : tensor<4x4xf32>
+mf.model @no_gradient_flows_through_a_stop attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %s = mf.stop_gradient %x {name = "stop"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %y = mf.mul %x, %s {name = "mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    mf.return %y : tensor<4x4xf32>
+  }
+}
+
 // Query, key and value are one tensor here, so its gradient is the sum of three.
 // CHECK-LABEL: mf.model @gradients_of_flash_attention_use_row_statistics
 // CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<1x2x4x8xf32>)

@@ -170,4 +170,35 @@ TEST(LayerPlanTest, EqualTreesOf96LayersGetTheSame) {
     EXPECT_EQ(layer.recompute.size(), 18U);
 }
 
+TEST(LayerPlanTest, ASettingOfACellLeavesOutWhatAnotherOneCalls) {
+  CellTree tree = CellTree::fromOperators(
+      {"attn_hc.norm", "attn_hc.output_cell.mix",
+       "attention.core_attention.softmax",
+       "attention.core_attention.indexer.topk",
+       "attention.core_attention.indexer.linear_wq_b.matmul"});
+  setModelPresets(tree, /*selectRecompute=*/false, /*useFlashAttention=*/true);
+  auto getRecomputed = [&](const std::string &patterns) {
+    const Planned planned =
+        plan(withLayers(1, "recompute_config: {select_recompute: [" + patterns +
+                               "]}\n"),
+             tree, NameFamily::Mcore);
+    std::vector<std::string> paths;
+    for (const CellTree::Entry &entry : tree.getEntries())
+      if (!entry.isCell && planned.plan.layers[0].isRecomputed(entry.path))
+        paths.push_back(entry.path);
+    return paths;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(getRecomputed("attn_hc"), ElementsAre("attn_hc.norm"));
+  EXPECT_THAT(getRecomputed("'attn_hc\\.output_cell'"),
+              ElementsAre("attn_hc.output_cell.mix"));
+  EXPECT_THAT(getRecomputed("'attention\\.core_attention\\.indexer'"),
+              ElementsAre("attention.core_attention.indexer.topk"));
+  EXPECT_THAT(
+      getRecomputed("'attention\\.core_attention'"),
+      ElementsAre("attention.core_attention.softmax",
+                  "attention.core_attention.indexer.topk",
+                  "attention.core_attention.indexer.linear_wq_b.matmul"));
+}
+
 } // namespace

@@ -57,6 +57,29 @@ TEST(ElementwiseTest, UnaryKernelsMatchTheirDefinition) {
   checkUnary("aclnnSigmoid", sigmoid, -9, 9);
   checkUnary("aclnnExp", [](double x) { return std::exp(x); }, -9, 9);
   checkUnary("aclnnLog", [](double x) { return std::log(x); }, 0.01, 9);
+  checkUnary(
+      "mfSqrtSoftplus",
+      [](double x) { return std::sqrt(std::log1p(std::exp(x))); }, -9, 9);
+}
+
+TEST(ElementwiseTest, SqrtSoftplusAndItsGradientAreFinite) {
+  const std::vector<double> points = {-200, -100, -80, 0, 100, 3e38};
+  KernelTensor x(DType::F32, {6}), dy(DType::F32, {6});
+  dy.fill(2);
+  for (int64_t i = 0; i < 6; ++i)
+    x.set(i, points[static_cast<size_t>(i)]);
+  const KernelTensor y = runKernel("mfSqrtSoftplus", {x}, {x})[0];
+  const KernelTensor dx = runKernel("mfSqrtSoftplusBackward", {dy, x}, {x})[0];
+  for (int64_t i = 0; i < 6; ++i) {
+    EXPECT_TRUE(std::isfinite(y.get(i)) && y.get(i) >= 0) << i;
+    EXPECT_TRUE(std::isfinite(dx.get(i)) && dx.get(i) >= 0) << i;
+  }
+  EXPECT_EQ(y.get(0), 0);
+  EXPECT_EQ(dx.get(0), 0);
+  EXPECT_NEAR(y.get(4), 10, 1e-6);
+  // The slope is sigmoid(x) / y / 2.
+  EXPECT_NEAR(dx.get(3), 0.5 / std::sqrt(std::log(2.0)), 1e-6);
+  EXPECT_NEAR(dx.get(4), 0.1, 1e-7);
 }
 
 TEST(ElementwiseTest, SpecialValuesBehave) {

@@ -212,6 +212,11 @@ void addRows(std::vector<KernelSpec> &specs) {
   const TensorShape x = narrow({30, 18}), half = narrow({30, 9});
   specs.push_back({"aclnnSoftmax", {x}, {x}, {}});
   specs.push_back({"aclnnSoftmaxBackward", {x, x}, {x}, {}});
+  const TensorShape matrices = wide({5, 7, 4, 4});
+  const AttributeMap rounds = {{"iterations", int64_t{3}}, {"epsilon", 1e-6}};
+  specs.push_back({"mfSinkhorn", {matrices}, {matrices}, rounds});
+  specs.push_back(
+      {"mfSinkhornBackward", {matrices, matrices}, {matrices}, rounds});
   specs.push_back({"aclnnSwiGlu", {x}, {half}, {}});
   specs.push_back({"aclnnSwiGluGrad", {half, x}, {x}, {}});
   const TensorShape rows = narrow({6, 2, 9}), result = narrow({6, 9});
@@ -293,14 +298,16 @@ void addLossesOfParts(std::vector<KernelSpec> &specs) {
 
 void addScores(std::vector<KernelSpec> &specs) {
   for (const TensorShape &x : {wide({9, 4001}), narrow({35})}) {
-    for (const char *name : {"aclnnSigmoid", "aclnnExp", "aclnnLog"})
+    for (const char *name :
+         {"aclnnSigmoid", "aclnnExp", "aclnnLog", "mfSqrtSoftplus"})
       specs.push_back({name, {x}, {x}, {}});
     for (const char *name :
          {"aclnnGtScalar", "aclnnGeScalar", "aclnnLtScalar", "aclnnNeScalar",
           "aclnnRemainderTensorScalar", "aclnnFloorDivides"})
       specs.push_back({name, {x}, {x}, {{"value", 0.4}}});
     for (const char *name :
-         {"aclnnDiv", "aclnnGeTensor", "aclnnSigmoidBackward", "aclnnMaximum"})
+         {"aclnnDiv", "aclnnGeTensor", "aclnnSigmoidBackward",
+          "mfSqrtSoftplusBackward", "aclnnMaximum"})
       specs.push_back({name, {x, x}, {x}, {}});
   }
   for (const char *name : {"aclnnDiv", "aclnnGeTensor"})

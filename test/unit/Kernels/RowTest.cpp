@@ -224,6 +224,81 @@ TEST(SoftmaxTest, GradientMatchesFiniteDifferences) {
     }
 }
 
+/// Sinkhorn's iterations on matrices of `size` rows, in double.
+static Values sinkhorn(Values values, int64_t size, int64_t iterations) {
+  const double epsilon = 1e-6;
+  values = softmax(values, size);
+  for (double &value : values)
+    value += epsilon;
+  auto divide = [&](int64_t step, int64_t next) {
+    for (size_t matrix = 0; matrix < values.size();
+         matrix += static_cast<size_t>(size * size))
+      for (int64_t group = 0; group < size; ++group) {
+        double *first = &values[matrix] + group * next;
+        double sum = epsilon;
+        for (int64_t i = 0; i < size; ++i)
+          sum += first[i * step];
+        for (int64_t i = 0; i < size; ++i)
+          first[i * step] /= sum;
+      }
+  };
+  divide(size, 1);
+  for (int64_t i = 1; i < iterations; ++i) {
+    divide(1, size);
+    divide(size, 1);
+  }
+  return values;
+}
+
+TEST(SinkhornTest, MatchesItsDefinitionAndItsGradient) {
+  for (int64_t size : {1, 2, 3, 4, 7})
+    for (int64_t iterations : {0, 1, 2, 20}) {
+      const Ints dims = {3, 5, size, size};
+      const AttributeMap attributes = {{"iterations", iterations},
+                                       {"epsilon", 1e-6}};
+      KernelTensor x = randomTensor(DType::F32, dims, 1, -3, 3);
+      KernelTensor dy = randomTensor(DType::F32, dims, 2);
+      KernelTensor y = runKernel("mfSinkhorn", {x}, {x}, attributes)[0];
+      expectNear(y, sinkhorn(x.toVector(), size, iterations), 0.5);
+      KernelTensor dx =
+          runKernel("mfSinkhornBackward", {dy, x}, {x}, attributes)[0];
+      expectNear(
+          dx,
+          differentiate(
+              [&](const Values &at) { return sinkhorn(at, size, iterations); },
+              x.toVector(), dy.toVector()),
+          0.5);
+      // Columns sum to 1 but for epsilon.
+      for (int64_t column = 0; column < size; ++column) {
+        double sum = 0;
+        for (int64_t row = 0; row < size; ++row)
+          sum += y.get(row * size + column);
+        EXPECT_NEAR(sum, 1, 1e-5);
+      }
+    }
+}
+
+TEST(SinkhornTest, AStrongDiagonalIsTheIdentity) {
+  KernelTensor x(DType::F32, {4, 4});
+  for (int64_t i = 0; i < 16; ++i)
+    x.set(i, i % 5 == 0 ? 0 : -80);
+  KernelTensor y =
+      runKernel("mfSinkhorn", {x}, {x},
+                {{"iterations", int64_t{20}}, {"epsilon", 1e-6}})[0];
+  for (int64_t i = 0; i < 16; ++i)
+    EXPECT_NEAR(y.get(i), i % 5 == 0 ? 1 : 0, 1e-5);
+}
+
+TEST(SinkhornTest, RefusesOtherShapes) {
+  const KernelTensor rows(DType::F32, {2, 3, 4}), narrow(DType::BF16, {4, 4});
+  const AttributeMap attributes = {{"iterations", int64_t{2}},
+                                   {"epsilon", 1e-6}};
+  EXPECT_THAT(getRefusal("mfSinkhorn", {rows}, {rows}, attributes),
+              HasSubstr("expected square matrices"));
+  EXPECT_THAT(getRefusal("mfSinkhorn", {narrow}, {narrow}, attributes),
+              HasSubstr("input 0"));
+}
+
 TEST(SwiGluTest, MatchesItsDefinitionAndItsGradient) {
   for (DType type : floatTypes)
     for (const Ints &dims :

@@ -108,6 +108,25 @@ TEST(ModelStateTest, FillsAlibi) {
   EXPECT_THAT(initialize(pairs), testing::HasSubstr("alibi needs a tensor"));
 }
 
+TEST(ModelStateTest, FillsTablesOfIndices) {
+  Model model(makeProgram(
+      {makeStatic("sum", "table", "2x3xf32", 0,
+                  "init = #mf.init<index_sum, value = 10.0, scale = -1.0>") +
+       makeStatic("experts", "table", "4x2xf32", 64,
+                  "init = #mf.init<token_experts, value = 3.0>") +
+       makeStatic("hadamard", "table", "4x4xf32", 128,
+                  "init = #mf.init<hadamard>") +
+       makeStatic("mixing", "table", "8xf32", 192,
+                  "init = #mf.init<stream_mixing>")}));
+  ASSERT_EQ(initialize(model), "");
+  EXPECT_THAT(model.get(0, 0), ElementsAre(0, -1, -2, 10, 9, 8));
+  EXPECT_THAT(model.get(0, 1), ElementsAre(0, 1, 1, 2, 2, 0, 0, 1));
+  EXPECT_THAT(model.get(0, 2), ElementsAre(1, 1, 1, 1, 1, -1, 1, -1, 1, 1, -1,
+                                           -1, 1, -1, -1, 1));
+  const auto start = static_cast<float>(-std::log(3.0));
+  EXPECT_THAT(model.get(0, 3), ElementsAre(start, start, 0, 0, 0, -5, -5, 0));
+}
+
 constexpr llvm::StringLiteral normal = "init = #mf.init<normal, value = 0.02>";
 
 TEST(ModelStateTest, DependsOnNamesAndSeedAlone) {

@@ -31,11 +31,14 @@ public:
     /// this entry, unless the user's settings override it. The value of a cell
     /// applies to everything in it.
     std::optional<bool> presetRecompute;
+    /// True if what contains the cell above calls this one, so that a setting
+    /// for the cell above does not apply to it.
+    bool isCalledApart = false;
     /// The cells and operators directly below, in insertion order.
     std::vector<size_t> children;
   };
 
-  CellTree() { entries.push_back({"", "", true, std::nullopt, {}}); }
+  CellTree() { entries.push_back({"", "", true, std::nullopt, false, {}}); }
 
   /// Makes a tree of operators from their dotted names. Every prefix is a cell,
   /// in the order of first appearance.
@@ -47,6 +50,7 @@ public:
   size_t addOperator(llvm::StringRef path) { return add(path, false); }
   size_t addCell(llvm::StringRef path) { return add(path, true); }
   void setPreset(llvm::StringRef path, bool recompute);
+  void setCalledApart(llvm::StringRef path);
 
   /// Returns all entries. The first is the layer itself.
   llvm::ArrayRef<Entry> getEntries() const { return entries; }
@@ -68,7 +72,8 @@ private:
 /// Sets the recompute marks that MindSpore Transformers' models set themselves.
 /// The input cast of every RMSNorm is recomputed, and the choices of an MoE
 /// router never are. If select_recompute is True without flash attention, the
-/// whole computation of the scores is recomputed too.
+/// whole computation of the scores is recomputed too. Sets also which cells are
+/// not called by those that contain them.
 void setModelPresets(CellTree &tree, bool selectRecompute,
                      bool useFlashAttention);
 

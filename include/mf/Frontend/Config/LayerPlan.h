@@ -66,6 +66,8 @@ struct LayerTarget {
   /// 'feed_forward\.mul'`.
   std::string setting;
   Location location;
+  /// The parts of the cell to which it does not apply.
+  std::vector<std::string> apart = {};
 
   /// Returns whether the operator or cell at `other` is this one or inside of
   /// it.

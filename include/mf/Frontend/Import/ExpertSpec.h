@@ -20,7 +20,11 @@
 namespace mf {
 
 /// The function that converts a router's products to scores.
-enum class RouterScore : uint8_t { Softmax, Sigmoid };
+enum class RouterScore : uint8_t {
+  Softmax,
+  Sigmoid,
+  SqrtSoftplus ///< sqrt(ln(1 + exp(x)))
+};
 
 /// Restricts the choice of each token to the experts of a few groups.
 struct RoutingGroups {

@@ -16,10 +16,13 @@
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Frontend/Import/ExpertSpec.h"
+#include "mf/Frontend/Import/HybridAttentionSpec.h"
+#include "mf/Frontend/Import/HyperConnectionSpec.h"
 #include "mf/Frontend/Import/LatentAttentionSpec.h"
 #include "mf/Frontend/Import/LoraSpec.h"
 #include "mf/Frontend/Import/NextTokenSpec.h"
 #include "mf/Frontend/Import/PrefixSpec.h"
+#include "mf/Frontend/Import/RotarySpec.h"
 #include "mf/Support/DType.h"
 #include <optional>
 #include <string>
@@ -68,32 +71,6 @@ enum class VocabularyCut : uint8_t {
 /// The activation function of the feed forward.
 enum class Activation : uint8_t { Silu, Gelu, FastGelu };
 
-/// Rotary position embedding (Su et al., 2021).
-struct RotarySpec {
-  /// The dimensions of a head that are rotated. The others are not changed.
-  int64_t size = 0;
-  /// The base of the geometric series of wave lengths.
-  double base = 10000.0;
-  /// The factor on positions: 1 / scaling_factor for position interpolation.
-  double positionScale = 1.0;
-  /// If not empty, replaces the series of `base`. It has one frequency per pair
-  /// of dimensions.
-  std::vector<double> frequencies;
-  /// The factor on cosine and sine (YaRN).
-  double amplitude = 1.0;
-  /// True if neighbouring dimensions are rotated together (ChatGLM) instead of
-  /// the two halves of a head.
-  bool rotatesPairs = false;
-  /// True if neighbouring dimensions are moved to the two halves of a head
-  /// before these are rotated (latent attention of the mcore graph).
-  bool movesPairs = false;
-  /// True for the two-dimensional positions of Du et al. (2022). One half of a
-  /// head is rotated by the position in the prefix, which after the prefix is
-  /// that of its last token. The other half is rotated by the position after
-  /// the prefix, which within it is 0. `size` is that of one half.
-  bool isTwoDimensional = false;
-};
-
 /// The fractions of elements that a training step drops at random.
 struct DropoutSpec {
   /// The probabilities of dropping an element: `embedding` for the embedding's
@@ -124,6 +101,8 @@ struct ModelSpec {
   int64_t feedForwardSize = 0;
   /// The experts that replace the feed forward in some or all layers.
   std::optional<ExpertSpec> experts;
+  /// Layers with experts below this index choose them by a table of token ids.
+  int64_t numHashLayers = 0;
   int64_t padTokenId = -1;
   int64_t ignoreTokenId = -100;
   /// The token that ends a document, if attention is restricted to documents.
@@ -151,6 +130,9 @@ struct ModelSpec {
   /// True if gate and up projection are split in the activation's Cell, which
   /// also multiplies them (hidden_act `swiglu` of the mcore graph).
   bool activationMultiplies = false;
+  /// If set, the largest value of a gate, and of an up projection's magnitude,
+  /// that counts in their product.
+  std::optional<double> activationLimit;
   /// True if each query and key head is normalized by RMSNorm.
   bool normalizesQueryKey = false;
   /// True if the rows of the head's weight are divided by their length
@@ -191,6 +173,10 @@ struct ModelSpec {
   /// Replaces `projections`. numKeyValueHeads is then numHeads, headSize is
   /// that of queries and keys, and rotary.size is a part of it.
   std::optional<LatentAttentionSpec> latent;
+  /// Replaces attention of all other kinds.
+  std::optional<HybridAttentionSpec> hybrid;
+  /// If set, the residual stream is several ones, side by side.
+  std::optional<HyperConnectionSpec> streams;
   NextTokenSpec nextTokens;
   DropoutSpec dropout;
   /// If set, the model is fine-tuned and only adapters are trained.
@@ -235,6 +221,10 @@ struct ModelSpec {
   /// Returns the standard deviation of the initial values of a weight.
   double getInitialDeviation(int64_t numInputs, int64_t numOutputs) const;
   int64_t getQuerySize() const { return numHeads * headSize; }
+  /// Returns the width of what body layers hand on: that of all streams.
+  int64_t getResidualSize() const {
+    return streams ? streams->streams * hiddenSize : hiddenSize;
+  }
   /// Returns the size of the rows that attention passes to its output
   /// projection.
   int64_t getAttendedSize() const {

@@ -1,0 +1,298 @@
+//===- DeepSeek4Spec.cpp - Streams and hybrid attention of DeepSeek-V4 ----===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "FamilyReaders.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mf {
+
+using Keys = SpecReader::Keys;
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+/// The kernels of CANN for streams have no other numbers.
+static void checkFusedStreams(SpecReader &reader, const ModelSpec &spec) {
+  Keys fused = {"use_fused_mhc"};
+  if (!reader.readBool(fused, false))
+    return;
+  const HyperConnectionSpec &streams = *spec.streams;
+  auto check = [&](bool holds, Keys keys, const llvm::Twine &wanted,
+                   int64_t got) {
+    if (!holds)
+      reader.error(keys, "the fused kernels of hyper-connections "
+                         "('use_fused_mhc') expect " +
+                             wanted + ", but got " + llvm::Twine(got));
+  };
+  check(streams.streams == 4, {"hc_mult", "num_residual_streams"},
+        "4 streams ('hc_mult')", streams.streams);
+  check(streams.iterations == 20,
+        {"hc_sinkhorn_iters", "mhc_sinkhorn_iterations"},
+        "20 iterations ('hc_sinkhorn_iters')", streams.iterations);
+  check(spec.hiddenSize % 128 == 0, {"hidden_size"},
+        "a multiple of 128 for 'hidden_size'", spec.hiddenSize);
+  reader.warn(fused, "'use_fused_mhc' has the results of the single operators, "
+                     "as which hyper-connections are lowered; these keep more "
+                     "memory than the fused kernels");
+}
+
+void readStreams(SpecReader &reader, ModelSpec &spec) {
+  const bool isOn = reader.readBool({"enable_hyper_connections"}, true);
+  Keys collapse = {"enable_hc_head"};
+  const bool learnsCollapse = reader.readBool(collapse, isOn);
+  if (learnsCollapse && !isOn)
+    reader.error(collapse,
+                 "enable_hc_head requires enable_hyper_connections to be "
+                 "enabled; set both or neither");
+  HyperConnectionSpec streams;
+  streams.learnsCollapse = learnsCollapse;
+  streams.streams =
+      reader.readSize({"hc_mult", "num_residual_streams"}, streams.streams);
+  Keys iterations = {"hc_sinkhorn_iters", "mhc_sinkhorn_iterations"};
+  streams.iterations = reader.readInt(iterations, streams.iterations);
+  if (streams.iterations < 0 || streams.iterations > 1000)
+    reader.error(iterations,
+                 "mhc_sinkhorn_iterations should be a non-negative integer, "
+                 "but get " +
+                     llvm::Twine(streams.iterations) +
+                     "; expected 0 to 1000 for 'hc_sinkhorn_iters'");
+  streams.epsilon =
+      reader.readPositive({"hc_eps", "mhc_layernorm_epsilon"}, streams.epsilon);
+  streams.initialFactor = reader.readNumber({"mhc_init_gating_factor"})
+                              .value_or(streams.initialFactor);
+  streams.initializerRange = spec.initializerRange;
+  constexpr int64_t mostStreams = 64;
+  if (streams.streams > mostStreams)
+    reader.error({"hc_mult", "num_residual_streams"},
+                 "expected at most " + llvm::Twine(mostStreams) +
+                     " streams for 'hc_mult', but got " +
+                     llvm::Twine(streams.streams));
+  if (!isOn) {
+    reader.markRead({"use_fused_mhc"});
+    return;
+  }
+  spec.streams = streams;
+  checkFusedStreams(reader, spec);
+}
+
+//===----------------------------------------------------------------------===//
+// Hybrid attention
+//===----------------------------------------------------------------------===//
+
+/// Reads the tokens of a group of each layer.
+static void readRatios(SpecReader &reader, const ModelSpec &spec,
+                       HybridAttentionSpec &hybrid) {
+  Keys keys = {"compress_ratios", "csa_compress_ratios"};
+  const int64_t layers = spec.numLayers + spec.nextTokens.depth;
+  constexpr int64_t defaultLayers = 61;
+  Node list = reader.find(keys);
+  if (!list) {
+    hybrid.ratios.assign(defaultLayers, 128);
+    hybrid.ratios.push_back(0);
+  } else if (!list.isList()) {
+    reader.error(keys, "expected a list of one number per layer for "
+                       "'compress_ratios', but got " +
+                           list.repr(60));
+    hybrid.ratios.assign(static_cast<size_t>(std::max<int64_t>(layers, 0)), 0);
+    return;
+  } else {
+    for (const Node &element : list.getElements()) {
+      const int64_t ratio = element.getInt().value_or(-1);
+      if (element.isInt() && (ratio == 0 || ratio == 4 || ratio == 128)) {
+        hybrid.ratios.push_back(ratio);
+        continue;
+      }
+      reader.diagnostics.error(
+          element.getLocation(),
+          "Each entry in csa_compress_ratios must be one of {0, 4, 128}, got " +
+              element.repr(60) + " in " + list.repr(60));
+      hybrid.ratios.push_back(0);
+    }
+  }
+  if (static_cast<int64_t>(hybrid.ratios.size()) == layers)
+    return;
+  reader.error(keys, "csa_compress_ratios length must equal num_layers + "
+                     "(mtp_num_layers or 0) = " +
+                         llvm::Twine(layers) + ", got " +
+                         llvm::Twine(hybrid.ratios.size()) +
+                         "; set 'compress_ratios'");
+  hybrid.ratios.resize(static_cast<size_t>(std::max<int64_t>(layers, 0)), 0);
+}
+
+static void readHeads(SpecReader &reader, ModelSpec &spec,
+                      HybridAttentionSpec &hybrid) {
+  Keys turned = {"qk_rope_head_dim", "qk_pos_emb_head_dim"};
+  Keys size = {"v_head_dim"};
+  hybrid.rotarySize = reader.readSize(turned, 64);
+  spec.headSize = reader.readSize(size, 128);
+  spec.numKeyValueHeads = 1;
+  const int64_t all = reader.readSize({"head_dim", "kv_channels"}, 512);
+  const int64_t plain = reader.readInt({"qk_nope_head_dim", "qk_head_dim"},
+                                       all - hybrid.rotarySize);
+  if (plain + hybrid.rotarySize != spec.headSize)
+    reader.error(
+        size, "DSv4 hybrid requires qk_head_dim + "
+              "qk_pos_emb_head_dim == v_head_dim, got " +
+                  llvm::Twine(plain) + " + " + llvm::Twine(hybrid.rotarySize) +
+                  " != " + llvm::Twine(spec.headSize) + "; set 'v_head_dim'");
+  if (hybrid.rotarySize % 2 != 0)
+    reader.error(turned,
+                 "rotary embedding needs an even 'qk_rope_head_dim', but got " +
+                     llvm::Twine(hybrid.rotarySize));
+  if (hybrid.rotarySize > spec.headSize)
+    reader.error(turned, "expected at most the " + llvm::Twine(spec.headSize) +
+                             " dimensions of a head ('v_head_dim') for "
+                             "'qk_rope_head_dim', but got " +
+                             llvm::Twine(hybrid.rotarySize));
+  hybrid.queryRank = reader.readSize({"q_lora_rank"}, 1536);
+  hybrid.outputRank = reader.readSize({"o_lora_rank"}, 1024);
+  Keys groups = {"o_groups"};
+  hybrid.outputGroups = reader.readSize(groups, 16);
+  const int64_t width = spec.numHeads * spec.headSize;
+  if (width % hybrid.outputGroups != 0)
+    reader.error(groups, "num_attention_heads * v_head_dim (" +
+                             llvm::Twine(width) +
+                             ") must be divisible by o_groups (" +
+                             llvm::Twine(hybrid.outputGroups) + ")");
+  hybrid.window = reader.readSize({"sliding_window", "csa_window_size"}, 128);
+  reader.markRead({"num_key_value_heads", "n_kv_heads", "num_query_groups",
+                   "kv_lora_rank", "qk_layernorm", "mla_qkv_concat"});
+}
+
+static void readIndexer(SpecReader &reader, HybridAttentionSpec &hybrid) {
+  hybrid.seesAllEntries = reader.readBool({"csa_dense_mode"}, false);
+  hybrid.indexHeads =
+      reader.readSize({"index_n_heads", "dsa_indexer_n_heads"}, 64);
+  Keys size = {"index_head_dim", "dsa_indexer_head_dim"};
+  hybrid.indexSize = reader.readSize(size, 128);
+  hybrid.numChosen = reader.readSize({"index_topk", "dsa_indexer_topk"}, 1024);
+  reader.markRead({"dsa_indexer_use_sparse_loss"});
+  Keys factor = {"dsa_indexer_loss_coeff"};
+  const std::optional<double> given = reader.readNumber(factor);
+  hybrid.indexLossFactor = given.value_or(0);
+  const bool hasIndexer = llvm::any_of(
+      hybrid.ratios, [&](int64_t ratio) { return hybrid.hasIndexer(ratio); });
+  if (!hasIndexer)
+    return;
+  if (!given)
+    reader.error(factor,
+                 "a layer with an indexer needs the factor of its loss, "
+                 "'dsa_indexer_loss_coeff', without which the trainer "
+                 "has a TypeError; expected a number, such as 0");
+  const auto width = static_cast<uint64_t>(hybrid.indexSize);
+  if (!llvm::isPowerOf2_64(width))
+    reader.error(size, "the indexer's transform needs a power of two for "
+                       "'index_head_dim', but got " +
+                           llvm::Twine(width));
+  if (hybrid.indexSize < hybrid.rotarySize)
+    reader.error(size, "expected at least the " +
+                           llvm::Twine(hybrid.rotarySize) +
+                           " dimensions that are rotated "
+                           "('qk_rope_head_dim') for 'index_head_dim', but "
+                           "got " +
+                           llvm::Twine(width));
+}
+
+/// The kernels of CANN for this attention have no other numbers.
+static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
+                                HybridAttentionSpec &hybrid) {
+  Keys fused = {"apply_dsa_kernel_fusion"};
+  hybrid.fusesLoss = reader.readBool(fused, true);
+  if (!hybrid.fusesLoss)
+    return;
+  const std::string unfuse = "; or set apply_dsa_kernel_fusion: False";
+  if (hybrid.window != 128)
+    reader.error({"sliding_window", "csa_window_size"},
+                 "CompressedSparseAttention with fused kernels only supports "
+                 "csa_window_size=128, but got csa_window_size=" +
+                     llvm::Twine(hybrid.window) + unfuse);
+  auto check = [&](bool holds, Keys keys, const llvm::Twine &wanted,
+                   int64_t got) {
+    if (!holds)
+      reader.error(keys, "the fused kernels of hybrid attention expect " +
+                             wanted + ", but got " + llvm::Twine(got) + unfuse);
+  };
+  auto isPower = [](int64_t number) {
+    return llvm::isPowerOf2_64(static_cast<uint64_t>(number));
+  };
+  check(spec.headSize == 512, {"v_head_dim"}, "a 'v_head_dim' of 512",
+        spec.headSize);
+  check(isPower(spec.numHeads) && spec.numHeads <= 128,
+        {"num_attention_heads", "num_heads"},
+        "a power of two up to 128 for 'num_attention_heads'", spec.numHeads);
+  if (llvm::any_of(hybrid.ratios,
+                   [&](int64_t ratio) { return hybrid.hasIndexer(ratio); })) {
+    const int64_t chosen = hybrid.numChosen;
+    check(isPower(hybrid.indexHeads) && hybrid.indexHeads >= 8 &&
+              hybrid.indexHeads <= 64,
+          {"index_n_heads", "dsa_indexer_n_heads"},
+          "8, 16, 32 or 64 for 'index_n_heads'", hybrid.indexHeads);
+    check(hybrid.indexSize == 128, {"index_head_dim", "dsa_indexer_head_dim"},
+          "an 'index_head_dim' of 128", hybrid.indexSize);
+    check(chosen <= 2048 || (chosen <= 8192 && chosen % 1024 == 0),
+          {"index_topk", "dsa_indexer_topk"},
+          "an 'index_topk' up to 2048, or a multiple of 1024 up to 8192",
+          chosen);
+    check(spec.sequenceLength >= HybridAttentionSpec::indexedRatio,
+          {"seq_length"},
+          "sequences of at least 4 tokens for layers of ratio 4",
+          spec.sequenceLength);
+  }
+  reader.warn(fused, "hybrid attention is lowered as single operators, which "
+                     "keep the keys and scores that the trainer's fused "
+                     "kernels ('apply_dsa_kernel_fusion') do not; losses and "
+                     "gradients are those of the fused kernels");
+}
+
+/// Layers with entries rotate with waves that are stretched, whatever
+/// position_embedding_type says.
+static void readEntryRotary(SpecReader &reader, HybridAttentionSpec &hybrid) {
+  YarnSpec yarn;
+  yarn.factor = reader.readPositive({"rotary_scaling_factor"}, 40.0);
+  yarn.length =
+      reader.readPositive({"original_max_position_embeddings"}, 4096.0);
+  yarn.betaFast = reader.readPositive({"beta_fast"}, 32.0);
+  yarn.betaSlow = reader.readPositive({"beta_slow"}, 1.0);
+  Node scaling = reader.find({"rope_scaling", "rope_parameters"});
+  if (scaling.isMap()) {
+    SpecReader inner(scaling, "rope_scaling", reader.diagnostics);
+    yarn.factor = inner.readPositive({"factor"}, yarn.factor);
+    yarn.betaFast = inner.readPositive({"beta_fast"}, yarn.betaFast);
+    yarn.betaSlow = inner.readPositive({"beta_slow"}, yarn.betaSlow);
+  }
+  RotarySpec &rotary = hybrid.entryRotary;
+  Keys base = {"compress_rope_theta", "csa_compress_rotary_base"};
+  rotary.size = hybrid.rotarySize;
+  rotary.base = reader.readPositive(base, 160000.0);
+  if (rotary.base <= 1)
+    reader.error(base, "expected a number above 1 for 'compress_rope_theta'");
+  setYarnFrequencies(yarn, rotary);
+  reader.markRead({"mscale", "mscale_all_dim", "max_position_embeddings",
+                   "position_embedding_type"});
+}
+
+void readHybridAttention(SpecReader &reader, ModelSpec &spec) {
+  HybridAttentionSpec hybrid;
+  Keys latent = {"multi_latent_attention"};
+  if (!reader.readBool(latent, true))
+    reader.error(latent, "When experimental_attention_variant == "
+                         "'dsv4_hybrid', multi_latent_attention must be True");
+  readHeads(reader, spec, hybrid);
+  readRatios(reader, spec, hybrid);
+  readIndexer(reader, hybrid);
+  checkFusedAttention(reader, spec, hybrid);
+  readEntryRotary(reader, hybrid);
+  spec.rotary.size = hybrid.rotarySize;
+  spec.rotary.base =
+      reader.readPositive({"rope_theta", "rotary_base", "theta"}, 10000.0);
+  // There is one form of this attention, which has no biases.
+  spec.usesFlashAttention = true;
+  reader.markRead({"attention_bias"});
+  // Attention drops no probabilities.
+  spec.dropout.attention = 0;
+  spec.hybrid = hybrid;
+}
+
+} // namespace mf

@@ -1,0 +1,644 @@
+//===- HybridAttention.cpp - Window, entries and their indexer ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// DeepSeek-V4's attention as single operators: the keys of each query are
+// gathered. Queries are [batch, sequence, heads, width] here, and keys [batch,
+// sequence, keys, width].
+//
+//===----------------------------------------------------------------------===//
+
+#include "BodyLayer.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf {
+
+/// Tables that all layers share: the cosines and sines of layers with entries;
+/// the number of a query plus that of a place in its window; a row of zeros for
+/// each sample; and the Hadamard matrix of indexers.
+static constexpr llvm::StringLiteral entryCosineTable = "entry_freqs_cos",
+                                     entrySineTable = "entry_freqs_sin",
+                                     windowTable = "window_places",
+                                     entryTable = "entry_ends",
+                                     sampleTable = "sample_zeros",
+                                     queryNormTable = "query_norm_ones",
+                                     hadamardTable = "hadamard";
+
+/// Added to the scores of keys that a query does not see.
+static constexpr double unseenScore = -1e30;
+
+static int64_t getWindow(const ModelSpec &spec) {
+  return std::min(spec.hybrid->window, spec.sequenceLength);
+}
+
+static int64_t getRatio(const ModelSpec &spec, int64_t layer) {
+  return spec.hybrid->ratios[static_cast<size_t>(layer)];
+}
+
+bool hasIndexerLoss(const ModelSpec &spec, int64_t index) {
+  if (!spec.hybrid)
+    return false;
+  const HybridAttentionSpec &hybrid = *spec.hybrid;
+  const int64_t ratio = getRatio(spec, index);
+  return hybrid.hasIndexer(ratio) &&
+         hybrid.getNumEntries(ratio, spec.sequenceLength) > 0;
+}
+
+void addHybridTables(ModelOp model, const ModelSpec &spec) {
+  const HybridAttentionSpec &hybrid = *spec.hybrid;
+  MLIRContext *context = model.getContext();
+  OpBuilder builder(context);
+  builder.setInsertionPointToEnd(&model.getBody().front());
+  const int64_t length = spec.sequenceLength;
+  auto add = [&](StringRef symbol, ArrayRef<int64_t> shape, DType type,
+                 InitAttr init, const Cuts &cuts = {}) {
+    ParameterTraits traits;
+    traits.frozen = true;
+    traits.cuts = cuts;
+    createParameter(builder, model.getLoc(), symbol,
+                    RankedTensorType::get(shape, getFloatType(context, type)),
+                    init, traits);
+  };
+  auto addRotary = [&](StringRef symbol, InitKind kind) {
+    const RotarySpec &rotary = hybrid.entryRotary;
+    add(symbol, {length, rotary.size}, spec.rotaryType,
+        InitAttr::get(context, kind, APFloat(rotary.base), APFloat(1.0),
+                      APFloat(1.0),
+                      builder.getF64ArrayAttr(rotary.frequencies)));
+  };
+  auto getSum = [&](double row, double column) {
+    return InitAttr::get(context, InitKind::IndexSum, row, column);
+  };
+  add(windowTable, {length, getWindow(spec)}, DType::F32, getSum(1, 1));
+  add(sampleTable, {spec.microBatchSize, 1}, DType::F32,
+      InitAttr::get(context, InitKind::Zeros, 0.0), {{"dp"}, {}});
+  add(queryNormTable, {spec.headSize}, DType::F32,
+      InitAttr::get(context, InitKind::Ones, 0.0));
+  bool hasEntries = false, hasIndexer = false;
+  for (int64_t ratio : {int64_t(4), int64_t(128)}) {
+    if (!llvm::is_contained(hybrid.ratios, ratio))
+      continue;
+    hasIndexer |= hybrid.hasIndexer(ratio);
+    const int64_t count = hybrid.getNumEntries(ratio, length);
+    hasEntries = true;
+    if (count > 0)
+      add((entryTable + "_" + Twine(ratio)).str(), {length, count}, DType::F32,
+          getSum(1, -static_cast<double>(ratio)));
+  }
+  if (hasEntries) {
+    addRotary(entryCosineTable, InitKind::RotaryCos);
+    addRotary(entrySineTable, InitKind::RotarySin);
+  }
+  if (hasIndexer)
+    add(hadamardTable, {hybrid.indexSize, hybrid.indexSize}, DType::F32,
+        InitAttr::get(context, InitKind::Hadamard, 0.0));
+}
+
+namespace {
+
+/// What a query's entries are to attention.
+struct Entries {
+  /// [batch, sequence, entries of a query, width], and what is added to their
+  /// scores: [batch or nothing, sequence, 1, entries of a query].
+  Value keys, mask;
+  /// Of an indexer: its scores of these entries, [batch, sequence, entries of a
+  /// query], and 1 where they are visible, else 0. Null without one.
+  Value indexScores, seen;
+};
+
+class HybridAttentionBuilder {
+public:
+  explicit HybridAttentionBuilder(CellBuilder &cells)
+      : cells(cells), spec(cells.spec), hybrid(*spec.hybrid),
+        batch(spec.microBatchSize), length(spec.sequenceLength),
+        heads(spec.numHeads), width(spec.headSize),
+        ratio(getRatio(spec, cells.layerIndex)),
+        numEntries(hybrid.getNumEntries(ratio, length)) {}
+
+  HybridResult build(Value input);
+
+private:
+  Value addLinear(StringRef name, Value input, int64_t size);
+  Value addNorm(StringRef name, Value value);
+  Value normalizeHeads(Value query);
+  Value addOutput(Value attended);
+
+  // Rotation.
+  struct Turn {
+    Value cosine, sine;
+  };
+  Turn getTurn(ArrayRef<int64_t> positions);
+  Turn getEntryTurn();
+  Value rotate(Value value, const Turn &turn);
+
+  // Keys.
+  Value gather(Value rows, Value places, int64_t count);
+  Value addWindow(Value keyValue);
+  Value addWindowMask();
+  Value addEntrySight();
+  Value compress(Value input, StringRef cell, int64_t size);
+  void addEntries(Value input, Value latent);
+  void chooseEntries(Value entries, Value input, Value latent);
+
+  // Attention.
+  Value addScores(Value query, Value keys);
+  Value attend(Value query, Value window, Value &entryWeights,
+               Value &entryProducts);
+  Value splitByRank(Value value);
+  Value addIndexerLoss(Value entryWeights, Value entryProducts);
+
+  Value stop(Value value, StringRef leaf) {
+    return cells.create<StopGradientOp>(leaf, value.getType(), value)
+        .getResult();
+  }
+  Value multiplyMatrices(Value lhs, Value rhs, bool transposes,
+                         StringRef leaf) {
+    return cells.create<MatmulOp>(leaf, lhs, rhs, false, transposes)
+        .getResult();
+  }
+  Value divideBySum(Value values, StringRef leaf);
+
+  CellBuilder &cells;
+  const ModelSpec &spec;
+  const HybridAttentionSpec &hybrid;
+  const int64_t batch, length, heads, width, ratio, numEntries;
+  std::optional<Entries> entries;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Projections and rotation
+//===----------------------------------------------------------------------===//
+
+/// All ranks have all heads, which share the keys.
+Value HybridAttentionBuilder::addLinear(StringRef name, Value input,
+                                        int64_t size) {
+  CellBuilder::Cell linear(cells, name);
+  LinearTraits traits;
+  traits.axes.clear();
+  return cells.addLinear(input, size, traits);
+}
+
+Value HybridAttentionBuilder::addNorm(StringRef name, Value value) {
+  CellBuilder::Cell norm(cells, name);
+  return cells.addNorm(value);
+}
+
+/// Divides each head by the root of its mean square.
+Value HybridAttentionBuilder::normalizeHeads(Value query) {
+  Value wide = cells.cast(query, DType::F32, "query_norm");
+  wide = cells
+             .create<RmsNormOp>("query_norm", wide,
+                                cells.getParameter(queryNormTable),
+                                spec.normEpsilon)
+             .getResult();
+  return cells.cast(wide, spec.computeType, "query_norm");
+}
+
+/// Returns cosines and sines, [positions, 1.., frequencies], with the
+/// dimensions `positions`.
+HybridAttentionBuilder::Turn
+HybridAttentionBuilder::getTurn(ArrayRef<int64_t> positions) {
+  auto get = [&](StringRef table) {
+    // The tables repeat the half of frequencies.
+    Value value =
+        cells.sliceLast(cells.getParameter(table), 0, hybrid.rotarySize / 2,
+                        "rotary_pos_emb.slice");
+    SmallVector<int64_t> shape(positions);
+    shape.push_back(hybrid.rotarySize / 2);
+    return cells.reshape(value, shape, "rotary_pos_emb.reshape");
+  };
+  const bool hasEntries = ratio > 1;
+  return {get(hasEntries ? entryCosineTable : rotaryCosineTable),
+          get(hasEntries ? entrySineTable : rotarySineTable)};
+}
+
+/// Returns the turn of entry g, that of its first token.
+HybridAttentionBuilder::Turn HybridAttentionBuilder::getEntryTurn() {
+  Turn turn = getTurn({length});
+  for (Value *table : {&turn.cosine, &turn.sine}) {
+    const int64_t half = hybrid.rotarySize / 2;
+    Value rows = *table;
+    if (numEntries * ratio < length)
+      rows =
+          cells.slice(rows, 0, 0, numEntries * ratio, "rotary_pos_emb.slice");
+    rows = cells.reshape(rows, {numEntries, ratio, half},
+                         "rotary_pos_emb.reshape");
+    rows = cells.slice(rows, 1, 0, 1, "rotary_pos_emb.slice");
+    *table = cells.reshape(rows, {numEntries, half}, "rotary_pos_emb.reshape");
+  }
+  return turn;
+}
+
+/// Rotates neighbouring pairs of the last dimensions.
+Value HybridAttentionBuilder::rotate(Value value, const Turn &turn) {
+  CellBuilder::Cell cell(cells, "apply_rotary_emb");
+  const int64_t size = getShape(value).back(), turned = hybrid.rotarySize,
+                kept = size - turned;
+  SmallVector<int64_t> shape(getShape(value));
+  auto withLast = [&](std::initializer_list<int64_t> last) {
+    SmallVector<int64_t> result(shape.begin(), shape.end() - 1);
+    result.append(last);
+    return result;
+  };
+  Value tail =
+      kept == 0 ? value : cells.sliceLast(value, kept, turned, "slice");
+  tail = cells.cast(tail, spec.rotaryType, "cast");
+  Value pairs = cells.reshape(tail, withLast({turned / 2, 2}), "reshape");
+  auto getPart = [&](int64_t index) {
+    return cells.reshape(cells.sliceLast(pairs, index, 1, "slice"),
+                         withLast({turned / 2}), "reshape");
+  };
+  Value even = getPart(0), odd = getPart(1);
+  Value newEven = cells.add(
+      cells.multiply(even, turn.cosine, "mul"),
+      cells.negate(cells.multiply(odd, turn.sine, "mul"), "neg"), "add");
+  Value newOdd = cells.add(cells.multiply(odd, turn.cosine, "mul"),
+                           cells.multiply(even, turn.sine, "mul"), "add");
+  tail = cells.concatLast(
+      {cells.reshape(newEven, withLast({turned / 2, 1}), "reshape"),
+       cells.reshape(newOdd, withLast({turned / 2, 1}), "reshape")},
+      "cat");
+  tail = cells.reshape(tail, withLast({turned}), "reshape");
+  tail = cells.cast(tail, spec.computeType, "cast");
+  if (kept == 0)
+    return tail;
+  return cells.concatLast({cells.sliceLast(value, 0, kept, "slice"), tail},
+                          "cat");
+}
+
+/// Each group of heads has a projection of its own, and all groups together
+/// have another one.
+Value HybridAttentionBuilder::addOutput(Value attended) {
+  const int64_t groups = hybrid.outputGroups, rank = hybrid.outputRank,
+                size = heads * width / groups;
+  Value rows =
+      cells.reshape(attended, {batch, length, groups, size}, "reshape");
+  rows = cells.transpose(rows, {2, 0, 1, 3}, "transpose");
+  rows = cells.reshape(rows, {groups, batch * length, size}, "reshape");
+  Value weight =
+      cells.addParameter("linear_o_group_proj", {groups * rank, size},
+                         spec.paramType, cells.getWeightInit(size, rank), {});
+  weight = cells.cast(weight, spec.computeType, "cast");
+  weight = cells.reshape(weight, {groups, rank, size}, "reshape");
+  rows = multiplyMatrices(rows, weight, true, "o_group_matmul");
+  rows = cells.reshape(rows, {groups, batch, length, rank}, "reshape");
+  rows = cells.transpose(rows, {1, 2, 0, 3}, "transpose");
+  rows = cells.reshape(rows, {batch, length, groups * rank}, "reshape");
+  return addLinear("linear_proj", rows, spec.hiddenSize);
+}
+
+//===----------------------------------------------------------------------===//
+// Keys of the window
+//===----------------------------------------------------------------------===//
+
+/// Returns rows [batch, sequence, count, width] by their places, [batch,
+/// sequence * count].
+Value HybridAttentionBuilder::gather(Value rows, Value places, int64_t count) {
+  const int64_t size = getShape(rows).back();
+  rows = cells.create<GatherRowsOp>("gather", rows, places).getResult();
+  return cells.reshape(rows, {batch, length, count, size}, "reshape");
+}
+
+Value HybridAttentionBuilder::addWindow(Value keyValue) {
+  const int64_t window = getWindow(spec);
+  Value places = cells.reshape(cells.getParameter(windowTable),
+                               {length * window}, "window_places");
+  places = cells.addScalar(places, 1.0 - static_cast<double>(window),
+                           "window_places");
+  Value all =
+      cells
+          .create<RepeatOp>("window_places", cells.getParameter(sampleTable),
+                            /*axis=*/1, length * window)
+          .getResult();
+  places = cells.castToIndex(cells.add(all, places, "window_places"),
+                             "window_places");
+  return gather(keyValue, places, window);
+}
+
+/// Hides the places before the first token: [sequence, 1, window].
+Value HybridAttentionBuilder::addWindowMask() {
+  const int64_t window = getWindow(spec);
+  Value places = cells.getParameter(windowTable);
+  Value hidden = cells.compare(places, Comparison::Less,
+                               static_cast<double>(window) - 1, "window_mask");
+  return cells.reshape(cells.scale(hidden, unseenScore, "window_mask"),
+                       {length, 1, window}, "window_mask");
+}
+
+//===----------------------------------------------------------------------===//
+// Compressed entries
+//===----------------------------------------------------------------------===//
+
+/// Returns 1 where a query sees an entry, all of whose tokens are not behind
+/// it, else 0: [sequence, entries].
+Value HybridAttentionBuilder::addEntrySight() {
+  // Query p sees entry g if p - g * ratio is at least ratio - 1.
+  Value places = cells.getParameter((entryTable + "_" + Twine(ratio)).str());
+  return cells.compare(places, Comparison::AtLeast,
+                       static_cast<double>(ratio) - 1, "entry_mask");
+}
+
+/// Returns entries of `size`, [batch, entries, size]: a mean of the vectors of
+/// their tokens, with weights that sum to 1 in each channel.
+Value HybridAttentionBuilder::compress(Value input, StringRef name,
+                                       int64_t size) {
+  CellBuilder::Cell cell(cells, name);
+  const bool overlaps = ratio == HybridAttentionSpec::indexedRatio;
+  const int64_t channels = overlaps ? 2 * size : size;
+  auto split = [&](Value value) {
+    if (numEntries * ratio < length)
+      value = cells.slice(value, 1, 0, numEntries * ratio, "slice");
+    value =
+        cells.reshape(value, {batch, numEntries, ratio, channels}, "reshape");
+    return cells.cast(value, DType::F32, "cast");
+  };
+  Value vectors = split(addLinear("linear_wkv", input, channels));
+  Value scores = split(addLinear("linear_wgate", input, channels));
+  Value places = cells.addParameter("ape", {ratio, channels}, DType::F32,
+                                    cells.getWeightInit(channels, ratio), {});
+  scores = cells.add(scores, places, "add");
+  // The group before has the first channels, and the own group the others.
+  auto overlap = [&](Value value, int64_t fill) {
+    Value own = cells.sliceLast(value, size, size, "slice");
+    Value before = cells.sliceLast(value, 0, size, "slice");
+    SmallVector<int64_t> low(4, 0), high(4, 0);
+    low[1] = 1;
+    before = cells.create<PadOp>("pad", before, low, high, fill).getResult();
+    before = cells.slice(before, 1, 0, numEntries, "slice");
+    return cells.create<ConcatOp>("cat", ValueRange{before, own}, /*axis=*/2)
+        .getResult();
+  };
+  if (overlaps) {
+    // Far below all scores; its exponential is 0.
+    constexpr int64_t lowest = -1000000000;
+    vectors = overlap(vectors, 0);
+    scores = overlap(scores, lowest);
+  }
+  vectors = cells.transpose(vectors, {0, 1, 3, 2}, "transpose");
+  scores = cells.transpose(scores, {0, 1, 3, 2}, "transpose");
+  Value weights =
+      cells.create<SoftmaxOp>("softmax", scores.getType(), scores).getResult();
+  Value pooled =
+      cells.reduceSum(cells.multiply(vectors, weights, "mul"), {3}, "sum");
+  pooled = addNorm("norm", cells.cast(pooled, spec.computeType, "cast"));
+  return rotate(pooled, getEntryTurn());
+}
+
+void HybridAttentionBuilder::addEntries(Value input, Value latent) {
+  Value all = compress(input, "compressor", width);
+  if (hybrid.hasIndexer(ratio))
+    return chooseEntries(all, input, latent);
+  entries.emplace();
+  entries->keys =
+      cells
+          .create<RepeatOp>(
+              "gather",
+              cells.reshape(all, {batch, 1, numEntries, width}, "reshape"),
+              /*axis=*/1, length)
+          .getResult();
+  Value hidden = cells.addScalar(addEntrySight(), -1.0, "entry_mask");
+  entries->mask = cells.reshape(cells.scale(hidden, -unseenScore, "entry_mask"),
+                                {length, 1, numEntries}, "entry_mask");
+}
+
+/// The indexer scores all entries for each query with heads of its own. Only
+/// its loss trains it.
+void HybridAttentionBuilder::chooseEntries(Value all, Value input,
+                                           Value latent) {
+  const int64_t count = std::min(hybrid.numChosen, numEntries),
+                size = hybrid.indexSize, indexHeads = hybrid.indexHeads;
+  entries.emplace();
+  Value chosen;
+  {
+    CellBuilder::Cell cell(cells, "indexer");
+    input = stop(input, "stop_gradient");
+    latent = stop(latent, "stop_gradient");
+    auto transform = [&](Value value) {
+      Value table = cells.cast(cells.getParameter(hadamardTable),
+                               spec.computeType, "hadamard");
+      value = multiplyMatrices(value, table, false, "hadamard");
+      return cells.scale(value, 1.0 / std::sqrt(static_cast<double>(size)),
+                         "hadamard");
+    };
+    Value query = addLinear("linear_wq_b", latent, indexHeads * size);
+    query = cells.reshape(query, {batch, length, indexHeads, size}, "reshape");
+    query = transform(rotate(query, getTurn({length, 1})));
+    Value key = transform(compress(input, "compressor", size));
+    Value shares = addLinear("linear_weights_proj", input, indexHeads);
+    shares = cells.scale(
+        shares, 1.0 / std::sqrt(static_cast<double>(indexHeads)), "mul");
+    shares =
+        cells.scale(shares, 1.0 / std::sqrt(static_cast<double>(size)), "mul");
+
+    query = cells.reshape(query, {batch, length * indexHeads, size}, "reshape");
+    Value products =
+        multiplyMatrices(cells.cast(query, DType::F32, "cast"),
+                         cells.cast(key, DType::F32, "cast"), true, "matmul");
+    products = cells.multiply(
+        products, cells.compare(products, Comparison::Greater, 0.0, "relu"),
+        "relu");
+    products = cells.reshape(products, {batch, length, indexHeads, numEntries},
+                             "reshape");
+    shares = cells.cast(shares, DType::F32, "cast");
+    shares = cells.reshape(shares, {batch, length, 1, indexHeads}, "reshape");
+    Value scores = multiplyMatrices(shares, products, false, "head_sum");
+    scores = cells.reshape(scores, {batch, length, numEntries}, "reshape");
+    Value unseen = cells.addScalar(addEntrySight(), -1.0, "entry_mask");
+    unseen = cells.scale(unseen, -unseenScore, "entry_mask");
+    auto best =
+        cells.create<TopKOp>("topk", cells.add(scores, unseen, "add"), count);
+    chosen =
+        cells.reshape(best.getIndices(), {batch, length * count}, "reshape");
+    entries->seen = cells.compare(best.getValues(), Comparison::AtLeast,
+                                  unseenScore / 2, "chosen_mask");
+    Value hidden =
+        cells.scale(cells.addScalar(entries->seen, -1.0, "chosen_mask"),
+                    -unseenScore, "chosen_mask");
+    entries->indexScores = cells.add(
+        cells.multiply(best.getValues(), entries->seen, "mul"), hidden, "add");
+    entries->mask = cells.reshape(hidden, {batch, length, 1, count}, "reshape");
+  }
+  entries->keys = gather(all, chosen, count);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention and the indexer's loss
+//===----------------------------------------------------------------------===//
+
+/// Scaled products of queries and keys, [batch, sequence, heads, keys].
+Value HybridAttentionBuilder::addScores(Value query, Value keys) {
+  Value scores = multiplyMatrices(query, keys, true, "bmm_qk");
+  return cells.scale(scores, 1.0 / std::sqrt(static_cast<double>(width)),
+                     "mul");
+}
+
+/// The softmax has one more column, the sink of each head, whose value is 0.
+Value HybridAttentionBuilder::attend(Value query, Value window,
+                                     Value &entryWeights,
+                                     Value &entryProducts) {
+  const int64_t numWindow = getShape(window)[2];
+  query = cells.cast(query, DType::F32, "cast");
+  window = cells.cast(window, DType::F32, "cast");
+  Value scores = cells.add(addScores(query, window), addWindowMask(), "add");
+  Value entryKeys;
+  int64_t numOthers = 0;
+  if (entries) {
+    entryKeys = cells.cast(entries->keys, DType::F32, "cast");
+    numOthers = getShape(entryKeys)[2];
+    entryProducts = addScores(query, entryKeys);
+    scores = cells.concatLast(
+        {scores, cells.add(entryProducts, entries->mask, "add")}, "cat");
+  }
+  const int64_t keys = numWindow + numOthers;
+  ParameterTraits traits;
+  Value sink = cells.addParameter("attn_sink", {heads}, DType::F32,
+                                  cells.getInit(InitKind::Zeros), traits);
+  sink = cells.reshape(sink, {heads, 1}, "reshape");
+  sink = cells
+             .create<PadOp>("sink", sink, ArrayRef<int64_t>{0, keys},
+                            ArrayRef<int64_t>{0, 0})
+             .getResult();
+  scores = cells
+               .create<PadOp>("sink", scores, ArrayRef<int64_t>{0, 0, 0, 0},
+                              ArrayRef<int64_t>{0, 0, 0, 1})
+               .getResult();
+  scores = cells.add(scores, sink, "sink");
+  Value weights =
+      cells.create<SoftmaxOp>("softmax", scores.getType(), scores).getResult();
+  Value result = multiplyMatrices(
+      cells.sliceLast(weights, 0, numWindow, "slice"), window, false, "bmm_pv");
+  if (entries) {
+    entryWeights = cells.sliceLast(weights, numWindow, numOthers, "slice");
+    result = cells.add(
+        result, multiplyMatrices(entryWeights, entryKeys, false, "bmm_pv"),
+        "add");
+  }
+  return cells.cast(result, spec.computeType, "cast");
+}
+
+Value HybridAttentionBuilder::divideBySum(Value values, StringRef leaf) {
+  SmallVector<int64_t> shape(getShape(values));
+  const auto last = static_cast<int64_t>(shape.size()) - 1;
+  shape.back() = 1;
+  Value sum = cells.reshape(cells.reduceSum(values, {last}, leaf), shape, leaf);
+  // At least 1e-12, so that a row without weights stays 0.
+  Value low = cells.compare(sum, Comparison::Less, 1e-12, leaf);
+  sum = cells.add(sum, cells.scale(low, 1e-12, leaf), leaf);
+  return cells.create<DivOp>(leaf, values, sum).getResult();
+}
+
+/// Puts the dimensions that ranks cut apart: [data-parallel ranks, samples of
+/// one, ranks that share a sequence, tokens of one, entries]. The gradient of a
+/// sum is the same number on each rank, so it has to have one element in a
+/// dimension that is cut.
+Value HybridAttentionBuilder::splitByRank(Value value) {
+  const RankLayout &ranks = spec.ranks;
+  const int64_t replicas = ranks.dataParallel,
+                parts =
+                    ranks.sequenceParallel && length % ranks.modelParallel == 0
+                        ? ranks.modelParallel
+                        : 1;
+  return cells.reshape(value,
+                       {replicas, batch / replicas, parts, length / parts,
+                        getShape(value).back()},
+                       "reshape");
+}
+
+/// Returns how far the probabilities that the indexer's scores make of the
+/// chosen entries are from those of attention: the mean over tokens of the sum
+/// of t (ln t - ln y).
+Value HybridAttentionBuilder::addIndexerLoss(Value entryWeights,
+                                             Value entryProducts) {
+  CellBuilder::Cell cell(cells, "unfused_indexer_loss");
+  StringRef leaf = "loss";
+  Value target;
+  if (hybrid.fusesLoss) {
+    target = stop(entryWeights, "stop_gradient");
+  } else {
+    // Without the window and the sink.
+    target =
+        cells.add(stop(entryProducts, "stop_gradient"), entries->mask, "add");
+    target = cells.create<SoftmaxOp>("softmax", target.getType(), target)
+                 .getResult();
+  }
+  target = splitByRank(cells.reduceSum(target, {2}, "post_head_sum"));
+  Value scores = splitByRank(entries->indexScores);
+  Type type = scores.getType();
+  Value share = divideBySum(target, "div");
+  Value own =
+      cells.create<SoftmaxOp>("index_softmax", type, scores).getResult();
+  auto addLog = [&](Value value) {
+    return cells.create<LogOp>("log", type, value).getResult();
+  };
+  // At least 1e-9.
+  Value low = cells.compare(share, Comparison::Less, 1e-9, leaf);
+  Value wanted = cells.add(
+      cells.multiply(share, cells.addScalar(cells.negate(low, leaf), 1.0, leaf),
+                     leaf),
+      cells.scale(low, 1e-9, leaf), leaf);
+  Value distance = cells.add(
+      addLog(wanted),
+      cells.negate(addLog(cells.addScalar(own, 1e-9, leaf)), leaf), leaf);
+  auto addMean = [&](Value value) {
+    const double tokens =
+        static_cast<double>(batch) * static_cast<double>(length);
+    return cells.scale(cells.reduceSum(value, {0, 1, 2, 3, 4}, leaf),
+                       hybrid.indexLossFactor / tokens, leaf);
+  };
+  Value loss = addMean(cells.multiply(share, distance, leaf));
+  if (!hybrid.fusesLoss)
+    return loss;
+  // The fused kernels report this loss, but have the gradient of the sum of p
+  // (ln p - ln y), where the p of the heads' mean do not sum to 1. By a score,
+  // the gradient is y times the sum of p, minus p.
+  Value mean = cells.scale(target, 1.0 / static_cast<double>(heads), leaf);
+  SmallVector<int64_t> rows(getShape(mean));
+  rows.back() = 1;
+  Value sum = cells.reshape(cells.reduceSum(mean, {4}, leaf), rows, leaf);
+  Value slope = cells.add(cells.multiply(stop(own, "stop_gradient"), sum, leaf),
+                          cells.negate(mean, leaf), leaf);
+  Value seen = cells.multiply(scores, splitByRank(entries->seen), leaf);
+  Value line = addMean(cells.multiply(seen, slope, leaf));
+  Value rest = cells.add(stop(loss, "stop_gradient"),
+                         cells.negate(stop(line, "stop_gradient"), leaf), leaf);
+  return cells.add(line, rest, leaf);
+}
+
+HybridResult HybridAttentionBuilder::build(Value input) {
+  CellBuilder::Cell cell(cells, "self_attention");
+  Value latent = addNorm(
+      "q_layernorm", addLinear("linear_q_down_proj", input, hybrid.queryRank));
+  Value query = addLinear("linear_q_up_proj", latent, heads * width);
+  query = cells.reshape(query, {batch, length, heads, width}, "reshape");
+  const Turn turn = getTurn({length, 1});
+  query = rotate(normalizeHeads(query), turn);
+  Value keyValue =
+      addNorm("kv_layernorm", addLinear("linear_kv_proj", input, width));
+  keyValue = rotate(keyValue, getTurn({length}));
+  HybridResult result;
+  Value attended;
+  {
+    CellBuilder::Cell core(cells, "core_attention");
+    if (numEntries > 0)
+      addEntries(input, latent);
+    Value entryWeights, entryProducts;
+    attended = attend(query, addWindow(keyValue), entryWeights, entryProducts);
+    if (hasIndexerLoss(spec, cells.layerIndex))
+      result.loss = addIndexerLoss(entryWeights, entryProducts);
+  }
+  // Back by the query's position, so that values depend on distances alone.
+  const Turn back = {turn.cosine, cells.negate(turn.sine, "neg")};
+  result.hidden = addOutput(rotate(attended, back));
+  return result;
+}
+
+HybridResult addHybridAttention(CellBuilder &cells, Value input) {
+  return HybridAttentionBuilder(cells).build(input);
+}
+
+} // namespace mf

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of DeepSeek-V4 that need no reference: models that must agree, and values that must not depend on others.
+
+usage: deepseek4_checks.py BIN_FOLDER WORK_FOLDER
+"""
+
+import math
+import sys
+
+import numpy
+import safetensors
+import step_results
+import torch_deepseek4
+import training
+from deepseek4_matches_torch import BATCH, HYBRID, LATENT, SHORT, lower, write_data
+
+
+class Model:
+    """A model with parameters by formula, which `change` may change: (name, value) to value."""
+
+    def __init__(self, tools, name, model, change=lambda name, value: value):
+        self.tools, self.name, self.model = tools, name, model
+        self.mlir, self.step = lower(tools, name, model)
+        shapes = {n: s for n, s in tools.parameters(self.mlir).items() if "mtp.embeddings" not in n}
+        values = {n: change(n, torch_deepseek4.make_parameter(n, s)) for n, s in shapes.items()}
+        self.weights = tools.path(name + ".weights.safetensors")
+        safetensors.save(self.weights, {n: numpy.float32(v) for n, v in values.items()})
+
+    def run(self):
+        data, _ = write_data(self.tools, self.model)
+        return step_results.run(self.tools, self.step, data, 1, self.weights)
+
+    def get_hidden(self, rows):
+        """The normalised hidden states before the head of token rows [batch, length + 1]."""
+        data, dump = self.tools.path("rows.npy"), self.tools.path("dump.safetensors")
+        numpy.save(data, rows.astype(numpy.int32))
+        self.tools.train(
+            self.step, data, 1, self.weights, extra=["--dump-tensors=norm_out.norm:y", "-o", dump]
+        )  # fmt: skip
+        (value,) = [v for n, v in safetensors.load(dump).items() if v.ndim == 3]
+        return value
+
+
+def is_close(first, second, bound):
+    return abs(first - second) <= bound * abs(first)
+
+
+def check_streams(tools):
+    """Streams that are not mixed, read with equal weights and collapsed by their mean are one residual stream."""
+    def set_plain(name, value):
+        leaf = name.rsplit(".", 1)[-1]
+        if leaf.startswith("alpha_"):
+            return 0 * value
+        if leaf == "bias" and "_hc." in name:
+            n = round(math.sqrt(len(value) + 1)) - 1
+            mixing = 80.0 * (numpy.eye(n) - 1).ravel()
+            return numpy.concatenate([[-math.log(n - 1)] * n, [0.0] * n, mixing])
+        return value
+
+    model = dict(LATENT, hc_mult=4)
+    streams = Model(tools, "unmixed", model, set_plain).run()
+    plain = Model(tools, "plain", dict(model, enable_hyper_connections=False)).run()
+    yield "streams that do not mix", is_close(plain.losses[0][0], streams.losses[0][0], 1e-4)
+    zero = Model(tools, "zero", dict(LATENT, hc_sinkhorn_iters=0)).run()
+    one = Model(tools, "one", dict(LATENT, hc_sinkhorn_iters=1)).run()
+    yield "no iterations are as one", one.has_same_bits(zero)
+
+
+def check_limits(tools):
+    """A limit that nothing reaches is none."""
+    wide = Model(tools, "wide", dict(LATENT, swiglu_limit=1e6)).run()
+    none = Model(tools, "none", dict(LATENT, hidden_act="silu")).run()
+    yield "a wide limit", none.losses == wide.losses
+    narrow = Model(tools, "narrow", dict(LATENT, swiglu_limit=0.1)).run()
+    yield "a narrow limit", none.losses != narrow.losses
+
+
+def check_indexer(tools):
+    """The loss of an indexer trains it and nothing else; one that chooses all entries chooses as if there were none."""
+    without = Model(tools, "without", dict(SHORT, dsa_indexer_loss_coeff=0)).run()
+    first = Model(tools, "first", SHORT).run()
+    second = Model(tools, "second", dict(SHORT, dsa_indexer_loss_coeff=0.2)).run()
+    names = [name for name in first.gradients if ".indexer." in name]
+    yield "an indexer has parameters", len(names) > 0
+    yield "no loss, no gradient", all(not without.gradients[name].any() for name in names)
+    yield "a loss, a gradient", all(first.gradients[name].any() for name in names)
+    others = [name for name in first.gradients if name not in names]
+    yield "other gradients", all(
+        (first.gradients[n] == other.gradients[n]).all() for n in others for other in (without, second)
+    )
+    chosen = Model(tools, "chosen", dict(SHORT, index_topk=100, dsa_indexer_loss_coeff=0)).run()
+    dense = Model(tools, "dense", dict(SHORT, csa_dense_mode=True)).run()
+    yield "all entries", is_close(dense.losses[0][0], chosen.losses[0][0], 1e-6)
+
+
+def check_sight(tools):
+    """Which tokens a query depends on."""
+    length, vocabulary = HYBRID["seq_length"], HYBRID["vocab_size"]
+    rows = torch_deepseek4.make_tokens(BATCH, length, vocabulary)
+    common = dict(HYBRID, num_nextn_predict_layers=0, num_hidden_layers=1, num_hash_layers=0, first_k_dense_replace=1)
+    window = common["sliding_window"]
+    for ratio in (0, 4, 128):
+        model = Model(tools, "ratio-%d" % ratio, dict(common, compress_ratios=[ratio]))
+        before = model.get_hidden(rows)
+        for place in (2, 3, 4, 126, 127, 128):
+            changed = rows.copy()
+            changed[:, place + 1 :] = (changed[:, place + 1 :] + 1) % vocabulary
+            after = model.get_hidden(changed)
+            yield "ratio %d sees nothing behind %d" % (ratio, place), (
+                before[:, : place + 1] == after[:, : place + 1]
+            ).all() and (before[:, place + 1 :] != after[:, place + 1 :]).any()
+        changed = rows.copy()
+        changed[:, 0] = (changed[:, 0] + 1) % vocabulary
+        reached = (before != model.get_hidden(changed)).any(-1).any(0)
+        yield "ratio %d: the window" % ratio, reached[:window].all()
+        if ratio == 0:
+            yield "ratio 0: nothing before the window", not reached[window:].any()
+        if ratio == 128:
+            yield "ratio 128: no entry before it is whole", not reached[window:127].any()
+            yield "ratio 128: the first token by its entry", reached[127:].all()
+        if ratio == 4:
+            yield "ratio 4: the first token by its entry", reached[window:].any()
+
+
+def main():
+    tools = training.Tools(sys.argv[1], sys.argv[2])
+    checks = (check_streams, check_limits, check_indexer, check_sight)
+    results = [result for check in checks for result in check(tools)]
+    for what, holds in results:
+        print("%-45s %s" % (what, "holds" if holds else "FAILS"))
+    if not all(holds for _, holds in results):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
