@@ -160,22 +160,22 @@ def draw_adapters(generator, data):
     return "{target_modules: '%s', exclude_layers: %s, lora_rank: %d, lora_alpha: %d, lora_dropout: %.1f}" % values
 
 
-def draw_deepseek(generator):
-    """DeepSeek-V3 or V4, with a layer of later tokens or without."""
-    model = dict(generator.choice([DEEPSEEK, DEEPSEEK4_LATENT, DEEPSEEK4]))
-    model["num_nextn_predict_layers"] = generator.choice([0, 0, 1])
-    if "compress_ratios" in model and model["num_nextn_predict_layers"]:
+def draw_deepseek(generator, context):
+    """DeepSeek-V3 or V4, with a layer of later tokens or without. Ranks do not share sequences of hybrid attention."""
+    later = generator.choice([0, 0, 1])
+    kinds = [DEEPSEEK, DEEPSEEK, DEEPSEEK4_LATENT, DEEPSEEK4 if context == 1 else DEEPSEEK4_LATENT]
+    model = dict(generator.choice(kinds), num_nextn_predict_layers=later)
+    if later and "compress_ratios" in model:
         model["compress_ratios"] = model["compress_ratios"] + [4]
     return model
 
 
 def draw(generator):
     is_qwen = generator.random() < 0.4
-    model = dict(QWEN) if is_qwen else draw_deepseek(generator)
     # Qwen3 of the dynamic graph has one stage.
     stages = 1 if is_qwen else generator.choice([1, 1, 2])
     tensor = generator.choice([1, 1, 2])
-    context = 1 if "compress_ratios" in model else generator.choice([1, 1, 1, 2])
+    context = generator.choice([1, 1, 1, 2])
     data = generator.choice([n for n in (1, 2, 4) if n * tensor * context * stages <= 8])
     parallel = {
         "data": data, "tensor": tensor, "context": context, "pipeline": stages,
@@ -184,6 +184,7 @@ def draw(generator):
     sharing = (data if parallel["shard"] < 0 else parallel["shard"]) * context * tensor
     if not is_qwen:
         parallel["expert"] = generator.choice([n for n in (1, 2, 4) if sharing % n == 0])
+    model = dict(QWEN) if is_qwen else draw_deepseek(generator, context)
     model["pad_token_id"] = PAD
     if model["model_type"] == "deepseek_v3" and generator.random() < 0.3:
         model.update(STANDARD)
