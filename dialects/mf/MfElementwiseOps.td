@@ -134,6 +134,7 @@ def Mf_SigmoidGradOp : Mf_ComputeOp<"sigmoid_grad", "aclnnSigmoidBackward",
 }
 
 def Mf_SqrtSoftplusOp : Mf_UnaryOp<"sqrt_softplus", "mfSqrtSoftplus"> {
+  let trainer = [{ tape.keep(getInput()); }];
   let summary = "sqrt(ln(1 + exp(x)))";
   let description = [{
     Positive for all x, and finite for all finite x. It is one operator because
@@ -201,6 +202,7 @@ def Mf_RemainderOp : Mf_ComputeOp<"remainder", "aclnnRemainderTensorScalar",
 def Mf_StopGradientOp : Mf_ComputeOp<"stop_gradient", "",
     (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
     [Mf_PiecewiseConstant, Mf_OwnShardingRule, SameOperandsAndResultType]> {
+  let trainer = [{ tape.view(getResult(), getInput()); }];
   let summary = "the same value, through which no gradient flows; a view";
   let description = [{
     ```mlir

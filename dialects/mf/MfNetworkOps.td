@@ -136,6 +136,7 @@ def Mf_SinkhornOp : Mf_ComputeOp<"sinkhorn", "mfSinkhorn",
     (ins Mf_FloatTensor:$input), (ins I64Attr:$iterations, F64Attr:$epsilon),
     (outs Mf_FloatTensor:$result),
     [Mf_Differentiable, SameOperandsAndResultType]> {
+  let trainer = [{ tape.keep(getInput()); }];
   let summary = "square matrices made nearly doubly stochastic";
   let description = [{
     The matrices are in the last two dimensions. First comes the softmax of each

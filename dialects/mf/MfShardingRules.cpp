@@ -12,16 +12,21 @@ using namespace mf::ir;
 // Views
 //===----------------------------------------------------------------------===//
 
-FailureOr<ShardingRule> KeepPartOp::getShardingRule() {
+/// Returns the rule of a view with the dimensions of its operand.
+static ShardingRule getViewRule(Value input) {
   ShardingRule rule;
-  rule.linearity = {Linearity::Together};
-  rule.operands = {addFactors(rule, FactorKind::Pass, getShape(getInput()))};
+  rule.linearity = {mf::Linearity::Together};
+  rule.operands = {addFactors(rule, FactorKind::Pass, getShape(input))};
   rule.results = rule.operands;
   return rule;
 }
 
-ShardingRule StopGradientOp::getShardingRule() {
-  return readShardingRule(*this, "+* -> *");
+FailureOr<ShardingRule> KeepPartOp::getShardingRule() {
+  return getViewRule(getInput());
+}
+
+FailureOr<ShardingRule> StopGradientOp::getShardingRule() {
+  return getViewRule(getInput());
 }
 
 //===----------------------------------------------------------------------===//

@@ -87,6 +87,14 @@ llvm::StringRef getName(InitialValue::Kind kind) {
     return "coordinate";
   case InitialValue::Kind::Uniform:
     return "uniform";
+  case InitialValue::Kind::IndexSum:
+    return "index_sum";
+  case InitialValue::Kind::TokenExperts:
+    return "token_experts";
+  case InitialValue::Kind::StreamMixing:
+    return "stream_mixing";
+  case InitialValue::Kind::Hadamard:
+    return "hadamard";
   }
   llvm_unreachable("unknown kind of initial value");
 }
@@ -95,7 +103,9 @@ std::optional<InitialValue::Kind> parseInitialKind(llvm::StringRef name) {
   using Kind = InitialValue::Kind;
   for (Kind kind : {Kind::Zeros, Kind::Ones, Kind::Normal, Kind::RotaryCos,
                     Kind::RotarySin, Kind::CausalMask, Kind::Constant,
-                    Kind::Alibi, Kind::Coordinate, Kind::Uniform})
+                    Kind::Alibi, Kind::Coordinate, Kind::Uniform,
+                    Kind::IndexSum, Kind::TokenExperts, Kind::StreamMixing,
+                    Kind::Hadamard})
     if (getName(kind) == name)
       return kind;
   return std::nullopt;

@@ -230,12 +230,12 @@ describeDeadAlternatives(const AdapterRules &rules,
   const std::vector<std::string> dead =
       DeadAlternatives([&](const NameRegex &regex) {
         return llvm::any_of(layers, [&](const LinearLayer &layer) {
-          return isMatched(layer.path, regex, exclude);
+          return isMatched(rules, layer, regex, exclude);
         });
       }).find(rules.target);
   if (dead.empty())
     return "";
-  const std::set<std::string> names = getLinearNames(layers);
+  const std::set<std::string> names = getLinearNames(rules, layers);
   return llvm::join(dead, ", ") + " of 'target_modules' " +
          (dead.size() > 1 ? "match" : "matches") +
          " no linear layer (linear layers are " + llvm::join(names, ", ") + ")";

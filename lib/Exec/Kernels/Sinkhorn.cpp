@@ -139,9 +139,6 @@ std::unique_ptr<Kernel> makeMatrixKernel(const KernelSpec &spec, int64_t size,
       });
 }
 
-const float *getFloats(const void *base, int64_t offset) {
-  return static_cast<const float *>(base) + offset;
-}
 float *getFloats(void *base, int64_t offset) {
   return static_cast<float *>(base) + offset;
 }

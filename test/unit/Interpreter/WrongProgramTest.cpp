@@ -74,7 +74,7 @@ std::string runSteps(const Program &program, uint64_t seed) {
   return result;
 }
 
-std::string prove(const Program &program) {
+std::string findRefusal(const Program &program) {
   llvm::Expected<ProgramProof> proof = mf::program::prove(program);
   if (!proof)
     return llvm::toString(proof.takeError());
@@ -175,7 +175,7 @@ TEST(WrongProgramTest, AcceptsNoOtherBits) {
   auto decoded = decodeProgram(*steps.snapshots.back().module);
   ASSERT_TRUE(mlir::succeeded(decoded)) << steps.messages;
   const Program &right = decoded->program;
-  ASSERT_EQ(prove(right), "");
+  ASSERT_EQ(findRefusal(right), "");
   const std::string expected = runSteps(right, 0);
   ProgramMutator mutator(mf::getCampaignSeed(1));
   std::vector<WrongCounts> counts(classes.size());
@@ -192,7 +192,7 @@ TEST(WrongProgramTest, AcceptsNoOtherBits) {
     ++broken;
     WrongCounts &count = counts[number];
     ++count.broken;
-    if (!prove(program).empty()) {
+    if (!findRefusal(program).empty()) {
       ++count.refused;
       continue;
     }
