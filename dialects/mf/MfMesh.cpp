@@ -4,6 +4,7 @@
 #include "dialects/mf/CertificateAttribute.h"
 #include "dialects/mf/CollectiveUnit.h"
 #include "dialects/mf/KeptType.h"
+#include "dialects/mf/LossPart.h"
 #include "dialects/mf/MfDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/ParameterSharing.h"
@@ -169,6 +170,8 @@ LogicalResult MfDialect::verifyOperationAttribute(Operation *op,
     return KeptType::verify(op, attribute.getValue());
   if (attribute.getName() == CollectiveUnit::attributeName)
     return CollectiveUnit::verify(op, attribute.getValue());
+  if (attribute.getName() == LossPart::attributeName)
+    return verifyLossParts(op, attribute.getValue());
   if (attribute.getName() == certificateAttribute)
     return verifyCertificate(op, attribute.getValue());
   if (attribute.getName() != MeshAttr::attributeName)

@@ -248,10 +248,16 @@ Error FrameVerifier::checkStatic(uint32_t number, const BufferTerms &held) {
     return checkGradient(buffer, before, after, found->second);
   }
   if (buffer.role == Role::Constant && !certificate.losses.empty()) {
-    given[""] = true;
+    // The sum of one part of the loss has the name of the part.
     Results losses{Kept::Sum, {}};
     for (const CertifiedResult &loss : certificate.losses)
-      losses.terms.push_back(loss.term);
+      if (loss.name == buffer.name)
+        losses.terms.push_back(loss.term);
+    if (losses.terms.empty()) {
+      given[""] = true;
+      for (const CertifiedResult &loss : certificate.losses)
+        losses.terms.push_back(loss.term);
+    }
     return checkGradient(buffer, before, after, losses);
   }
   return makeError(layout.location, "the routines of '" + layout.name +

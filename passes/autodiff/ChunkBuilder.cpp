@@ -104,9 +104,14 @@ void ChunkBuilder::inlineCopy(LayerOp layer, size_t copy,
   }
   hidden[copy].clear();
   ValueRange values = getReturn(layer).getValues();
+  const size_t numBefore = losses.size();
   for (Value value : values.drop_back(layer.getFuture()))
     (isLoss(value.getType()) ? losses : hidden[copy])
         .push_back(mapping.lookup(value));
+  SmallVector<LossPart> parts = findLossParts(layer);
+  parts.resize(losses.size() - numBefore,
+               {builder.getStringAttr(""), builder.getF64FloatAttr(1.0)});
+  llvm::append_range(lossParts, parts);
   for (Value value : values.take_back(layer.getFuture()))
     future.push_back(mapping.lookup(value));
 }
@@ -284,6 +289,7 @@ ChunkOp ChunkBuilder::createChunk() {
       outer.getArrayAttr(inputs), outer.getArrayAttr(inputIndices),
       outer.getArrayAttr(gradientNames), past.size(), future.size(),
       ArrayAttr(), ArrayAttr());
+  setLossParts(chunk, lossParts);
   chunk.getBody().takeBody(*body);
   return chunk;
 }

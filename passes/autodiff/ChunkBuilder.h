@@ -5,6 +5,7 @@
 #define MF_PASSES_AUTODIFF_CHUNKBUILDER_H
 
 #include "GradientBuilder.h"
+#include "dialects/mf/LossPart.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace mf::passes {
@@ -65,6 +66,8 @@ private:
   /// one after another, the first copy first.
   llvm::SmallVector<mlir::Operation *> forward;
   llvm::SmallVector<mlir::Value> losses, hiddenInputs;
+  /// A part for each of the losses.
+  llvm::SmallVector<ir::LossPart> lossParts;
   /// The inputs that have gradients.
   llvm::SmallVector<mlir::Value> gradientInputs;
   /// The values received from earlier pieces of the sequence, ordered by piece,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/CertificateAttribute.h"
+#include "dialects/mf/LossPart.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/certify/ChunkTerms.h"
@@ -62,9 +63,17 @@ void CertificateWriter::addOutputs() {
   Value *end = values.end() - chunk.getFuture();
   values.erase(end - chunk.getNumPassedOn(), end);
   SmallVector<Attribute> outputs, losses;
-  for (Value value : values)
-    (isLoss(value.getType()) ? losses : outputs)
-        .push_back(getResult(getOperatorName(value), value));
+  const SmallVector<LossPart> parts = findLossParts(chunk);
+  for (Value value : values) {
+    if (!isLoss(value.getType())) {
+      outputs.push_back(getResult(getOperatorName(value), value));
+      continue;
+    }
+    StringRef part =
+        losses.size() < parts.size() ? parts[losses.size()].name : StringRef();
+    losses.push_back(
+        getResult(part.empty() ? getOperatorName(value) : part, value));
+  }
   add("outputs", outputs);
   add("losses", losses);
 }

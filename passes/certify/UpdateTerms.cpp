@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/certify/UpdateTerms.h"
+#include "dialects/mf/LossPart.h"
 #include "dialects/mf/OptimizerState.h"
 #include "passes/lower/ProgramBuilder.h"
 #include "llvm/ADT/bit.h"
@@ -106,9 +107,15 @@ void UpdateTerms::runLosses() {
   const auto copies = static_cast<double>(training.getParallel().getCopies());
   auto scalar =
       RankedTensorType::get({}, Float32Type::get(update.getContext()));
-  View sum = create(scalar, program::getInputTerm("total", names::loss));
-  results[getHostReportName(names::loss)] =
-      multiply(sum, 1.0 / (runs * copies));
+  auto report = [&](StringRef part, double unit) {
+    View sum = create(scalar, program::getInputTerm("total", part));
+    results[getHostReportName(part)] =
+        multiply(sum, 1.0 / (runs * copies * unit));
+  };
+  report(names::loss, 1.0);
+  for (const ir::LossPart &part :
+       ir::getLossParts(model, static_cast<int64_t>(update.getStage())))
+    report(part.name, part.unit.getValueAsDouble());
   lossGradient =
       training.scalesLoss()
           ? getRange(multiply(createHostScalar(scalar, 2), 1.0 / runs)).read()

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/LowerFunctions.h"
+#include "dialects/mf/LossPart.h"
 #include "passes/lower/ChunkCertificate.h"
 #include "passes/lower/PlainReduction.h"
 #include "passes/lower/RoutineBuilder.h"
@@ -21,9 +22,16 @@ static ascend::StaticOp getScalar(ProgramBuilder &program, StringRef name,
   return program.getStatic(name, program.getScalarType(), role);
 }
 
-/// Returns the static to which losses are added.
-static ascend::StaticOp getLossSum(ProgramBuilder &program) {
-  return getScalar(program, names::loss, ascend::Role::Constant);
+/// Returns the static to which losses are added, all of them or those of one
+/// part.
+static ascend::StaticOp getLossSum(ProgramBuilder &program,
+                                   StringRef part = names::loss) {
+  return getScalar(program, part, ascend::Role::Constant);
+}
+
+/// Returns the parts of the stage's losses that are reported apart.
+static SmallVector<ir::LossPart> getLossParts(ProgramBuilder &program) {
+  return ir::getLossParts(program.getModel(), program.getStage());
 }
 
 ascend::StaticOp mf::passes::getLossScale(ProgramBuilder &program) {
@@ -129,14 +137,21 @@ LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
                                                    residual.getType()));
   }
   unsigned argument = forward.getNumArguments();
+  SmallVector<ir::LossPart> parts = ir::findLossParts(forward);
+  size_t loss = 0;
   for (auto [output, isAdded] : llvm::zip_equal(outputs, addsLoss)) {
     if (!isAdded) {
       placeOutput(routine, output, routineBody.getArgument(argument++));
       continue;
     }
-    routine.callAfter(output, [&, output = output] {
+    StringRef part = loss < parts.size() ? parts[loss].name.getValue() : "";
+    ++loss;
+    routine.callAfter(output, [&, output = output, part] {
       routine.launch("aclnnInplaceAdd", routine.getBuffer(output),
                      routine.getGlobal(getLossSum(program)));
+      if (!part.empty())
+        routine.launch("aclnnInplaceAdd", routine.getBuffer(output),
+                       routine.getGlobal(getLossSum(program, part)));
     });
   }
   return routine.lower(body);
@@ -330,9 +345,13 @@ bool mf::passes::buildBegin(ProgramBuilder &program, bool hasLoss,
     routine.round(param);
   for (ir::ParamOp param : gathered)
     routine.gather(param);
-  if (hasLoss)
+  if (hasLoss) {
     routine.launch("aclnnInplaceZero", {},
                    routine.getGlobal(getLossSum(program)));
+    for (const ir::LossPart &part : getLossParts(program))
+      routine.launch("aclnnInplaceZero", {},
+                     routine.getGlobal(getLossSum(program, part.name)));
+  }
   if (zeroesGradients)
     for (ascend::StaticOp buffer : program.getGradients())
       routine.launch("aclnnInplaceZero", {}, routine.getGlobal(buffer));
@@ -347,9 +366,14 @@ bool mf::passes::buildBegin(ProgramBuilder &program, bool hasLoss,
 void mf::passes::buildFinish(ProgramBuilder &program) {
   RoutineBuilder routine(program, program.createRoutine(names::finish, {}));
   Builder builder(program.getContext());
-  double factor = 1.0 / static_cast<double>(program.getMicroBatches());
-  routine.launch("aclnnMuls", routine.getGlobal(getLossSum(program)),
-                 routine.getReport(names::loss, RankedTensorType::get(
-                                                    {}, builder.getF32Type())),
-                 getFactor(builder.getF64FloatAttr(factor)));
+  auto scalar = RankedTensorType::get({}, builder.getF32Type());
+  const auto runs = static_cast<double>(program.getMicroBatches());
+  auto report = [&](StringRef part, double unit) {
+    routine.launch("aclnnMuls", routine.getGlobal(getLossSum(program, part)),
+                   routine.getReport(part, scalar),
+                   getFactor(builder.getF64FloatAttr(1.0 / (runs * unit))));
+  };
+  report(names::loss, 1.0);
+  for (const ir::LossPart &part : getLossParts(program))
+    report(part.name, part.unit.getValueAsDouble());
 }

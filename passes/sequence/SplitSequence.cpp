@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "PiecePlan.h"
-#include "dialects/mf/MfOps.h"
+#include "dialects/mf/LossPart.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -336,6 +336,7 @@ void PieceBuilder::build() {
   ReturnOp::create(builder, layer.getLoc(), results);
   layer.setFunctionType(builder.getFunctionType(
       layer.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
+  setLossParts(layer, findLossParts(whole));
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/CertificateAttribute.h"
+#include "dialects/mf/LossPart.h"
 #include "mf/Pipeline/Policy.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -241,6 +242,7 @@ void ChunkSplitter::buildForward() {
       numOutputs, chunk.getPast(), chunk.getFuture(), ArrayAttr(), ArrayAttr());
   if (Attribute certificate = chunk->getAttr(certificateAttribute))
     op->setAttr(certificateAttribute, certificate);
+  setLossParts(op, findLossParts(chunk));
   op.getBody().takeBody(chunk.getBody());
   for (Operation &inner : op.getBody().front())
     if (auto compute = dyn_cast<ComputeOpInterface>(inner))

@@ -95,14 +95,20 @@ def get_reference(model, values, own, counts_choices=False):
     tokens, labels = rows[:, :-1], rows[:, 1:].masked_fill(rows[:, :-1] == PAD, -100)
     values = {name: torch.tensor(value).double() for name, value in values.items()}
     reference = Reference(model, values, own, counts_choices)
-    loss = reference.loss(tokens, labels) + FACTOR * reference.balancing
+    main = reference.loss(tokens, labels)
+    loss = main + FACTOR * reference.balancing
     loss.backward()
-    return loss.item(), {name: p.grad.numpy() for name, p in reference.params.items() if p.requires_grad}
+    # One layer has experts.
+    parts = {"lm_loss": main.item(), "load_balancing_loss": reference.balancing.item()}
+    return loss.item(), parts, {name: p.grad.numpy() for name, p in reference.params.items() if p.requires_grad}
 
 
 def get_distances(actual, reference):
-    loss, gradients = reference
+    loss, parts, gradients = reference
     distances = {"loss": abs(actual.losses[0][0] - loss) / loss}
+    assert list(actual.parts[0]) == list(parts), actual.parts
+    for name, part in parts.items():
+        distances[name] = abs(actual.parts[0][name] - part) / part
     for name, gradient in gradients.items():
         distances[name] = numpy.abs(actual.gradients[name] - gradient).max() / numpy.abs(gradient).max()
     return distances

@@ -11,6 +11,7 @@ class Result:
 
     def __init__(self, report, gradients, parameters):
         self.losses = self.printed = [(step["loss"], step["global_norm"]) for step in report["steps"]]
+        self.parts = [step.get("loss_parts", {}) for step in report["steps"]]
         self.gradients, self.parameters = (safetensors.load(path) for path in (gradients, parameters))
         self.bytes = [safetensors.load_bytes(path) for path in (gradients, parameters)]
         self.ranks = len(report["ranks"])

@@ -222,7 +222,8 @@ int RunCommand::runProgram(mlir::MLIRContext &context) {
   mf::runner::ProgramEngine engine(
       decoded.program, training, processes,
       [&](const mf::timeline::StepTimeline &timeline) {
-        return mf::tools::writeStep(options, timeline, mesh, outs());
+        return mf::tools::writeStep(options, timeline, mesh, outs(),
+                                    engine.getLosses());
       });
   if (!options.routing.empty()) {
     auto choices = mf::tools::chooseRouting(

@@ -42,21 +42,16 @@ Error writeStepFiles(const Options &options,
   return Error::success();
 }
 
-Error compareStep(const Options &options,
-                  const timeline::StepTimeline &timeline,
-                  llvm::raw_ostream &os) {
-  if (options.compare.empty())
-    return Error::success();
-  return timeline::compareWithReport(timeline, options.compare, os);
-}
-
 Error writeStep(const Options &options, const timeline::StepTimeline &timeline,
-                const program::Mesh &mesh, llvm::raw_ostream &os) {
+                const program::Mesh &mesh, llvm::raw_ostream &os,
+                const timeline::ReportedLosses &losses) {
   if (Error error = writeStepFiles(options, timeline, mesh))
     return error;
   if (!options.quiet)
     timeline::printTable(timeline, os);
-  return compareStep(options, timeline, os);
+  return options.compare.empty() ? Error::success()
+                                 : timeline::compareWithReport(
+                                       timeline, options.compare, os, losses);
 }
 
 } // namespace mf::tools

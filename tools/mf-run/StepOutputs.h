@@ -5,7 +5,7 @@
 #define MF_TOOLS_MF_RUN_STEPOUTPUTS_H
 
 #include "Options.h"
-#include "mf/Perf/Timeline/StepTimeline.h"
+#include "mf/Perf/Timeline/Writers.h"
 
 namespace mf::tools {
 
@@ -14,15 +14,12 @@ llvm::Error writeStepFiles(const Options &options,
                            const timeline::StepTimeline &timeline,
                            const program::Mesh &mesh);
 
-/// Prints the output of --compare.
-llvm::Error compareStep(const Options &options,
-                        const timeline::StepTimeline &timeline,
-                        llvm::raw_ostream &os);
-
-/// Writes all requested files, the comparison and the table.
+/// Writes all requested files, the comparison and the table. An executed step
+/// reported `losses`.
 llvm::Error writeStep(const Options &options,
                       const timeline::StepTimeline &timeline,
-                      const program::Mesh &mesh, llvm::raw_ostream &os);
+                      const program::Mesh &mesh, llvm::raw_ostream &os,
+                      const timeline::ReportedLosses &losses = {});
 
 /// Checks --trace-ranks and paths before a step runs.
 llvm::Error checkStepFiles(const Options &options, const program::Mesh &mesh);

@@ -25,8 +25,8 @@ using Term = uint64_t;
 
 /// A result of a chunk.
 struct CertifiedResult {
-  /// The operator of the model that computes it, or the parameter whose
-  /// gradient it is. May be empty.
+  /// The operator of the model that computes it, the part of the loss that it
+  /// is, or the parameter whose gradient it is. May be empty.
   std::string name;
   Term term = 0;
 

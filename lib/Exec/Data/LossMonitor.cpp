@@ -127,13 +127,21 @@ std::string formatStepLine(const StepReport &report) {
                 static_cast<long long>(report.numEpochs),
                 static_cast<long long>(report.step),
                 static_cast<long long>(report.stepsPerEpoch));
-  if (!report.loss)
-    out << " None";
-  else if (std::isnan(
-               *report.loss)) // C may print a sign, whereas Python does not
-    out << "  nan";
+  auto printLoss = [&](float loss) {
+    // C may print a sign, whereas Python does not.
+    if (std::isnan(loss))
+      out << "  nan";
+    else
+      out << format("%5.3f", loss);
+  };
+  if (report.loss)
+    printLoss(*report.loss);
   else
-    out << format("%5.3f", *report.loss);
+    out << " None";
+  for (const auto &[name, part] : report.lossParts) {
+    out << ", " << name << ": ";
+    printLoss(part);
+  }
   out << format(", per_step_time: %lldms",
                 static_cast<long long>(report.stepMilliseconds))
       << ", lr: " << formatFloat32(report.learningRate)

@@ -48,6 +48,11 @@ private:
       addFloat("global_norm", step.globalNorm);
       addFloat("loss_scale", step.lossScale);
       out.attribute("overflow", step.overflow);
+      if (!step.lossParts.empty())
+        out.attributeObject("loss_parts", [&] {
+          for (const auto &[name, part] : step.lossParts)
+            addFloat(name, part);
+        });
       if (!step.dropRates.empty())
         out.attributeArray("drop_rates", [&] {
           for (const DropRates &layer : step.dropRates)

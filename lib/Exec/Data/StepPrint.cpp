@@ -12,6 +12,7 @@ void printStep(const StepMeasurement &step, const StepPrintOptions &options,
   line.step = step.step;
   line.stepsPerEpoch = options.steps;
   line.loss = step.loss;
+  line.lossParts = step.lossParts;
   line.stepMilliseconds = step.seconds * 1e3;
   line.learningRate = step.learningRate;
   line.lossScale = step.lossScale;

@@ -106,12 +106,15 @@ static LogicalResult runForwards(Rank &rank, Chunks chunks,
     llvm::append_range(
         ofChunk, llvm::ArrayRef(*outputs).take_back(chunk->getNumFuture()));
     size_t numSent = 0;
+    SmallVector<ir::LossPart> parts = ir::findLossParts(op);
+    auto part = parts.begin();
     for (auto [type, output] : llvm::zip(getOwnOutputTypes(*chunk), *outputs)) {
       if (!isAddedToLoss(chunks, i, type))
         rank.getWorld().exchange.send(
             op, getRoute(rank, chunks, i, i + 1, numSent++), microBatch,
             output);
-      else if (failed(rank.addLoss(op, output)))
+      else if (failed(rank.addLoss(
+                   op, output, part == parts.end() ? ir::LossPart() : *part++)))
         return failure();
     }
   }

@@ -153,6 +153,7 @@ void Rank::beginStep() {
   hasKeptGradients = false;
   summed.clear();
   loss = Tensor();
+  lossParts.clear();
   for (auto state = states.begin(); state != states.end();) {
     if (state->first.first == ir::State::Accumulated)
       state->second.fillWithZeros();
@@ -181,12 +182,21 @@ LogicalResult Rank::addGradient(Operation *op, llvm::StringRef parameter,
       op, isOnly ? "aclnnInplaceCopy" : "aclnnInplaceAdd", gradient, *sum, {});
 }
 
-LogicalResult Rank::addLoss(Operation *op, const Tensor &value) {
+LogicalResult Rank::addLoss(Operation *op, const Tensor &value,
+                            const ir::LossPart &part) {
   if (value.getShape() != TensorShape{DType::F32, {}})
     return op->emitOpError("expected the loss to be a scalar in fp32");
   if (!loss)
     loss = makeScalar(0);
   lossOp = op;
+  if (part.name && !part.name.empty()) {
+    auto [found, isNew] = lossParts.try_emplace(part.name.str());
+    if (isNew)
+      found->second = {makeScalar(0), part.unit.getValueAsDouble()};
+    if (failed(world.kernels.launch(op, "aclnnInplaceAdd", value,
+                                    found->second.first, {})))
+      return failure();
+  }
   return world.kernels.launch(op, "aclnnInplaceAdd", value, loss, {});
 }
 
@@ -245,10 +255,16 @@ LogicalResult Rank::endStep() {
   keepGradients();
   if (!loss)
     return success();
-  double factor = 1.0 / static_cast<double>(world.microBatches);
-  return world.kernels.launch(lossOp, "aclnnMuls", loss,
-                              getReport("loss", loss.getShape()),
-                              getFactor(lossOp->getContext(), factor));
+  auto report = [&](llvm::StringRef part, const Tensor &sum, double unit) {
+    const double runs = static_cast<double>(world.microBatches);
+    return world.kernels.launch(
+        lossOp, "aclnnMuls", sum, getReport(part, sum.getShape()),
+        getFactor(lossOp->getContext(), 1.0 / (runs * unit)));
+  };
+  for (const auto &[name, part] : lossParts)
+    if (failed(report(name, part.first, part.second)))
+      return failure();
+  return report("loss", loss, 1.0);
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,6 +6,7 @@
 
 #include "KernelRunner.h"
 #include "TensorExchange.h"
+#include "dialects/mf/LossPart.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Exec/Ranks/Training.h"
 #include "mf/Program/Mesh.h"
@@ -79,7 +80,9 @@ public:
   mlir::LogicalResult addGradient(mlir::Operation *op,
                                   llvm::StringRef parameter,
                                   const Tensor &gradient);
-  mlir::LogicalResult addLoss(mlir::Operation *op, const Tensor &loss);
+  /// Adds to the step's loss, and to `part` of it if that has a name.
+  mlir::LogicalResult addLoss(mlir::Operation *op, const Tensor &loss,
+                              const ir::LossPart &part);
   /// Returns the tensor of a quantity that the host reads after the step.
   Tensor getReport(llvm::StringRef quantity, const TensorShape &shape);
   void forEachReport(
@@ -135,6 +138,8 @@ private:
   /// The sum of the step's losses, and the location of the last one.
   Tensor loss;
   mlir::Operation *lossOp = nullptr;
+  /// The sums of its parts with a name, each with its unit.
+  std::map<std::string, std::pair<Tensor, double>> lossParts;
   bool hasKeptGradients = false;
 };
 

@@ -154,7 +154,22 @@ private:
   }
 
   LogicalResult run(ir::AccumulateLossOp add) {
-    return rank.addLoss(add, values.lookup(add.getLoss()));
+    return rank.addLoss(add, values.lookup(add.getLoss()),
+                        getPart(add.getLoss()));
+  }
+
+  /// Returns the part of a forward run's output in the step's loss.
+  ir::LossPart getPart(Value output) {
+    auto result = dyn_cast<OpResult>(output);
+    auto run = output.getDefiningOp<ir::RunForwardOp>();
+    if (!run)
+      return {};
+    SmallVector<ir::LossPart> parts =
+        ir::findLossParts(lookup<ir::ForwardOp>(run.getForwardAttr()));
+    const size_t number = llvm::count_if(
+        run.getOutputs().take_front(result.getResultNumber()),
+        [](Value before) { return ir::isLoss(before.getType()); });
+    return number < parts.size() ? parts[number] : ir::LossPart();
   }
 
   LogicalResult run(ir::RunUpdateOp run) {

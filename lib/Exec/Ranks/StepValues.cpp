@@ -10,6 +10,8 @@ void StepReports::add(int64_t stage, const std::string &quantity,
                       llvm::ArrayRef<float> values) {
   if (quantity == "loss")
     llvm::append_range(losses[stage], values);
+  else if (isLossPart(quantity))
+    llvm::append_range(lossParts[quantity][stage], values);
   else if (quantity == "global_norm")
     llvm::append_range(globalNorms[stage], values);
   else if (quantity == "overflow")
@@ -36,6 +38,16 @@ static std::optional<float> getLoss(const StepReports::ByStage &reports) {
   return static_cast<float>(loss);
 }
 
+/// Returns the parts in the order in which they are printed.
+static LossParts
+getLossParts(const std::map<std::string, StepReports::ByStage> &reports) {
+  LossParts parts;
+  for (const auto &[name, reported] : reports)
+    parts.emplace_back(name, *getLoss(reported));
+  sortLossParts(parts);
+  return parts;
+}
+
 /// Returns the mean over all ranks.
 static std::optional<float> getGlobalNorm(const StepReports::ByStage &reports) {
   std::vector<float> norms;
@@ -47,7 +59,7 @@ static std::optional<float> getGlobalNorm(const StepReports::ByStage &reports) {
 }
 
 StepOutput::StepOutput(const StepReports &reports)
-    : loss(getLoss(reports.losses)),
+    : loss(getLoss(reports.losses)), lossParts(getLossParts(reports.lossParts)),
       globalNorm(getGlobalNorm(reports.globalNorms)),
       dropRates(collectDropRates(reports.dropRates)) {
   for (const auto &[stage, values] : reports.overflows)

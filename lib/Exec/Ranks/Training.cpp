@@ -271,6 +271,7 @@ llvm::Error TrainingRun::runStep(int64_t step) {
   StepMeasurement measurement;
   measurement.step = step;
   measurement.loss = output->loss;
+  measurement.lossParts = output->lossParts;
   measurement.seconds = std::chrono::duration<double>(end - begin).count();
   measurement.learningRate = input.learningRates.front();
   measurement.lossScale = input.lossScale;

@@ -71,6 +71,7 @@ private:
 
 static void pass(Archive &archive, StepReports &reports) {
   archive.pass(reports.losses);
+  archive.pass(reports.lossParts);
   archive.pass(reports.globalNorms);
   archive.pass(reports.overflows);
   archive.pass(reports.dropRates);
@@ -106,6 +107,8 @@ llvm::Error gatherReports(ProcessGroup &processes, StepReports &reports) {
         to[stage].insert(to[stage].end(), values.begin(), values.end());
     };
     append(reports.losses, part.losses);
+    for (const auto &[quantity, values] : part.lossParts)
+      append(reports.lossParts[quantity], values);
     append(reports.globalNorms, part.globalNorms);
     append(reports.overflows, part.overflows);
     for (const auto &[quantity, values] : part.dropRates) {

@@ -138,6 +138,10 @@ ProgramEngine::runStep(const StepInput &input,
       return error;
     output = StepOutput(reports);
   }
+  losses.clear();
+  if (output->loss)
+    losses.emplace("loss", *output->loss);
+  losses.insert(output->lossParts.begin(), output->lossParts.end());
   if (options.debugMemory)
     if (llvm::Error error = runner->checkMemory())
       return error;

@@ -99,6 +99,24 @@ bool hasLayerLoss(const ModelSpec &spec, int64_t index, bool hasExperts) {
   return (hasExperts && hasExpertLoss(spec)) || hasIndexerLoss(spec, index);
 }
 
+std::pair<StringRef, double> getLayerLossName(const ModelSpec &spec) {
+  int64_t expertLosses = 0, indexerLosses = 0;
+  for (int64_t index = 0; index < spec.numLayers; ++index) {
+    expertLosses += spec.hasExperts(index) && hasExpertLoss(spec);
+    indexerLosses += hasIndexerLoss(spec, index);
+  }
+  if (expertLosses + indexerLosses == 0)
+    return {};
+  const RouterSpec *router = spec.experts ? &spec.experts->router : nullptr;
+  // A mean over layers is one of a single kind of loss.
+  if (indexerLosses > 0 || !router->reportsMeanLoss || router->losses.empty())
+    return {"aux_loss", 1.0};
+  if (spec.hasExperts(spec.numLayers - 1))
+    expertLosses += spec.nextTokens.depth;
+  return {"load_balancing_loss",
+          router->losses.front().factor * static_cast<double>(expertLosses)};
+}
+
 SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
                                    bool hasExperts) {
   const ModelSpec &spec = cells.spec;
@@ -162,8 +180,10 @@ SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
                       spec.residualType, names.feedForward.castResult);
   });
   SmallVector<Value, 2> results = {hidden};
-  if (loss)
+  if (loss) {
     results.push_back(loss);
+    cells.nameLosses(getLayerLossName(spec));
+  }
   return results;
 }
 

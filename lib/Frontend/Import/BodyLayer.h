@@ -24,6 +24,11 @@ inline constexpr llvm::StringLiteral alibiSlopes = "alibi_slopes";
 /// besides its hidden state.
 bool hasLayerLoss(const ModelSpec &spec, int64_t index, bool hasExperts);
 
+/// Returns the name under which a step reports the losses of body layers, and
+/// what 1 of the reported number adds to the loss. The name is null if no layer
+/// has a loss.
+std::pair<llvm::StringRef, double> getLayerLossName(const ModelSpec &spec);
+
 /// Adds a norm, attention and a residual addition, then a norm, a feed forward
 /// (with experts if `hasExperts`) and a residual addition. `hidden` is [batch,
 /// sequence, width of the residual] in the residual type. Returns the new

@@ -3,6 +3,7 @@
 
 #include "CellBuilder.h"
 #include "dialects/mf/KeptType.h"
+#include "dialects/mf/LossPart.h"
 #include "dialects/mf/ParameterSharing.h"
 
 using namespace mlir;
@@ -44,6 +45,14 @@ CellBuilder::CellBuilder(ModelOp model, const ModelSpec &spec,
   for (Type argument : arguments)
     body.addArgument(argument, loc);
   builder.setInsertionPointToEnd(&body);
+}
+
+void CellBuilder::nameLosses(
+    ArrayRef<std::pair<StringRef, double>> namesAndUnits) {
+  setLossParts(layer, llvm::map_to_vector(namesAndUnits, [&](auto part) {
+                 return LossPart{builder.getStringAttr(part.first),
+                                 builder.getF64FloatAttr(part.second)};
+               }));
 }
 
 //===----------------------------------------------------------------------===//

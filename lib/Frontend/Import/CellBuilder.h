@@ -109,6 +109,9 @@ public:
   /// Assigns the layer to the stage of the next one, with that layer's
   /// settings.
   void joinNext() { layer.setJoinsNext(true); }
+  /// Names the layer's losses, in the order in which it returns them.
+  void
+  nameLosses(llvm::ArrayRef<std::pair<llvm::StringRef, double>> namesAndUnits);
   /// Ends the layer.
   void returnValues(mlir::ValueRange values) {
     mf::ir::ReturnOp::create(builder, loc, values);

@@ -1,6 +1,7 @@
 //===- HeadLayer.cpp - Final norm, head and losses ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "BodyLayer.h"
 #include "NextTokenLayers.h"
 #include <cmath>
 
@@ -68,6 +69,7 @@ private:
   Value addLogits(Value hidden, Value weight);
   SmallVector<Value> addAllLogits(Value weight);
   Value addLoss(Value logits, int64_t index);
+  void nameLosses();
 
   const ModelSpec &spec;
   const FamilyNames &names;
@@ -153,11 +155,25 @@ Value HeadBuilder::addLoss(Value logits, int64_t index) {
   return cells.scale(loss, weight, "mtp_loss_scale");
 }
 
+/// A loss that is the only one of the model needs no name.
+void HeadBuilder::nameLosses() {
+  if (depth == 0 && getLayerLossName(spec).first.empty())
+    return;
+  SmallVector<std::string> later;
+  for (int64_t index = 1; index <= depth; ++index)
+    later.push_back("mtp_" + std::to_string(index) + "_loss");
+  SmallVector<std::pair<StringRef, double>> parts = {{"lm_loss", 1.0}};
+  for (StringRef name : later)
+    parts.emplace_back(name, 1.0);
+  cells.nameLosses(parts);
+}
+
 void HeadBuilder::build() {
   Value weight = addWeight();
   SmallVector<Value> losses;
   for (auto [index, logits] : llvm::enumerate(addAllLogits(weight)))
     losses.push_back(addLoss(logits, static_cast<int64_t>(index)));
+  nameLosses();
   cells.returnValues(losses);
 }
 

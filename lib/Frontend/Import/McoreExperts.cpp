@@ -264,6 +264,7 @@ void McoreReader::addBalancingLoss(double factor) {
   std::string type = reader.readString({key}, "sub_seq_aux_loss");
   if (config.isOfDynamicGraph()) {
     experts.router.lossesCountScores = true;
+    experts.router.reportsMeanLoss = true;
     // The choices of ranks with parts of the same sequences are counted
     // together.
     loss.numSharedRows = spec.ranks.modelParallel * spec.ranks.contextParallel;

@@ -136,14 +136,29 @@ void printKinds(const ReportedStep &before, const ReportedStep &now,
   kinds.print(os);
 }
 
+/// Prints the losses of both steps if both have some.
+void printLosses(const ReportedStep &before, const ReportedStep &now,
+                 raw_ostream &os) {
+  if (before.losses.empty() || now.losses.empty())
+    return;
+  Section losses("losses", 6);
+  for (const auto &[name, loss] : before.losses)
+    losses.add(name, loss, now.losses.count(name) ? now.losses.at(name) : 0);
+  for (const auto &[name, loss] : now.losses)
+    if (!before.losses.count(name))
+      losses.add(name, 0, loss);
+  losses.print(os);
+}
+
 } // namespace
 
 Error compareWithReport(const StepTimeline &timeline, StringRef reportPath,
-                        raw_ostream &os) {
+                        raw_ostream &os, const ReportedLosses &losses) {
   Expected<ReportedStep> before = readReport(reportPath);
   if (!before)
     return before.takeError();
-  const ReportedStep now = makeReportedStep(timeline);
+  ReportedStep now = makeReportedStep(timeline);
+  now.losses = losses;
   if (before->stages.size() != now.stages.size())
     return fileError(reportPath, "the step has " +
                                      Twine(before->stages.size()) +
@@ -152,6 +167,7 @@ Error compareWithReport(const StepTimeline &timeline, StringRef reportPath,
                                      "; expected steps of as many stages");
   os << "report: " << reportPath << ", " << before->source
      << "; this step: " << now.source << "\n";
+  printLosses(*before, now, os);
   printStep(*before, now, os);
   printStages(*before, now, os);
   printKinds(*before, now, os);

@@ -5,6 +5,7 @@
 #include "mf/Support/FileError.h"
 #include "mf/Support/StrictJson.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 
 using namespace llvm;
 
@@ -32,6 +33,9 @@ public:
       step.source = source->str();
     else
       failMember("source", object->get("source"), "simulated or executed");
+    if (const json::Array *steps = object->getArray("steps");
+        steps && !steps->empty())
+      readLosses(steps->back(), step);
     const json::Array *stages = object->getArray("stages");
     if (!stages) {
       failMember("stages", object->get("stages"), "an array");
@@ -47,6 +51,21 @@ public:
   std::string error;
 
 private:
+  /// Losses that are not finite are null. The limit is that of other numbers.
+  static void readLosses(const json::Value &value, ReportedStep &step) {
+    const json::Object *object = value.getAsObject();
+    if (!object)
+      return;
+    auto add = [&](StringRef name, std::optional<double> loss) {
+      if (loss && std::abs(*loss) <= 1e18)
+        step.losses[name.str()] = *loss;
+    };
+    add("loss", object->getNumber("loss"));
+    if (const json::Object *parts = object->getObject("loss_parts"))
+      for (const auto &[name, part] : *parts)
+        add(name, part.getAsNumber());
+  }
+
   ReportedStage readStage(const json::Value &value, const std::string &place) {
     ReportedStage stage;
     const json::Object *object = value.getAsObject();

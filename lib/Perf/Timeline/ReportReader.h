@@ -26,6 +26,8 @@ struct ReportedStep {
   std::string source;
   double seconds = 0;
   double tokensPerSecondPerNpu = 0;
+  /// The losses of the last step, by name. A simulation has none.
+  std::map<std::string, double> losses;
   std::vector<ReportedStage> stages;
 };
 

@@ -51,6 +51,21 @@ TEST(LossMonitorTest, ProgramWithoutALossHasNoneToPrint) {
               HasSubstr("step:[    1/  100], loss:  None, per_step_time:"));
 }
 
+TEST(LossMonitorTest, PartsFollowTheirSum) {
+  StepReport report = makeReport();
+  report.lossParts = {{"mtp_10_loss", 0.5F},
+                      {"mtp_2_loss", std::nanf("")},
+                      {"load_balancing_loss", 1.0F},
+                      {"lm_loss", 5.6244F}};
+  sortLossParts(report.lossParts);
+  EXPECT_THAT(formatStepLine(report),
+              HasSubstr("loss: 10.653, lm_loss: 5.624, load_balancing_loss: "
+                        "1.000, mtp_2_loss:   nan, mtp_10_loss: 0.500, "
+                        "per_step_time:"));
+  EXPECT_TRUE(isLossPart("aux_loss"));
+  EXPECT_FALSE(isLossPart("loss"));
+}
+
 TEST(LossMonitorTest, GlobalNormPrintsAsANumPyArray) {
   auto norm = [](float value) {
     StepReport report = makeReport();

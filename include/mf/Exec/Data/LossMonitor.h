@@ -10,13 +10,15 @@
 //   [1.234], train_throughput_per_npu: 12.345T
 //   INFO -    1.0% |                    | 3.24149 samples/s/p  0:02:02 }
 //
-// (each on one line).
+// (each on one line). The parts of the loss follow it, as with
+// print_separate_loss: "loss: 10.653, lm_loss: 5.100, mtp_1_loss: 5.553".
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_EXEC_DATA_LOSSMONITOR_H
 #define MF_EXEC_DATA_LOSSMONITOR_H
 
+#include "mf/Exec/Data/LossParts.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,6 +34,8 @@ struct StepReport {
   int64_t stepsPerEpoch = 1;
   /// The loss. Printed as None if the program reports none.
   std::optional<float> loss;
+  /// The parts of the loss. If there are any, they follow it.
+  LossParts lossParts;
   double stepMilliseconds = 0;
   float learningRate = 0;
   bool overflow = false;

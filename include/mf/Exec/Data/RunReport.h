@@ -11,6 +11,7 @@
 //     "steps": [
 //       {"step": 1, "loss": 10.653, "seconds": 0.25, "learning_rate": 1e-05,
 //        "global_norm": 1.5, "loss_scale": 1.0, "overflow": false,
+//        "loss_parts": {"lm_loss": 5.1, "mtp_1_loss": 5.553},
 //        "drop_rates": [{"layer": 1, "logged": [0.02], "dropped": [0.015]}]},
 //       ...
 //     ],
@@ -28,7 +29,8 @@
 // The members after `ranks` describe the times of the last step, in the format
 // of a simulation (mf/Perf/Timeline/Writers.h). All members are always present
 // and in this order, except for `verification`, which a model does not have,
-// and `drop_rates`, which only steps of experts with MoEDropRateCallback have.
+// `loss_parts`, which a model with one loss does not have, and `drop_rates`,
+// which only steps of experts with MoEDropRateCallback have.
 // The members of inner objects are sorted by name. fp32 values have the digits
 // that read back to the same bits. Numbers that are not finite are null.
 //
@@ -37,6 +39,7 @@
 #ifndef MF_EXEC_DATA_RUNREPORT_H
 #define MF_EXEC_DATA_RUNREPORT_H
 
+#include "mf/Exec/Data/LossParts.h"
 #include "mf/Program/DropRates.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -56,6 +59,8 @@ struct StepMeasurement {
   int64_t step = 1;
   /// The loss. Null in the report if the program reports none.
   std::optional<float> loss;
+  /// The parts of the loss; empty if there is only one.
+  LossParts lossParts;
   double seconds = 0;
   float learningRate = 0;
   /// The norm of all gradients. Empty if they are not clipped.

@@ -4,6 +4,7 @@
 #ifndef MF_EXEC_RANKS_STEPVALUES_H
 #define MF_EXEC_RANKS_STEPVALUES_H
 
+#include "mf/Exec/Data/LossParts.h"
 #include "mf/Program/DropRates.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <array>
@@ -43,6 +44,8 @@ inline std::array<int64_t, 3> getDraw(const StepInput &input,
 struct StepReports {
   using ByStage = std::map<int64_t, std::vector<float>>;
   ByStage losses;
+  /// The parts of the loss, by quantity.
+  std::map<std::string, ByStage> lossParts;
   ByStage globalNorms;
   ByStage overflows;
   /// The drop rates of experts, by quantity. Each layer is on one stage.
@@ -62,6 +65,8 @@ struct StepOutput {
   /// its chunks' losses, summed over the stages. Empty if no rank reports a
   /// loss.
   std::optional<float> loss;
+  /// The parts of the loss that are reported apart, as the loss is.
+  LossParts lossParts;
   /// The mean over the ranks of the norm of all gradients, which is the same on
   /// all of them.
   std::optional<float> globalNorm;

@@ -36,6 +36,9 @@ public:
     routerChoices = std::move(choices);
   }
 
+  /// Returns the losses that the last step reported, by name.
+  const std::map<std::string, double> &getLosses() const { return losses; }
+
   ranks::TrainingFacts getFacts() const override;
   llvm::Error check() override;
   llvm::Error start(ranks::NoteUser note) override;
@@ -85,6 +88,8 @@ private:
   std::unique_ptr<Runner> runner;
   std::optional<ModelState> state;
   StepRecord record;
+  /// The losses of the last step, by name.
+  std::map<std::string, double> losses;
   /// The timeline of the last step, after it has ended.
   std::optional<timeline::StepTimeline> timeline;
 };

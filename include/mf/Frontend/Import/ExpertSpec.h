@@ -87,6 +87,10 @@ struct RouterSpec {
   /// True if each loss is the mean of those of all sequences, so that no row of
   /// the losses has tokens of two sequences.
   bool lossesSeparateSequences = false;
+  /// True if a step reports the mean over layers of the losses without their
+  /// factor, as the trainer of the dynamic graph does, and not what they add to
+  /// the loss.
+  bool reportsMeanLoss = false;
   /// The factor on the mean square of ln(sum of exp(products)); 0 for no such
   /// loss.
   double zLossFactor = 0.0;

@@ -61,6 +61,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 
 namespace mf::timeline {
 
@@ -77,10 +78,14 @@ void writeReportMembers(const StepTimeline &timeline,
                         llvm::json::OStream &json);
 llvm::Error writeReport(llvm::StringRef path, const StepTimeline &timeline);
 
-/// Prints the differences between an earlier report and this timeline.
+/// The losses that a step reported, by name.
+using ReportedLosses = std::map<std::string, double>;
+
+/// Prints the differences between an earlier report and this timeline, whose
+/// step reported `losses`; a simulated one reports none.
 llvm::Error compareWithReport(const StepTimeline &timeline,
-                              llvm::StringRef reportPath,
-                              llvm::raw_ostream &os);
+                              llvm::StringRef reportPath, llvm::raw_ostream &os,
+                              const ReportedLosses &losses = {});
 
 /// Checks that the ranks to be shown in a trace are in the mesh and unique.
 /// Meant to be called before a step is run.
