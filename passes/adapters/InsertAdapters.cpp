@@ -29,6 +29,10 @@ struct LinearSite {
   AddOp biasAdd;
   /// The path of the Cell from the network on, and from its layer on.
   std::string path, cell;
+  /// The number of the linear layer. Two products with one weight, such as
+  /// those of the heads for the next and for a later token, are of one layer.
+  size_t number = 0;
+  bool isFirst = true;
 
   /// Returns the value to which adapters add.
   Value getResult() {
@@ -171,11 +175,17 @@ AdapterRules AdapterInserter::getRules() {
 }
 
 void AdapterInserter::collect() {
+  llvm::StringMap<size_t> numbers;
   for (auto layer : model.getBody().getOps<LayerOp>())
     for (MatmulOp product : layer.getBody().getOps<MatmulOp>())
       if (std::optional<LinearSite> site = matchLinear(model, layer, product)) {
         ArrayRef<int64_t> shape = site->weight.getTensorType().getShape();
-        layers.push_back({site->path, shape[1], shape[0]});
+        std::tie(site->number, site->isFirst) = [&] {
+          auto [entry, isNew] = numbers.try_emplace(site->path, layers.size());
+          return std::pair(entry->second, isNew);
+        }();
+        if (site->isFirst)
+          layers.push_back({site->path, shape[1], shape[0]});
         sites.push_back(std::move(*site));
       }
   for (auto param : model.getBody().getOps<ParamOp>())
@@ -262,6 +272,14 @@ Value AdapterInserter::addParameter(LinearSite &site, Operation *after,
     element = original.getTensorType().getElementType();
   auto type = RankedTensorType::get(shape, element);
   std::string name = (site.path + "." + leaf.getValue()).str();
+  auto readParameter = [&] {
+    Value read = GetParamOp::create(builder, site.product.getLoc(), type, name);
+    return convert(read, getElementTypeOrSelf(product.getType()), site);
+  };
+  if (!site.isFirst) {
+    param = model.lookupSymbol<ParamOp>(name);
+    return readParameter();
+  }
   OpBuilder outside(model.getContext());
   outside.setInsertionPointAfter(after);
   param = ParamOp::create(outside, after->getLoc(), name, type, init,
@@ -274,8 +292,7 @@ Value AdapterInserter::addParameter(LinearSite &site, Operation *after,
     param.setCutsAttr(builder.getArrayAttr(cuts));
     param.setMayStayWhole(original.getMayStayWhole());
   }
-  Value read = GetParamOp::create(builder, site.product.getLoc(), type, name);
-  return convert(read, getElementTypeOrSelf(product.getType()), site);
+  return readParameter();
 }
 
 /// Returns the values that seed random bits, which are the last argument of the
@@ -297,6 +314,9 @@ Value AdapterInserter::dropInput(LinearSite &site, Value input) {
     return input;
   StringRef leaf = "lora_dropout.dropout";
   std::string source = site.path + "." + leaf.str();
+  // Each product drops other elements.
+  if (!site.isFirst)
+    source = site.layer.getSymName().str() + "." + source;
   Value mask = create<DropoutMaskOp>(site, leaf, input, getDraw(site.layer),
                                      rate, source);
   return create<DropoutOp>(site, leaf, input, mask, rate).getResult();
@@ -421,10 +441,9 @@ LogicalResult AdapterInserter::run() {
   if (printPlan)
     printAdapters(rules, layers, parameters, *plan,
                   mf::passes::PrintedPlan(model).os());
-  for (auto [site, isAdapted, trainsA, trainsB] :
-       llvm::zip_first(sites, plan->isAdapted, plan->trainsA, plan->trainsB))
-    if (isAdapted)
-      apply(site, trainsA, trainsB);
+  for (LinearSite &site : sites)
+    if (plan->isAdapted[site.number])
+      apply(site, plan->trainsA[site.number], plan->trainsB[site.number]);
   freeze(*plan);
   model.setLoraAttr(LoraAttr::get(
       model.getContext(), lora.getRank(), lora.getAlpha(), lora.getDropout(),
