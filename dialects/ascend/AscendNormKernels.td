@@ -113,6 +113,27 @@ def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
 }
 
 def Sinkhorn : Kernel<"mfSinkhorn", "makeSinkhorn"> {
+  let cannBody = [{
+    const size_t rank = self.dims.size();
+    Dims rows = self.dims, columns = self.dims;
+    rows[rank - 1] = 1;
+    columns[rank - 2] = 1;
+    const CannTensor rowSums = stream.makeScratch(rows, ACL_FLOAT);
+    const CannTensor columnSums = stream.makeScratch(columns, ACL_FLOAT);
+    stream.call(MF_CANN(aclnnSoftmax), tensor(self), int64_t{-1}, tensor(out));
+    stream.call(MF_CANN(aclnnAdds), tensor(out), scalar(epsilon), scalar(1),
+                tensor(out));
+    for (int64_t i = 0; i < (iterations < 1 ? 1 : 2 * iterations - 1); ++i) {
+      const CannTensor sums = i % 2 == 0 ? columnSums : rowSums;
+      const auto axis = static_cast<int64_t>(rank) - (i % 2 == 0 ? 2 : 1);
+      stream.call(MF_CANN(aclnnReduceSum), tensor(out), ints({axis}), true,
+                  ACL_FLOAT, tensor(sums));
+      stream.call(MF_CANN(aclnnAdds), tensor(sums), scalar(epsilon), scalar(1),
+                  tensor(sums));
+      stream.call(MF_CANN(aclnnDiv), tensor(out), tensor(sums), tensor(out));
+    }
+  }];
+  let cannHeaders = ["softmax", "add", "reduce_sum", "div"];
   let summary = "rows and columns of square matrices divided by their sums in turn";
   let parts = "*IJ -> *IJ";
   let description = [{Begins with a softmax of rows plus `epsilon`. `iterations`
@@ -127,6 +148,56 @@ def Sinkhorn : Kernel<"mfSinkhorn", "makeSinkhorn"> {
 }
 
 def SinkhornBackward : Kernel<"mfSinkhornBackward", "makeSinkhornBackward"> {
+  let cannBody = [{
+    const size_t rank = self.dims.size();
+    const int64_t divisions = iterations < 1 ? 1 : 2 * iterations - 1;
+    const auto getAxis = [&](int64_t i) {
+      return static_cast<int64_t>(rank) - (i % 2 == 0 ? 2 : 1);
+    };
+    const auto makeSums = [&](int64_t i) {
+      Dims dims = self.dims;
+      dims[static_cast<size_t>(getAxis(i))] = 1;
+      return stream.makeScratch(dims, ACL_FLOAT);
+    };
+    const CannTensor first = stream.makeScratch(self.dims, ACL_FLOAT);
+    CannTensor current = stream.makeScratch(self.dims, ACL_FLOAT);
+    std::vector<CannTensor> quotients, divisors;
+    stream.call(MF_CANN(aclnnSoftmax), tensor(self), int64_t{-1}, tensor(first));
+    stream.call(MF_CANN(aclnnAdds), tensor(first), scalar(epsilon), scalar(1),
+                tensor(current));
+    for (int64_t i = 0; i < divisions; ++i) {
+      const CannTensor sums = makeSums(i);
+      const CannTensor quotient = stream.makeScratch(self.dims, ACL_FLOAT);
+      stream.call(MF_CANN(aclnnReduceSum), tensor(current), ints({getAxis(i)}),
+                  true, ACL_FLOAT, tensor(sums));
+      stream.call(MF_CANN(aclnnAdds), tensor(sums), scalar(epsilon), scalar(1),
+                  tensor(sums));
+      stream.call(MF_CANN(aclnnDiv), tensor(current), tensor(sums),
+                  tensor(quotient));
+      quotients.push_back(quotient);
+      divisors.push_back(sums);
+      current = quotient;
+    }
+    CannTensor gradient = gradOutput;
+    for (int64_t i = divisions - 1; i >= 0; --i) {
+      const auto place = static_cast<size_t>(i);
+      const CannTensor product = stream.makeScratch(self.dims, ACL_FLOAT);
+      const CannTensor rest = stream.makeScratch(self.dims, ACL_FLOAT);
+      const CannTensor total = makeSums(i);
+      stream.call(MF_CANN(aclnnMul), tensor(gradient), tensor(quotients[place]),
+                  tensor(product));
+      stream.call(MF_CANN(aclnnReduceSum), tensor(product), ints({getAxis(i)}),
+                  true, ACL_FLOAT, tensor(total));
+      stream.call(MF_CANN(aclnnSub), tensor(gradient), tensor(total), scalar(1),
+                  tensor(rest));
+      stream.call(MF_CANN(aclnnDiv), tensor(rest), tensor(divisors[place]),
+                  tensor(rest));
+      gradient = rest;
+    }
+    stream.call(MF_CANN(aclnnSoftmaxBackward), tensor(gradient), tensor(first),
+                int64_t{-1}, tensor(gradInput));}];
+  let cannHeaders = ["softmax", "add", "reduce_sum", "div", "mul", "sub",
+                     "softmax_backward"];
   let summary = "gradient of mfSinkhorn, which repeats the iterations";
   let parts = "+*IJ, *IJ -> *IJ";
   let inputs = (ins In:$gradOutput, In:$self);
