@@ -294,18 +294,20 @@ Error run(const ScheduleOptions &options) {
 
 } // namespace
 
-std::string mf::tools::getScheduleHelp() {
+std::string mf::tools::getScheduleHelp(llvm::StringRef program) {
   std::string help;
   llvm::raw_string_ostream os(help);
   os << "\nSCHEDULES:\n\n";
   for (const Policy *policy : getPolicies())
     os << formatv("  {0,-32}{1}\n", policy->getName(), policy->getSummary());
-  os << "\nEXAMPLES:\n\n"
-        "  mf-schedule --schedule=interleaved --stages=4 --chunks=2\n"
-        "  mf-schedule --schedule=zero-bubble-h1 --transfer-time=0.1\n"
-        "  mf-schedule --schedule=1f1b --stages=2 --forward-time=1,1.5 --json\n"
-        "  mf-schedule --schedule=dualpipe-v-paired --pair-hidden=0.5\n"
-        "  mf-schedule --schedule=all --stages=8 --micro-batches=16\n";
+  os << "\nEXAMPLES:\n\n";
+  for (llvm::StringRef arguments :
+       {"--schedule=interleaved --stages=4 --chunks=2",
+        "--schedule=zero-bubble-h1 --transfer-time=0.1",
+        "--schedule=1f1b --stages=2 --forward-time=1,1.5 --json=times.json",
+        "--schedule=dualpipe-v-paired --pair-hidden=0.5",
+        "--schedule=all --stages=8 --micro-batches=16"})
+    os << "  " << program << ' ' << arguments << '\n';
   return help;
 }
 

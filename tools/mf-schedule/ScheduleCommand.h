@@ -90,8 +90,9 @@ struct ScheduleOptions {
 /// errors. Returns the exit code of the program.
 int showSchedule(const ScheduleOptions &options);
 
-/// Returns the sections of the help that follow the options.
-std::string getScheduleHelp();
+/// Returns the sections of the help that follow the options, with examples of
+/// `program`.
+std::string getScheduleHelp(llvm::StringRef program);
 
 /// Writes the times of a pipeline's tasks as members of an open JSON object.
 void writeTimeline(const schedule::Pipeline &pipeline,

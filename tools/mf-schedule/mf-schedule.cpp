@@ -14,7 +14,8 @@ static const char overview[] =
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   mf::tools::ScheduleOptions options;
-  mf::tools::setUpHelp({&options.category}, mf::tools::getScheduleHelp());
+  mf::tools::setUpHelp({&options.category},
+                       mf::tools::getScheduleHelp("mf-schedule"));
   llvm::cl::ParseCommandLineOptions(argc, argv, overview);
   return mf::tools::showSchedule(options);
 }

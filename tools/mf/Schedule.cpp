@@ -63,7 +63,8 @@ int runSchedule(int argc, char **argv) {
   options.json.setValueExpectedFlag(cl::ValueRequired);
   options.json.setDescription("Write the times of all tasks as JSON; - is "
                               "standard output");
-  setUpHelp({&options.category, &loweringCategory}, getScheduleHelp());
+  setUpHelp({&options.category, &loweringCategory},
+            getScheduleHelp("mf schedule"));
   cl::ParseCommandLineOptions(
       argc, argv,
       "mf schedule: shows when each stage runs what\n\n"
