@@ -224,8 +224,10 @@ def CheckDevice : Pass<"ascend-check-device", "::mlir::ModuleOp"> {
     has buffers of HCCL_BUFFSIZE MB, as the environment says, or 200. The
     pass changes nothing.
 
-    ```text
-    train.yaml:7:31: warning: 'max_device_memory' 120.00 GiB is more than the 30.48 GiB that a process has on '910b4'; --target names the device
+    ```mlir
+    mf.model @m ...
+    // warns with hbm=120GB and target=910b4
+    // --hbm 120.00 GiB is more than the 30.48 GiB that a process has on '910b4'; --target names the device
     ```
   }];
   let options = [

@@ -62,18 +62,10 @@ LogicalResult PrintMemoryPass::addNeeds(
       program::decodeProgram(getOperation());
   if (failed(device) || failed(decoded))
     return failure();
-  llvm::Expected<int64_t> buffer = target::readBufferBytes();
-  if (!buffer)
-    return getOperation().emitError(llvm::toString(buffer.takeError()));
-  if (device->memory.deviceBytes == 0)
-    return success();
-  for (mf::passes::StageReport &report : reports) {
-    const program::Program &program = decoded->program;
-    report.need = target::getDeviceNeed(
-        device->memory,
-        program.stages[static_cast<size_t>(report.stage)].getLimitedBytes(),
-        {target::countCommunicators(program, report.stage), *buffer});
-  }
+  for (mf::passes::StageReport &report : reports)
+    if (llvm::Error error = mf::passes::addDeviceNeed(report, decoded->program,
+                                                      device->memory))
+      return getOperation().emitError(llvm::toString(std::move(error)));
   return success();
 }
 

@@ -263,6 +263,21 @@ void StageReport::print(raw_ostream &os) const {
                                  static_cast<long long>(count * kind.bytes));
 }
 
+llvm::Error mf::passes::addDeviceNeed(StageReport &report,
+                                      const program::Program &program,
+                                      const target::Memory &device) {
+  llvm::Expected<int64_t> buffer = target::readBufferBytes();
+  if (!buffer)
+    return buffer.takeError();
+  if (device.deviceBytes == 0)
+    return llvm::Error::success();
+  report.need = target::getDeviceNeed(
+      device,
+      program.stages[static_cast<size_t>(report.stage)].getLimitedBytes(),
+      {target::countCommunicators(program, report.stage), *buffer});
+  return llvm::Error::success();
+}
+
 llvm::json::Object StageReport::toJson() const {
   llvm::json::Object roles;
   for (auto [role, bytes] : statics)

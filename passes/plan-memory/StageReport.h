@@ -82,6 +82,11 @@ struct StageReport {
 mlir::FailureOr<std::vector<StageReport>>
 makeStageReports(mlir::ModuleOp module);
 
+/// Adds what a device needs for the stage of the report, if its target knows.
+/// Fails if HCCL_BUFFSIZE of the environment is no size.
+llvm::Error addDeviceNeed(StageReport &report, const program::Program &program,
+                          const target::Memory &device);
+
 } // namespace mf::passes
 
 #endif // MF_PASSES_PLAN_MEMORY_STAGEREPORT_H

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 STEPS = 30
-LOSS = re.compile(r"loss: ([^,]*),")
+LOSS = re.compile(r"\bloss: ([^,]*),")
 
 
 def run(*command):

@@ -9,6 +9,7 @@ limit gives no step that is shorter by more than what costs have wrong, and no l
 into is an error that says where and how much is missing, and writes nothing. Settings that are kept stay as they are.
 """
 
+import json
 import os
 import re
 import sys
@@ -84,8 +85,9 @@ class Checks:
                 break
             plan = planner.plan(label, yaml, limit)
             self.check_plan(label, planner, plan)
+            # Other keys, which change only where nothing else fits, may make the step faster than the plan before.
             self.expect(
-                last is None or plan.seconds >= (1 - slack) * last.seconds, "%s: %r s, with more memory %r s", label,
+                last is None or "other_changes" in plan.found or plan.seconds >= (1 - slack) * last.seconds, "%s: %r s, with more memory %r s", label,
                 plan.seconds, last and last.seconds,
             )  # fmt: skip
             last = plan
@@ -97,8 +99,10 @@ class Checks:
             re.search(r"error: no offset, recompute and swap fit into \d+ bytes.*: stage \d+ .* misses [1-9]\d* bytes", result.stderr),
             "%s: the error says: %s", name, result.stderr,
         )  # fmt: skip
-        for file in (path, report):
-            self.expect(not os.path.exists(file), "%s: wrote %s", name, file)
+        self.expect(not os.path.exists(path), "%s: wrote %s", name, path)
+        with open(report) as file:
+            reason = json.load(file)
+        self.expect(reason["planned"] is None and reason["reason"] in result.stderr, "%s: the report says: %s", name, reason)
 
     def check_same_bytes(self, name, **options):
         planner = planning.Planner(self.tools, TARGET, SLOW_LINK)

@@ -47,7 +47,8 @@ struct CheckOptions {
   cl::opt<std::string> target{
       "target", cl::value_desc("name or file"), cl::cat(category),
       cl::init(defaultTarget.str()),
-      cl::desc("What --advise times steps on (default: atlas-800t-a2)")};
+      cl::desc("The device, on which --advise times steps (default: "
+               "atlas-800t-a2)")};
   JsonFile json{category};
   StepOptions step{loweringCategory};
 };
@@ -84,6 +85,13 @@ static Expected<CheckedStep> check(const CheckOptions &options, int64_t limit,
   auto stages = measureMemory(*step->module, decoded->program, limit);
   if (failed(stages))
     return llvm::createStringError("the step has no memory plan");
+  Expected<target::Target> target = readTargetOption(options.target);
+  if (!target)
+    return target.takeError();
+  for (StagePeakMemory &stage : *stages)
+    if (Error error = passes::addDeviceNeed(stage.report, decoded->program,
+                                            target->memory))
+      return error;
   return CheckedStep{std::move(*step), std::move(*stages)};
 }
 
@@ -136,6 +144,11 @@ static std::string showUsed(int64_t bytes, int64_t limit) {
          " of " + all;
 }
 
+static std::string showSpan(const target::ByteSpan &span) {
+  return showBytes(span.least, span.most) + " to " +
+         showBytes(span.most, span.most);
+}
+
 static void printResult(const CheckOptions &options, const CheckedStep &checked,
                         llvm::raw_ostream &os) {
   const StagePeakMemory &fullest = checked.stages[findFullest(checked.stages)];
@@ -153,6 +166,11 @@ static void printResult(const CheckOptions &options, const CheckedStep &checked,
     os << ", the fullest of " << checked.stages.size();
   os << '\n';
   printStage(fullest, os);
+  if (const std::optional<target::DeviceNeed> &need = fullest.report.need)
+    os << "a device needs " << showSpan(need->getTotal()) << " in all: pool "
+       << showSpan(need->pool) << ", communicators "
+       << showBytes(need->communicators, need->communicators) << ", runtime "
+       << showSpan(need->runtime) << '\n';
   const auto host = llvm::max_element(
       checked.stages, [](const StagePeakMemory &a, const StagePeakMemory &b) {
         return a.report.hostBytes < b.report.hostBytes;

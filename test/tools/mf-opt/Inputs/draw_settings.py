@@ -88,7 +88,9 @@ class Drawer:
             cells[self.random.randrange(len(cells))] += 1
         if self.chance(20):
             a, b = self.random.randrange(len(cells)), self.random.randrange(len(cells))
-            cells[a], cells[b] = cells[a] + 1, cells[b] - 1
+            # Only the first and the last chunk may have no layer.
+            if b in (0, len(cells) - 1) or layers // len(cells) + cells[b] > 1:
+                cells[a], cells[b] = cells[a] + 1, cells[b] - 1
         if chunks > 1 or self.chance(20):
             rows = [cells[c * stages : (c + 1) * stages] for c in range(chunks)]
             return rows[0] if self.chance(10) else rows
