@@ -203,6 +203,7 @@ static llvm::json::Object toJson(const CheckedStep &checked) {
       {"fullest_stage", checked.stages[fullest].report.stage},
       {"verification", checked.step.verification},
       {"warnings", std::move(warnings)},
+      {"yaml", llvm::json::fixUTF8(checked.step.yaml)},
       {"stages", std::move(stages)}};
 }
 

@@ -169,17 +169,30 @@ size_t findFullest(llvm::ArrayRef<StagePeakMemory> stages) {
                              stages.begin());
 }
 
+/// Returns the name and the bytes of what getHeldBytes counts, largest first.
+static std::vector<std::pair<int64_t, std::string>>
+listHeldParts(const StagePeakMemory &stage) {
+  std::vector<std::pair<int64_t, std::string>> parts;
+  auto add = [&](int64_t bytes, std::string name) {
+    if (bytes > 0)
+      parts.emplace_back(bytes, std::move(name));
+  };
+  if (stage.report.trainer)
+    for (size_t part = 0; part < trainer::numParts; ++part)
+      add(stage.report.trainer->moment.bytes.parts[part],
+          trainer::getName(static_cast<trainer::Part>(part)).str());
+  else
+    for (size_t i = 0; i < numCategories; ++i)
+      add(stage.peak.byCategory[i], describe(static_cast<BufferCategory>(i)));
+  llvm::sort(parts, std::greater<>());
+  return parts;
+}
+
 void printTrainer(const StagePeakMemory &stage, llvm::raw_ostream &os) {
   const trainer::TrainerPeak &peak = *stage.report.trainer;
-  std::vector<std::pair<int64_t, trainer::Part>> parts;
-  for (size_t part = 0; part < trainer::numParts; ++part)
-    if (int64_t bytes = peak.moment.bytes.parts[part])
-      parts.emplace_back(bytes, static_cast<trainer::Part>(part));
-  llvm::sort(parts, std::greater<>());
-  for (const auto &[bytes, part] : parts)
+  for (const auto &[bytes, name] : listHeldParts(stage))
     os << llvm::formatv("  {0,10}  {1}\n",
-                        showBytes(bytes, stage.getHeldBytes()),
-                        trainer::getName(part));
+                        showBytes(bytes, stage.getHeldBytes()), name);
   os << "  the trainer's peak is in " << peak.task << " at " << peak.moment.at
      << "\n  mf's own program needs "
      << showBytes(stage.report.arenaBytes, stage.report.arenaBytes) << '\n';
@@ -210,7 +223,9 @@ llvm::json::Object toJson(const StagePeakMemory &stage) {
     categories[getName(static_cast<BufferCategory>(i))] =
         stage.peak.byCategory[i];
   object["bytes_at_peak"] = std::move(categories);
-  llvm::json::Array parts, layers;
+  llvm::json::Array heldParts, parts, layers;
+  for (const auto &[bytes, name] : listHeldParts(stage))
+    heldParts.push_back(llvm::json::Object{{"name", name}, {"bytes", bytes}});
   for (const MemoryPart &part : stage.parts)
     parts.push_back(llvm::json::Object{{"name", part.name},
                                        {"category", getName(part.category)},
@@ -221,6 +236,7 @@ llvm::json::Object toJson(const StagePeakMemory &stage) {
                                         {"bytes", layer.bytes},
                                         {"in_flight", layer.timesInFlight},
                                         {"host", layer.isHost}});
+  object["held_parts"] = std::move(heldParts);
   object["parts"] = std::move(parts);
   object["layers"] = std::move(layers);
   return object;
