@@ -28,8 +28,11 @@ foreach(tool IN LISTS MF_TOOLS)
 endforeach()
 install(FILES README.md DESTINATION share/doc/mf COMPONENT tools)
 install(DIRECTORY docs/ DESTINATION share/doc/mf/docs COMPONENT tools FILES_MATCHING PATTERN "*.md"
-        PATTERN "*.png" PATTERN "*.svg" PATTERN "decisions" EXCLUDE)
+        PATTERN "*.png" PATTERN "*.svg" PATTERN "*.ipynb" PATTERN "decisions" EXCLUDE)
 install(DIRECTORY examples/ DESTINATION share/doc/mf/examples COMPONENT tools)
+# Debian's Python finds packages there.
+install(DIRECTORY python/mf DESTINATION lib/python3/dist-packages COMPONENT tools
+        FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 # The YAMLs of the recipes.
 install(DIRECTORY test/data/mindformers/yamls DESTINATION share/doc/mf/examples COMPONENT tools
         FILES_MATCHING PATTERN "*.yaml")

@@ -19,7 +19,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The order of the menu, which is that of README. Every page of docs/ is in it once, or the script ends with an error.
 MENU = {
-    "To start": ["why", "command", "recipes", "install", "glossary"],
+    "To start": ["why", "command", "python", "recipes", "install", "glossary"],
     "Settings of a YAML": ["configuration", "editors", "out-of-memory", "memory", "swap", "planning", "experts", "fine-tuning", "muon", "chunked-loss", "dropout", "dynamic-graph", "deepseek-v4"],
     "Running and comparing": ["running", "reports", "traces", "executed-timelines", "oracle", "ascend"],
     "Time": ["schedules", "simulator", "targets", "costs", "calibration", "engine", "b200", "performance"],
@@ -34,7 +34,7 @@ def collect(folder):
     readme = re.sub(r"\[([^\]]+)\]\((?!docs/|https?:|#)([^)]*)\)", r"\1 (`\2`)", readme)
     (folder / "index.md").write_text(readme.replace("](docs/", "](").replace('src="docs/', 'src="'))
     for path in (ROOT / "docs").rglob("*"):
-        if path.suffix in (".md", ".svg", ".png"):
+        if path.suffix in (".md", ".svg", ".png", ".ipynb"):
             target = folder / path.relative_to(ROOT / "docs")
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)

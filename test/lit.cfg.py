@@ -67,6 +67,9 @@ def has_python_module(module):
 for module in ("torch", "numpy", "scipy"):
     if has_python_module(module):
         config.available_features.add(module)
+# Both install a wheel into an environment of its own.
+if has_python_module("ensurepip") and has_python_module("venv"):
+    config.available_features.add("pip")
 if config.mf_sanitize:
     config.available_features.add("sanitize")
 

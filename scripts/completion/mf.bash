@@ -11,7 +11,7 @@ _mf_complete() {
     verb=${COMP_WORDS[1]}
     [[ $verb == help ]] && verb=''
   fi
-  [[ -v _mf_help[$tool $verb] ]] || _mf_help[$tool $verb]=$("$tool" $verb --help 2>/dev/null)
+  [[ -n ${_mf_help[$tool $verb]-} ]] || _mf_help[$tool $verb]=$("$tool" $verb --help 2>/dev/null)
   help=${_mf_help[$tool $verb]}
   if [[ ${tool##*/} == mf && -z $verb && $word != -* ]]; then
     local verbs

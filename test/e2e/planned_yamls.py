@@ -87,7 +87,7 @@ class Checks:
             self.check_plan(label, planner, plan)
             # Other keys, which change only where nothing else fits, may make the step faster than the plan before.
             self.expect(
-                last is None or "other_changes" in plan.found or plan.seconds >= (1 - slack) * last.seconds, "%s: %r s, with more memory %r s", label,
+                last is None or "other_changes" in plan.planned or plan.seconds >= (1 - slack) * last.seconds, "%s: %r s, with more memory %r s", label,
                 plan.seconds, last and last.seconds,
             )  # fmt: skip
             last = plan
