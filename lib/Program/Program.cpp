@@ -101,11 +101,11 @@ llvm::StringRef getName(InitialValue::Kind kind) {
 
 std::optional<InitialValue::Kind> parseInitialKind(llvm::StringRef name) {
   using Kind = InitialValue::Kind;
-  for (Kind kind : {Kind::Zeros, Kind::Ones, Kind::Normal, Kind::RotaryCos,
-                    Kind::RotarySin, Kind::CausalMask, Kind::Constant,
-                    Kind::Alibi, Kind::Coordinate, Kind::Uniform,
-                    Kind::IndexSum, Kind::TokenExperts, Kind::StreamMixing,
-                    Kind::Hadamard})
+  for (Kind kind :
+       {Kind::Zeros, Kind::Ones, Kind::Normal, Kind::RotaryCos, Kind::RotarySin,
+        Kind::CausalMask, Kind::Constant, Kind::Alibi, Kind::Coordinate,
+        Kind::Uniform, Kind::IndexSum, Kind::TokenExperts, Kind::StreamMixing,
+        Kind::Hadamard})
     if (getName(kind) == name)
       return kind;
   return std::nullopt;

@@ -63,8 +63,8 @@ LogicalResult PrintMemoryPass::addNeeds(
   if (failed(device) || failed(decoded))
     return failure();
   for (mf::passes::StageReport &report : reports)
-    if (llvm::Error error = mf::passes::addDeviceNeed(report, decoded->program,
-                                                      device->memory))
+    if (llvm::Error error =
+            mf::passes::addDeviceNeed(report, decoded->program, device->memory))
       return getOperation().emitError(llvm::toString(std::move(error)));
   return success();
 }

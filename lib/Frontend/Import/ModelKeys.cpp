@@ -135,19 +135,19 @@ void reportUnreadKeys(const SpecReader &reader, const Node &written) {
             : llvm::StringRef();
     constexpr unsigned mostEdits = 2;
     llvm::StringRef own = findOwnName(name, reader);
-    if (!own.empty() && !(known && known->isNeutral(entry.value)))
-      reader.diagnostics.warning(entry.key.getLocation(),
-                                 start +
-                                     " is a key of other classes; this "
-                                     "one reads " +
-                                     quote(own) + " (the key is ignored)");
-    else if (!meant.empty() && !written[meant] &&
-             name.edit_distance(meant) <= mostEdits)
+    if (!meant.empty() && !written[meant] &&
+        name.edit_distance(meant) <= mostEdits)
       reader.diagnostics.error(entry.key.getLocation(),
                                "unknown key " + start + "; write " +
                                    quote(meant) +
                                    ", which is missing and would have its "
                                    "default otherwise");
+    else if (!own.empty() && !(known && known->isNeutral(entry.value)))
+      reader.diagnostics.warning(entry.key.getLocation(),
+                                 start +
+                                     " is a key of other classes; this "
+                                     "one reads " +
+                                     quote(own) + " (the key is ignored)");
     else if (isUnknown)
       reader.diagnostics.warning(entry.key.getLocation(),
                                  "unknown key " + start +
