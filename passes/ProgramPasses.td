@@ -225,9 +225,9 @@ def CheckDevice : Pass<"ascend-check-device", "::mlir::ModuleOp"> {
     pass changes nothing.
 
     ```mlir
-    mf.model @m ...
-    // warns with hbm=120GB and target=910b4
-    // --hbm 120.00 GiB is more than the 30.48 GiB that a process has on '910b4'; --target names the device
+    mf.model @two_layers ... {
+    // prints with hbm=120GB target=910b4
+    // ... warning: --hbm 120.00 GiB is more than the 30.48 GiB that a process has on '910b4'; --target names the device
     ```
   }];
   let options = [

@@ -11,9 +11,9 @@ examples/two_layers*.yaml says, and in that of the same model with products in b
 `// becomes`, IR behind it; `// or ...` begins another IR behind it. The fusions
 and the sharding passes also run on models of test/passes/*/Inputs. A pass that
 is not part of the step, or whose example has `// prints` or `// fails:`, runs on
-the program that the step ends with: comments after `// prints` are what it
+the program that the step ends with, or on IR inside the step: comments after `// prints` are what it
 prints, those after `// fails:` its error if the lines that end in `// removed`
-are taken out.
+are taken out. `// prints with OPTIONS` runs the pass with options.
 
 Any other block must be in the IR of one of these steps or of a test in
 test/dialects, as mf-opt prints it.
@@ -46,7 +46,7 @@ SHARDED = [
     ("mf.chunk(mf-overlap-copies)", "test/passes/overlap/Inputs/two_copies.mlir"),
 ]
 BLOCK = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
-SEPARATOR = re.compile(r"^ *// (becomes|or|prints|fails)\b.*\n", re.MULTILINE)
+SEPARATOR = re.compile(r"^ *// ((?:becomes|or|prints|fails)\b.*)\n", re.MULTILINE)
 DUMP = re.compile(r"^// -----// IR Dump (Before|After) \w+ \(([\w-]+).*//----- //\n", re.MULTILINE)
 TOKEN = re.compile(r"\{ \.\.\. \}|\n *\.\.\.(?= *\n|$)|\.\.\.|%[\w.#]+|\s*\n\s*|\s+|.")
 
@@ -144,7 +144,7 @@ class Checker:
     def check_pass(self, name, argument, block):
         pieces = SEPARATOR.split(block)
         first, rest = pieces[0], list(zip(pieces[1::2], pieces[2::2]))
-        if argument not in self.after or any(kind in ("prints", "fails") for kind, _ in rest):
+        if argument not in self.after or any(kind.startswith(("prints", "fails")) for kind, _ in rest):
             self.check_other_pass(name, argument, first, rest)
             return
         if not rest:
@@ -160,22 +160,24 @@ class Checker:
     def check_other_pass(self, name, argument, first, rest):
         removed = [line.split("// removed")[0].rstrip() for line in first.splitlines() if "// removed" in line]
         context = re.sub(r" *// removed *$", "", first, flags=re.MULTILINE)
-        matching = find(context, self.programs)
+        texts = [*self.programs, *sum(self.before.values(), [])]
+        matching = find(context, texts)
         if not matching:
             self.report(name, "expected a program of a training step to have", context)
         if not rest:
             self.report(name, "cannot run an example that neither prints nor fails", first)
         for (kind, excerpt), number in ((r, n) for r in rest for n in matching[:1]):
-            text = self.programs[number]
+            text = texts[number]
             start = compile_excerpt(context).search(text).start()
             for line in removed:
                 found = compile_excerpt(line).search(text, start)
                 text = text[: found.start()] + "\n" + text[found.end() :]
+            kind, _, options = kind.partition(" with ")
             result = subprocess.run(
-                [self.mf_opt, "--" + argument, "-o", os.devnull],
+                [self.mf_opt, "--%s=%s" % (argument, options.rstrip(":")), "-o", os.devnull],
                 input=text, capture_output=True, text=True,
             )  # fmt: skip
-            expected_code = {"prints": 0, "fails": 1}.get(kind)
+            expected_code = {"prints": 0, "fails": 1}.get(kind.rstrip(":"))
             if result.returncode != expected_code:
                 self.report(name, "returned %d for an example that" % result.returncode, kind)
             elif not find(uncomment(excerpt), [result.stderr]):

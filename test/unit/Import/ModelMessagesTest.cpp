@@ -154,9 +154,17 @@ TEST(ModelMessagesTest, KeysOfOtherClassesNameTheKeyOfThisOne) {
 }
 
 TEST(ModelMessagesTest, UnknownKeyIsAWarningWithANearName) {
+  EXPECT_EQ(
+      getMessages("qkv_has_bas: True"),
+      "train.yaml:5:5: warning: unknown key 'qkv_has_bas' in "
+      "model_config; did you mean 'qkv_has_bias'? (the key is ignored)\n");
+}
+
+TEST(ModelMessagesTest, MisspeltSizeIsAnErrorIfItsRightNameIsMissing) {
   EXPECT_EQ(getMessages("hiden_size: 128"),
-            "train.yaml:5:5: warning: unknown key 'hiden_size' in "
-            "model_config; did you mean 'hidden_size'? (the key is ignored)\n");
+            "train.yaml:5:5: error: unknown key 'hiden_size' in model_config; "
+            "write 'hidden_size', which is missing and would have its default "
+            "otherwise\n");
 }
 
 TEST(ModelMessagesTest, DropoutIsAWarningUnlessItIsZero) {

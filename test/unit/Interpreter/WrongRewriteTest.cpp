@@ -150,7 +150,9 @@ TEST(WrongRewritesTest, EveryPassOfThePipelineHasOne) {
   for (llvm::StringRef yaml : {stagesYaml, swapsYaml})
     for (const Snapshot &snapshot :
          llvm::ArrayRef(getSteps(yaml).snapshots).drop_front())
-      EXPECT_TRUE(llvm::any_of(mf::tools::getWrongRewrites(),
+      // A pass that only counts bytes has no results that could be wrong.
+      EXPECT_TRUE(snapshot.pass == "mf-account-trainer" ||
+                  llvm::any_of(mf::tools::getWrongRewrites(),
                                [&](const WrongRewrite &rewrite) {
                                  return rewrite.pass == snapshot.pass;
                                }))

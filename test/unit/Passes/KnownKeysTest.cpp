@@ -94,6 +94,9 @@ std::string nest(const KnownSection &section, llvm::StringRef key,
     yaml = "type: DynamicLossScaleUpdateCell, " + yaml;
   if (&section == &topLevel)
     return model.str() + yaml + "\n";
+  if (section.name.ends_with("Callback"))
+    return (model + "callbacks: [{type: " + section.name + ", " + yaml + "}]\n")
+        .str();
   llvm::SmallVector<llvm::StringRef> path;
   section.name.split(path, '.');
   for (llvm::StringRef part : llvm::reverse(path))

@@ -119,6 +119,8 @@ const RuleCase ruleCases[] = {
     {"%r = mf.div %0, %1 : (tensor<3x8xf32>, tensor<3x1xf32>) -> "
      "tensor<3x8xf32>",
      "ab, a# -> ab | a=3 b=8"},
+    {"%r = mf.stop_gradient %0 : (tensor<2x4xf32>) -> tensor<2x4xf32>",
+     "ab -> ab | a=2 b=4; linear in all"},
     {"%r = mf.scale %0 {value = 0.125 : f64} : (tensor<2x4xf32>) -> "
      "tensor<2x4xf32>",
      "ab -> ab | a=2 b=4; linear in all"},
