@@ -133,7 +133,7 @@ private:
     if (moment.bytes.getTotal() <= limit)
       return success();
     mf::passes::StageOverflow overflow;
-    overflow.stage = getOperation().getStage();
+    overflow.stage = static_cast<int64_t>(getOperation().getStage());
     overflow.bytes = moment.bytes.getTotal();
     overflow.limitBytes = limit;
     overflow.isOfTrainer = true;
@@ -163,7 +163,7 @@ private:
   void reportTooLarge(const StageProblem &stage, const memory::StepPlan &plan,
                       int64_t limit) {
     mf::passes::StageOverflow overflow;
-    overflow.stage = getOperation().getStage();
+    overflow.stage = static_cast<int64_t>(getOperation().getStage());
     overflow.bytes = plan.arenaSize;
     overflow.limitBytes = limit;
     overflow.moment = stage.describe(plan.bound.moment);

@@ -329,7 +329,7 @@ int64_t ChunkTape::countBytes(Value value, Type element) const {
   int64_t bits = element.getIntOrFloatBitWidth();
   if (element.isInteger() && bits > 1)
     bits = 64;
-  return llvm::divideCeil(elements * bits, 8);
+  return static_cast<int64_t>(llvm::divideCeil(elements * bits, 8));
 }
 
 void ChunkTape::addBlock(Value value, int64_t bytes, Type element) {

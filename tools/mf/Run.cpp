@@ -9,7 +9,6 @@
 #include "tools/targets/TargetOptions.h"
 #include "llvm/ADT/STLExtras.h"
 
-using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
 

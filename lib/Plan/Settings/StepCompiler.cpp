@@ -22,7 +22,6 @@
 
 using namespace mf;
 using namespace mf::planner;
-using llvm::Error;
 using llvm::Expected;
 using mlir::OwningOpRef;
 

@@ -13,7 +13,7 @@ namespace mf {
 /// has each error with its place on a line of its own, without notes.
 class DiagnosticError : public llvm::ErrorInfo<DiagnosticError> {
 public:
-  static char ID;
+  static char ID; // NOLINT(readability-identifier-naming): LLVM wants it
 
   explicit DiagnosticError(DiagnosticList list) : list(std::move(list)) {}
 
