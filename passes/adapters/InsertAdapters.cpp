@@ -273,7 +273,15 @@ Value AdapterInserter::addParameter(LinearSite &site, Operation *after,
   auto type = RankedTensorType::get(shape, element);
   std::string name = (site.path + "." + leaf.getValue()).str();
   auto readParameter = [&] {
-    Value read = GetParamOp::create(builder, site.product.getLoc(), type, name);
+    // A layer reads a parameter once, since its chunk has one gradient of it.
+    auto reads = site.layer.getBody().getOps<GetParamOp>();
+    auto known = llvm::find_if(
+        reads, [&](GetParamOp other) { return other.getParam() == name; });
+    Value read =
+        known != reads.end()
+            ? (*known).getResult()
+            : GetParamOp::create(builder, site.product.getLoc(), type, name)
+                  .getResult();
     return convert(read, getElementTypeOrSelf(product.getType()), site);
   };
   if (!site.isFirst) {
