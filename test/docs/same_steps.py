@@ -16,11 +16,11 @@ STEPS = {
     "finetune_llama2_70b_bf16_32p": [
         ("recipes.md", r"^step time: ([\d.]+) s$", r"^stage 1 .* ([\d.]+)  53.00  0.00$"),
         ("planning.md", r"^Llama2-70B +([\d.]+) ", None),
-        ("out-of-memory.md", r"32p.*?^as the YAML has it +[\d.]+ +([\d.]+)$", r"32p.*?^as the YAML has it +([\d.]+) "),
+        ("out-of-memory.md", r"32p.*?^as the YAML has it +[\d.]+ +\d+ +\S+ +[\d.]+ +([\d.]+) ", r"32p.*?^as the YAML has it +([\d.]+) "),
     ],
     "pretrain_deepseek3_671b": [
         ("planning.md", r"^DeepSeek-V3 671B +([\d.]+) ", None),
-        ("out-of-memory.md", r"671b.*?^as the YAML has it +[\d.]+ +([\d.]+)$", r"671b.*?^as the YAML has it +([\d.]+) "),
+        ("out-of-memory.md", r"671b.*?^as the YAML has it +[\d.]+ +\d+ +\S+ +[\d.]+ +([\d.]+) ", r"671b.*?^as the YAML has it +([\d.]+) "),
     ],
 }
 
