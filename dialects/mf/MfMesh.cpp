@@ -9,6 +9,7 @@
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/ParameterSharing.h"
 #include "dialects/mf/SampleOrderAttribute.h"
+#include "dialects/mf/TrainerKernel.h"
 #include "mf/Support/SampleOrder.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -172,6 +173,8 @@ LogicalResult MfDialect::verifyOperationAttribute(Operation *op,
     return CollectiveUnit::verify(op, attribute.getValue());
   if (attribute.getName() == LossPart::attributeName)
     return verifyLossParts(op, attribute.getValue());
+  if (attribute.getName() == TrainerKernel::attributeName)
+    return TrainerKernel::verify(op, attribute.getValue());
   if (attribute.getName() == certificateAttribute)
     return verifyCertificate(op, attribute.getValue());
   if (attribute.getName() != MeshAttr::attributeName)

@@ -4,6 +4,8 @@
 #include "TrainerTape.h"
 #include "dialects/mf/CollectiveUnit.h"
 #include "dialects/mf/KeptType.h"
+#include "dialects/mf/TrainerKernel.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -74,6 +76,13 @@ struct TapedMoment {
   bool isBackward = false;
   std::string name;
   Bytes bytes;
+};
+
+/// Operators of a layer that the trainer computes in its own way, at the last
+/// one of them.
+struct TapedKernel {
+  TrainerKernel kernel;
+  SmallVector<Operation *> operations;
 };
 
 /// Operators that run again one after another before their backward.
@@ -177,6 +186,11 @@ public:
                  int64_t workspace) override;
 
   std::string getName(int64_t operation) const;
+  /// Returns the kernel that the operator is a part of, or null.
+  const TapedKernel *findKernel(int64_t operation) const {
+    auto it = kernelOf.find(operations[operation]);
+    return it == kernelOf.end() ? nullptr : &kernels[it->second];
+  }
 
   ModelOp model;
   const TapedChunk &chunk;
@@ -197,6 +211,10 @@ public:
 private:
   void flatten();
   void addLayer(LayerOp layer);
+  void gatherKernels(const TapedLayer &layer);
+  void gatherKernel(const TapedLayer &layer, TapedKernel kernel);
+  void passGradients(Operation *op);
+  void recordKernel(const TapedKernel &kernel);
   void recordParameter(GetParamOp read);
   void recordOperator(ComputeOpInterface op);
   void readOperands(Operation *op);
@@ -231,6 +249,8 @@ private:
 
   SymbolTable symbols;
   DenseMap<Operation *, int64_t> numbers;
+  std::vector<TapedKernel> kernels;
+  DenseMap<Operation *, size_t> kernelOf;
   DenseMap<Value, Value> passed;
   DenseMap<Value, SmallVector<Value, 1>> receivers;
   DenseMap<Value, TapedPlace> places;
@@ -248,6 +268,8 @@ private:
 std::string ChunkTape::getName(int64_t operation) const {
   Operation *op = operations[operation];
   std::string name = op->getParentOfType<LayerOp>().getCell().str();
+  if (const TapedKernel *kernel = findKernel(operation))
+    return name + "." + kernel->kernel.name.str();
   if (auto compute = dyn_cast<ComputeOpInterface>(op))
     name += ("." + compute.getCellName()).str();
   return name;
@@ -279,7 +301,71 @@ void ChunkTape::addLayer(LayerOp layer) {
   for (Operation &op : body.without_terminator())
     add(&op);
   taped.end = static_cast<int64_t>(operations.size());
+  gatherKernels(taped);
   layers.push_back(taped);
+}
+
+/// Finds the kernels of the trainer among the operators of a layer, and puts
+/// the operators of each together.
+void ChunkTape::gatherKernels(const TapedLayer &layer) {
+  llvm::MapVector<Attribute, TapedKernel> found;
+  for (int64_t at = layer.begin; at < layer.end; ++at) {
+    Operation *op = operations[at];
+    std::optional<TrainerKernel> kernel = TrainerKernel::find(op);
+    if (!kernel)
+      continue;
+    TapedKernel &own =
+        found[op->getDiscardableAttr(TrainerKernel::attributeName)];
+    own.kernel = *kernel;
+    own.operations.push_back(op);
+  }
+  for (auto &[attribute, kernel] : found)
+    gatherKernel(layer, std::move(kernel));
+}
+
+/// Puts the operators of a kernel together: behind all others that do not
+/// depend on it. Operators between them, such as exchanges between ranks, are a
+/// part of the kernel.
+void ChunkTape::gatherKernel(const TapedLayer &layer, TapedKernel kernel) {
+  llvm::DenseSet<Operation *> within(kernel.operations.begin(),
+                                     kernel.operations.end());
+  const int64_t begin = numbers.lookup(kernel.operations.front());
+  const int64_t end = numbers.lookup(kernel.operations.back()) + 1;
+  assert(layer.begin <= begin && end <= layer.end);
+  llvm::DenseSet<Operation *> behind, ahead;
+  for (int64_t at = begin; at < end; ++at)
+    if (llvm::any_of(operations[at]->getOperands(), [&](Value operand) {
+          Operation *producer = operand.getDefiningOp();
+          return within.contains(producer) || behind.contains(producer);
+        }))
+      behind.insert(operations[at]);
+  for (int64_t at = end; at-- > begin;)
+    if (llvm::any_of(operations[at]->getUsers(), [&](Operation *user) {
+          return within.contains(user) || ahead.contains(user);
+        }))
+      ahead.insert(operations[at]);
+  SmallVector<Operation *> before, after;
+  kernel.operations.clear();
+  for (int64_t at = begin; at < end; ++at) {
+    Operation *op = operations[at];
+    const bool isWithin =
+        within.contains(op) || (behind.contains(op) && ahead.contains(op));
+    (isWithin              ? kernel.operations
+     : behind.contains(op) ? after
+                           : before)
+        .push_back(op);
+  }
+  int64_t at = begin;
+  for (ArrayRef<Operation *> part :
+       {ArrayRef<Operation *>(before), ArrayRef<Operation *>(kernel.operations),
+        ArrayRef<Operation *>(after)})
+    for (Operation *op : part) {
+      operations[at] = op;
+      numbers[op] = at++;
+    }
+  for (Operation *op : kernel.operations)
+    kernelOf[op] = kernels.size();
+  kernels.push_back(std::move(kernel));
 }
 
 void ChunkTape::flatten() {
@@ -534,14 +620,72 @@ void ChunkTape::recordParameter(GetParamOp read) {
     withGradient.insert(read.getResult());
 }
 
-void ChunkTape::recordOperator(ComputeOpInterface op) {
-  auto differentiable = dyn_cast<DifferentiableOpInterface>(op.getOperation());
+void ChunkTape::passGradients(Operation *op) {
+  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   if (differentiable && llvm::any_of(op->getOperands(), [&](Value operand) {
         return isFloatTensor(operand.getType()) && needsGradient(operand);
       }))
     for (OpResult result : op->getResults())
       if (differentiable.isDifferentiable(result.getResultNumber()))
         withGradient.insert(result);
+}
+
+/// Records operators that the trainer computes in its own way. Their values
+/// exist only if others read them, and the kernel reads the values in front of
+/// conversions to a wider type.
+void ChunkTape::recordKernel(const TapedKernel &taped) {
+  const TrainerKernel &kernel = taped.kernel;
+  llvm::DenseSet<Operation *> within(taped.operations.begin(),
+                                     taped.operations.end());
+  llvm::SetVector<Value> operands;
+  for (Operation *op : taped.operations) {
+    passGradients(op);
+    for (Value operand : op->getOperands())
+      if (Value read = peel(operand); !within.contains(read.getDefiningOp()))
+        operands.insert(read);
+  }
+  const bool hasGradient = llvm::any_of(operands, [&](Value operand) {
+    return isFloatTensor(operand.getType()) && needsGradient(operand);
+  });
+  const size_t firstBlock = blocks.size();
+  for (Value operand : operands) {
+    use(operand, current);
+    TapedPlace place = getPlace(operand);
+    if (place.block >= 0) {
+      TapedBlock &block = blocks[place.block];
+      block.lastReader = std::max(block.lastReader, current);
+      if (hasGradient && kernel.keepsOperands)
+        keep(operand);
+    }
+    if (place.weight && place.weight.needsGradient())
+      weightReads.push_back({current, place.weight,
+                             countBytes(operand, place.element),
+                             place.element.getIntOrFloatBitWidth() < 32});
+  }
+  for (Operation *op : taped.operations)
+    for (Value result : op->getResults()) {
+      if (llvm::all_of(result.getUsers(),
+                       [&](Operation *user) { return within.contains(user); }))
+        continue;
+      make(result, 1);
+      if (hasGradient && kernel.keepsResults)
+        keep(result);
+    }
+  if (hasGradient && kernel.keptBytes > 0)
+    keepBytes(kernel.keptBytes);
+  if (llvm::any_of(taped.operations, [](Operation *op) {
+        auto compute = dyn_cast<ComputeOpInterface>(op);
+        return compute && compute.getSwapMark();
+      }))
+    for (TapedBlock &block : llvm::drop_begin(blocks, firstBlock))
+      block.isSwapped = true;
+  addMoment(false, "", kernel.forwardBytes, 0);
+  if (hasGradient)
+    addMoment(true, "", kernel.backwardBytes, 0);
+}
+
+void ChunkTape::recordOperator(ComputeOpInterface op) {
+  passGradients(op);
   readBefore.clear();
   const size_t firstBlock = blocks.size();
   op.recordOnTape(*this);
@@ -578,6 +722,15 @@ void ChunkTape::readOperands(Operation *op) {
   }
 }
 
+/// Returns whether all operators of a kernel run again.
+static bool isMarkedForRecompute(const TapedKernel &kernel) {
+  return llvm::all_of(kernel.operations, [](Operation *op) {
+    auto compute = dyn_cast<ComputeOpInterface>(op);
+    return !TrainerKernel::find(op) || !compute ||
+           ir::isMarkedForRecompute(compute);
+  });
+}
+
 /// Finds the operators that run again. Operators without a mark of the YAML's
 /// settings, such as gathers of weights, belong to the run around them.
 void ChunkTape::findRuns() {
@@ -585,17 +738,26 @@ void ChunkTape::findRuns() {
   for (const TapedLayer &layer : layers) {
     bool isOpen = false;
     for (int64_t at = layer.begin; at < layer.end; ++at) {
+      const TapedKernel *kernel = findKernel(at);
+      // A kernel runs again as a whole or not at all.
+      const bool isKernel =
+          kernel && operations[at] == kernel->operations.back();
       auto compute = dyn_cast<ComputeOpInterface>(operations[at]);
       std::optional<RecomputeKind> mark;
-      if (compute)
+      if (compute && !kernel)
         mark = compute.getRecomputeMark();
       const bool isOfOthers =
-          !compute || mark == RecomputeKind::Preset ||
-          mark == RecomputeKind::Excluded ||
-          llvm::all_of(operations[at]->getResults(), [&](Value result) {
-            return getPlace(result).block < 0;
-          });
-      if (!isOfOthers && !isMarkedForRecompute(compute)) {
+          kernel ? !isKernel
+                 : !compute || mark == RecomputeKind::Preset ||
+                       mark == RecomputeKind::Excluded ||
+                       llvm::all_of(operations[at]->getResults(),
+                                    [&](Value result) {
+                                      return getPlace(result).block < 0;
+                                    });
+      const bool isMarked = isKernel
+                                ? isMarkedForRecompute(*kernel)
+                                : !isOfOthers && isMarkedForRecompute(compute);
+      if (!isOfOthers && !isMarked) {
         isOpen = false;
         continue;
       }
@@ -621,6 +783,11 @@ void ChunkTape::record() {
   for (const TapedLayer &layer : all) {
     layers.push_back(layer);
     for (current = layer.begin; current < layer.end; ++current) {
+      if (const TapedKernel *kernel = findKernel(current)) {
+        if (operations[current] == kernel->operations.back())
+          recordKernel(*kernel);
+        continue;
+      }
       if (auto read = dyn_cast<GetParamOp>(operations[current]))
         recordParameter(read);
       else if (auto op = dyn_cast<ComputeOpInterface>(operations[current]))

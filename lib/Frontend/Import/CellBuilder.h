@@ -6,6 +6,7 @@
 
 #include "FamilyNames.h"
 #include "dialects/mf/MfOps.h"
+#include "dialects/mf/TrainerKernel.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -92,6 +93,21 @@ public:
     size_t outerSize;
   };
 
+  /// While it lives, marks the operators that are created as parts of a kernel
+  /// of the trainer. Null marks none.
+  class KernelScope {
+  public:
+    KernelScope(CellBuilder &cells, mlir::DictionaryAttr kernel)
+        : cells(cells), outer(std::exchange(cells.kernel, kernel)) {}
+    ~KernelScope() { cells.kernel = outer; }
+    KernelScope(const KernelScope &) = delete;
+    KernelScope &operator=(const KernelScope &) = delete;
+
+  private:
+    CellBuilder &cells;
+    mlir::DictionaryAttr outer;
+  };
+
   /// Adds a layer to the end of `model`. Parameters are added before it, named
   /// `parameterPrefix` and their place.
   CellBuilder(mf::ir::ModelOp model, const ModelSpec &spec,
@@ -105,6 +121,11 @@ public:
   /// Returns the tokens [batch, sequence]. The first call adds them to the
   /// arguments of a body layer, after the results of the previous layer.
   mlir::Value getTokens();
+  /// Returns a kernel of the trainer with the name of the open Cell.
+  mlir::DictionaryAttr getKernel(mf::ir::TrainerKernel kernel) const {
+    kernel.name = llvm::StringRef(prefix).drop_back();
+    return kernel.getAttr(builder.getContext());
+  }
   void setCellTree(llvm::StringRef symbol) { layer.setCellTree(symbol); }
   /// Assigns the layer to the stage of the next one, with that layer's
   /// settings.
@@ -210,6 +231,8 @@ public:
   OpT create(llvm::StringRef leaf, Args &&...args) {
     OpT op = OpT::create(builder, loc, std::forward<Args>(args)...);
     op.setCellName(prefix + leaf.str());
+    if (kernel)
+      op->setDiscardableAttr(mf::ir::TrainerKernel::attributeName, kernel);
     return op;
   }
 
@@ -260,6 +283,7 @@ private:
   mf::ir::LayerOp layer;
   std::string parameterPrefix;
   std::string prefix; ///< The names of the open Cells, with a dot at the end.
+  mlir::DictionaryAttr kernel;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> casts;
   mlir::Value tokens, draw;
   /// For each name of a dropout, the number of its uses.

@@ -14,11 +14,12 @@ using Keys = SpecReader::Keys;
 //===----------------------------------------------------------------------===//
 
 /// The kernels of CANN for streams have no other numbers.
-static void checkFusedStreams(SpecReader &reader, const ModelSpec &spec) {
+static void checkFusedStreams(SpecReader &reader, ModelSpec &spec) {
   Keys fused = {"use_fused_mhc"};
-  if (!reader.readBool(fused, false))
+  HyperConnectionSpec &streams = *spec.streams;
+  streams.isFused = reader.readBool(fused, false);
+  if (!streams.isFused)
     return;
-  const HyperConnectionSpec &streams = *spec.streams;
   auto check = [&](bool holds, Keys keys, const llvm::Twine &wanted,
                    int64_t got) {
     if (!holds)

@@ -148,6 +148,7 @@ private:
   Value attend(Value query, Value window, Value &entryWeights,
                Value &entryProducts);
   Value splitByRank(Value value);
+  DictionaryAttr getKernel() const;
   Value addIndexerLoss(Value entryWeights, Value entryProducts);
 
   Value stop(Value value, StringRef leaf) {
@@ -166,6 +167,8 @@ private:
   const HybridAttentionSpec &hybrid;
   const int64_t batch, length, heads, width, ratio, numEntries;
   std::optional<Entries> entries;
+  /// The trainer's own way from queries and keys to their result and the loss.
+  DictionaryAttr kernel;
 };
 
 } // namespace
@@ -393,6 +396,7 @@ void HybridAttentionBuilder::addEntries(Value input, Value latent) {
   Value all = compress(input, "compressor", width);
   if (hybrid.hasIndexer(ratio))
     return chooseEntries(all, input, latent);
+  CellBuilder::KernelScope scope(cells, kernel);
   entries.emplace();
   entries->keys =
       cells
@@ -435,6 +439,7 @@ void HybridAttentionBuilder::chooseEntries(Value all, Value input,
     shares =
         cells.scale(shares, 1.0 / std::sqrt(static_cast<double>(size)), "mul");
 
+    CellBuilder::KernelScope scope(cells, kernel);
     query = cells.reshape(query, {batch, length * indexHeads, size}, "reshape");
     Value products =
         multiplyMatrices(cells.cast(query, DType::F32, "cast"),
@@ -463,6 +468,7 @@ void HybridAttentionBuilder::chooseEntries(Value all, Value input,
         cells.multiply(best.getValues(), entries->seen, "mul"), hidden, "add");
     entries->mask = cells.reshape(hidden, {batch, length, 1, count}, "reshape");
   }
+  CellBuilder::KernelScope scope(cells, kernel);
   entries->keys = gather(all, chosen, count);
 }
 
@@ -609,6 +615,60 @@ Value HybridAttentionBuilder::addIndexerLoss(Value entryWeights,
   return cells.add(line, rest, leaf);
 }
 
+/// Returns what the trainer keeps of the core of attention on a rank, where all
+/// heads and all tokens of a sample are.
+DictionaryAttr HybridAttentionBuilder::getKernel() const {
+  const int64_t samples = batch / spec.ranks.dataParallel,
+                tokens = samples * length;
+  const bool hasIndexer = hybrid.hasIndexer(ratio) && numEntries > 0;
+  const int64_t chosen =
+      hasIndexer ? std::min(hybrid.numChosen, numEntries) : numEntries;
+  const int64_t keys = getWindow(spec) + chosen;
+  TrainerKernel core;
+  if (hybrid.fusesLoss) {
+    // The kernels read queries, keys and entries where they are.
+    core.keepsOperands = core.keepsResults = true;
+    // The logarithm of each head's sum of exponentials, in fp32.
+    core.keptBytes = 4 * tokens * heads;
+    if (hasIndexer) {
+      // Indices, in 32 bits.
+      core.keptBytes += 4 * tokens * hybrid.numChosen;
+      // The heads' shares are fp32, two bytes more than those that are read.
+      core.keptBytes += 2 * tokens * hybrid.indexHeads;
+    }
+    // Sums over heads of the probabilities of the window and of the entries.
+    core.backwardBytes = 4 * tokens * keys;
+    return cells.getKernel(core);
+  }
+  // In fp32, the keys of each query and their transpose.
+  const int64_t gathered = 4 * tokens * keys * width;
+  core.keptBytes = 2 * gathered;
+  // Queries in fp32.
+  core.keptBytes += 4 * tokens * heads * width;
+  // Exponentials, weights and permuted weights.
+  core.keptBytes += 3 * 4 * tokens * heads * keys;
+  // The indices of the keys, in 64 bits.
+  core.keptBytes += 8 * tokens * keys;
+  if (hasIndexer) {
+    const int64_t indexHeads = hybrid.indexHeads;
+    // Of the indexer, queries, entries and the heads' shares in fp32.
+    core.keptBytes += 4 * tokens * indexHeads * hybrid.indexSize +
+                      4 * samples * numEntries * hybrid.indexSize +
+                      4 * tokens * indexHeads;
+    // The products of queries and entries above 0.
+    core.keptBytes += 4 * tokens * indexHeads * numEntries;
+  }
+  if (hasIndexerLoss(spec, cells.layerIndex)) {
+    // The two distributions over the chosen entries.
+    core.keptBytes += 2 * 4 * tokens * chosen;
+    // The products of all queries and entries, in bf16 and in fp32.
+    core.forwardBytes = 6 * tokens * heads * numEntries;
+  }
+  // The keys' gradients from both products, and their sum, in fp32.
+  core.backwardBytes = 3 * gathered;
+  return cells.getKernel(core);
+}
+
 HybridResult HybridAttentionBuilder::build(Value input) {
   CellBuilder::Cell cell(cells, "self_attention");
   Value latent = addNorm(
@@ -624,8 +684,10 @@ HybridResult HybridAttentionBuilder::build(Value input) {
   Value attended;
   {
     CellBuilder::Cell core(cells, "core_attention");
+    kernel = getKernel();
     if (numEntries > 0)
       addEntries(input, latent);
+    CellBuilder::KernelScope scope(cells, kernel);
     Value entryWeights, entryProducts;
     attended = attend(query, addWindow(keyValue), entryWeights, entryProducts);
     if (hasIndexerLoss(spec, cells.layerIndex))

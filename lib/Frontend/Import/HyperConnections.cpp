@@ -78,13 +78,48 @@ static Value normalize(CellBuilder &cells, Value flat) {
 // Sites
 //===----------------------------------------------------------------------===//
 
+/// Returns the fused kernel from streams to the site's weights and input, or
+/// null if the trainer has single operators.
+static DictionaryAttr getWeightsKernel(CellBuilder &cells) {
+  const HyperConnectionSpec &spec = *cells.spec.streams;
+  if (!spec.isFused)
+    return {};
+  const RankLayout &ranks = cells.spec.ranks;
+  const int64_t length = cells.spec.sequenceLength / ranks.contextParallel,
+                rows = ranks.sequenceParallel ? length / ranks.modelParallel
+                                              : length,
+                tokens = cells.spec.microBatchSize / ranks.dataParallel * rows,
+                count = spec.streams;
+  TrainerKernel kernel;
+  kernel.keepsOperands = true;
+  // In fp32, for each token: what is read of each stream, all weights before
+  // the norm, and the inverse root of the mean square.
+  const int64_t numbers = count + spec.getNumWeights() + 1;
+  // For each half of an iteration, the sums and the matrix divided by them.
+  const int64_t halves = 2 * spec.iterations * (count + count * count);
+  kernel.keptBytes = 4 * tokens * (numbers + halves);
+  return cells.getKernel(kernel);
+}
+
+/// Returns the fused kernel that mixes streams and adds a result, or null if
+/// the trainer has single operators.
+static DictionaryAttr getMixingKernel(CellBuilder &cells) {
+  if (!cells.spec.streams->isFused)
+    return {};
+  TrainerKernel kernel;
+  kernel.keepsOperands = true;
+  return cells.getKernel(kernel);
+}
+
 HyperConnection::HyperConnection(CellBuilder &cells, StringRef name, Value flat)
     : cells(cells), name(name) {
   CellBuilder::Cell cell(cells, name);
+  // Outside of the kernel, whose operand is the value in front of the cast.
   flat = cells.cast(flat, DType::F32, "cast");
   streams = splitStreams(cells, flat);
   const HyperConnectionSpec &spec = *cells.spec.streams;
   const int64_t count = spec.streams;
+  CellBuilder::KernelScope scope(cells, getWeightsKernel(cells));
   Value weights = project(cells, "mapping_proj", normalize(cells, flat),
                           spec.getNumWeights());
   Value bias = addParameter(cells, "bias", {spec.getNumWeights()},
@@ -117,6 +152,7 @@ Value HyperConnection::takePart(Value weights, Value bias, StringRef factor,
 Value HyperConnection::addResult(Value result) {
   CellBuilder::Cell cell(cells, name);
   CellBuilder::Cell output(cells, "output_cell");
+  CellBuilder::KernelScope scope(cells, getMixingKernel(cells));
   const int64_t count = cells.spec.streams->streams;
   Value mixed =
       cells.create<MatmulOp>("mix", mixing, streams, true, false).getResult();

@@ -71,3 +71,32 @@ mf.model @recomputed attributes {
     mf.return %o : tensor<1x64x16xbf16>
   }
 }
+
+// -----
+
+// The trainer has one kernel for the middle operators. Their values do not exist but for the result, which is kept with the operand in front of
+// the cast: 64 x 16 x 2 = 2,048 bytes in a block of 2,560 each. Beside them the kernel keeps 100,000 bytes in a block of 100,352, and the
+// input of the product behind it is the result itself. In backward 50,000 more bytes are alive, and the gradient of the result; that of the
+// layer's input has no reader. The operator without the attribute lies between two of the kernel.
+// CHECK-LABEL: mf.model @kernel
+// CHECK-SAME: trainer_memory = [{at = "layers.0.attention", {{.*}}parts = {kept = 105472 : i64, {{.*}}values = 52560 : i64
+mf.model @kernel attributes {
+    micro_batch_size = 1 : i64, sequence_length = 64 : i64, vocab_size = 16 : i64, compressed_mask,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
+      recompute = <recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false, dynamic_graph = true>,
+      swap = <swap = false, default_prefetch = 1>,
+      optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
+      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<64xf32> init <zeros>
+  mf.layer @layers.0 body (%x: tensor<1x64x16xbf16>) -> tensor<1x64x16xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %w = mf.get_param @w : tensor<64xf32>
+    %r = mf.reshape %w {name = "reshape"} : (tensor<64xf32>) -> tensor<64x1xf32>
+    %f = mf.cast %x {name = "cast", mf.trainer_kernel = {name = "attention", keeps_operands, keeps_results, kept = 100000 : i64, forward = 0 : i64, backward = 50000 : i64}} : (tensor<1x64x16xbf16>) -> tensor<1x64x16xf32>
+    %y = mf.mul %f, %r {name = "mul"} : (tensor<1x64x16xf32>, tensor<64x1xf32>) -> tensor<1x64x16xf32>
+    %a = mf.mul %y, %r {name = "mul", mf.trainer_kernel = {name = "attention", keeps_operands, keeps_results, kept = 100000 : i64, forward = 0 : i64, backward = 50000 : i64}} : (tensor<1x64x16xf32>, tensor<64x1xf32>) -> tensor<1x64x16xf32>
+    %b = mf.mul %a, %y {name = "mul", mf.trainer_kernel = {name = "attention", keeps_operands, keeps_results, kept = 100000 : i64, forward = 0 : i64, backward = 50000 : i64}} : (tensor<1x64x16xf32>, tensor<1x64x16xf32>) -> tensor<1x64x16xf32>
+    %c = mf.cast %b {name = "cast", mf.trainer_kernel = {name = "attention", keeps_operands, keeps_results, kept = 100000 : i64, forward = 0 : i64, backward = 50000 : i64}} : (tensor<1x64x16xf32>) -> tensor<1x64x16xbf16>
+    %o = mf.mul %c, %c {name = "out"} : (tensor<1x64x16xbf16>, tensor<1x64x16xbf16>) -> tensor<1x64x16xbf16>
+    mf.return %o : tensor<1x64x16xbf16>
+  }
+}

@@ -32,6 +32,8 @@ struct HyperConnectionSpec {
   /// True if the streams are collapsed before the final norm with weights that
   /// depend on the token, false if with their mean.
   bool learnsCollapse = true;
+  /// True if the trainer computes a site by fused kernels.
+  bool isFused = false;
 
   /// Returns the number of weights of a site: what it reads of each stream,
   /// what each stream gets, and how they are mixed.
