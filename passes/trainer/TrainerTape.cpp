@@ -217,7 +217,11 @@ private:
   void recordKernel(const TapedKernel &kernel);
   void recordParameter(GetParamOp read);
   void recordOperator(ComputeOpInterface op);
+  TapedPlace readPlace(Value value);
+  void addWeightRead(Value operand, TapedPlace place);
+  void swapFrom(size_t firstBlock);
   void readOperands(Operation *op);
+  std::optional<bool> findRerun(int64_t operation) const;
   void findRuns();
   void addRotaryTable(GetParamOp read);
 
@@ -630,6 +634,30 @@ void ChunkTape::passGradients(Operation *op) {
         withGradient.insert(result);
 }
 
+/// Returns the place of a value that the current operator reads.
+TapedPlace ChunkTape::readPlace(Value value) {
+  use(value, current);
+  TapedPlace place = getPlace(value);
+  if (place.block >= 0) {
+    TapedBlock &block = blocks[place.block];
+    block.lastReader = std::max(block.lastReader, current);
+  }
+  return place;
+}
+
+/// Notes that backward makes the gradient of the operand, if it is a weight.
+void ChunkTape::addWeightRead(Value operand, TapedPlace place) {
+  if (place.weight && place.weight.needsGradient())
+    weightReads.push_back({current, place.weight,
+                           countBytes(operand, place.element),
+                           place.element.getIntOrFloatBitWidth() < 32});
+}
+
+void ChunkTape::swapFrom(size_t firstBlock) {
+  for (TapedBlock &block : llvm::drop_begin(blocks, firstBlock))
+    block.isSwapped = true;
+}
+
 /// Records operators that the trainer computes in its own way. Their values
 /// exist only if others read them, and the kernel reads the values in front of
 /// conversions to a wider type.
@@ -649,18 +677,10 @@ void ChunkTape::recordKernel(const TapedKernel &taped) {
   });
   const size_t firstBlock = blocks.size();
   for (Value operand : operands) {
-    use(operand, current);
-    TapedPlace place = getPlace(operand);
-    if (place.block >= 0) {
-      TapedBlock &block = blocks[place.block];
-      block.lastReader = std::max(block.lastReader, current);
-      if (hasGradient && kernel.keepsOperands)
-        keep(operand);
-    }
-    if (place.weight && place.weight.needsGradient())
-      weightReads.push_back({current, place.weight,
-                             countBytes(operand, place.element),
-                             place.element.getIntOrFloatBitWidth() < 32});
+    TapedPlace place = readPlace(operand);
+    if (place.block >= 0 && hasGradient && kernel.keepsOperands)
+      keep(operand);
+    addWeightRead(operand, place);
   }
   for (Operation *op : taped.operations)
     for (Value result : op->getResults()) {
@@ -677,8 +697,7 @@ void ChunkTape::recordKernel(const TapedKernel &taped) {
         auto compute = dyn_cast<ComputeOpInterface>(op);
         return compute && compute.getSwapMark();
       }))
-    for (TapedBlock &block : llvm::drop_begin(blocks, firstBlock))
-      block.isSwapped = true;
+    swapFrom(firstBlock);
   addMoment(false, "", kernel.forwardBytes, 0);
   if (hasGradient)
     addMoment(true, "", kernel.backwardBytes, 0);
@@ -693,8 +712,7 @@ void ChunkTape::recordOperator(ComputeOpInterface op) {
     if (!places.contains(result))
       make(result, 1);
   if (op.getSwapMark())
-    for (TapedBlock &block : llvm::drop_begin(blocks, firstBlock))
-      block.isSwapped = true;
+    swapFrom(firstBlock);
   readOperands(op);
 }
 
@@ -709,16 +727,9 @@ void ChunkTape::readOperands(Operation *op) {
       read = peel(read);
     else
       materialize(read);
-    use(read, current);
-    TapedPlace place = getPlace(read);
-    if (place.block >= 0) {
-      TapedBlock &block = blocks[place.block];
-      block.lastReader = std::max(block.lastReader, current);
-    }
-    if (isRead && place.weight && place.weight.needsGradient())
-      weightReads.push_back({current, place.weight,
-                             countBytes(operand, place.element),
-                             place.element.getIntOrFloatBitWidth() < 32});
+    TapedPlace place = readPlace(read);
+    if (isRead)
+      addWeightRead(operand, place);
   }
 }
 
@@ -731,39 +742,40 @@ static bool isMarkedForRecompute(const TapedKernel &kernel) {
   });
 }
 
-/// Finds the operators that run again. Operators without a mark of the YAML's
-/// settings, such as gathers of weights, belong to the run around them.
+/// Returns whether an operator runs again; none for operators without a mark of
+/// the YAML's settings, such as gathers of weights.
+std::optional<bool> ChunkTape::findRerun(int64_t operation) const {
+  Operation *op = operations[operation];
+  if (const TapedKernel *kernel = findKernel(operation)) {
+    // A kernel runs again as a whole or not at all.
+    if (op != kernel->operations.back())
+      return std::nullopt;
+    return isMarkedForRecompute(*kernel);
+  }
+  auto compute = dyn_cast<ComputeOpInterface>(op);
+  if (!compute)
+    return std::nullopt;
+  const std::optional<RecomputeKind> mark = compute.getRecomputeMark();
+  const bool isView = llvm::all_of(op->getResults(), [&](Value result) {
+    return getPlace(result).block < 0;
+  });
+  if (mark == RecomputeKind::Preset || mark == RecomputeKind::Excluded ||
+      isView)
+    return std::nullopt;
+  return ir::isMarkedForRecompute(compute);
+}
+
+/// Finds the operators that run again. Those without a mark belong to the run
+/// around them.
 void ChunkTape::findRuns() {
   runOf.assign(operations.size(), -1);
   for (const TapedLayer &layer : layers) {
     bool isOpen = false;
     for (int64_t at = layer.begin; at < layer.end; ++at) {
-      const TapedKernel *kernel = findKernel(at);
-      // A kernel runs again as a whole or not at all.
-      const bool isKernel =
-          kernel && operations[at] == kernel->operations.back();
-      auto compute = dyn_cast<ComputeOpInterface>(operations[at]);
-      std::optional<RecomputeKind> mark;
-      if (compute && !kernel)
-        mark = compute.getRecomputeMark();
-      const bool isOfOthers =
-          kernel ? !isKernel
-                 : !compute || mark == RecomputeKind::Preset ||
-                       mark == RecomputeKind::Excluded ||
-                       llvm::all_of(operations[at]->getResults(),
-                                    [&](Value result) {
-                                      return getPlace(result).block < 0;
-                                    });
-      const bool isMarked = isKernel
-                                ? isMarkedForRecompute(*kernel)
-                                : !isOfOthers && isMarkedForRecompute(compute);
-      if (!isOfOthers && !isMarked) {
-        isOpen = false;
-        continue;
-      }
-      if (!isOfOthers && !isOpen) {
-        isOpen = true;
-        runs.push_back({at, at});
+      if (std::optional<bool> isRerun = findRerun(at)) {
+        if (*isRerun && !isOpen)
+          runs.push_back({at, at});
+        isOpen = *isRerun;
       }
       if (isOpen) {
         runs.back().last = at;
