@@ -25,16 +25,8 @@ namespace {
 struct CheckOptions {
   cl::OptionCategory category{"A check"};
   cl::OptionCategory loweringCategory{"Lowering"};
-  cl::opt<std::string> input{cl::Positional, cl::Required,
-                             cl::desc("<train.yaml>"), cl::cat(category)};
-  cl::list<std::string> set{
-      "set", cl::value_desc("key=value"), cl::cat(category),
-      cl::desc("Change a key of the YAML, as recompute_config.recompute=True; "
-               "may be repeated")};
-  cl::opt<std::string> hbm{
-      "hbm", cl::value_desc("size"), cl::cat(category),
-      cl::desc("Device memory per rank, as 50GiB (default: max_device_memory "
-               "of the YAML)")};
+  StepFileOptions file{category};
+  HbmOption hbm{category};
   cl::opt<bool> verify{"verify", cl::init(true), cl::cat(category),
                        cl::desc("Prove the step (default: true)")};
   cl::opt<bool> advise{
@@ -67,9 +59,10 @@ struct CheckedStep {
 } // namespace
 
 static Expected<CheckedStep> check(const CheckOptions &options, int64_t limit,
+                                   const target::Memory &device,
                                    mlir::MLIRContext &context) {
-  StepRequest request{
-      options.input, {options.set.begin(), options.set.end()}, options.verify};
+  StepRequest request = options.file.getRequest();
+  request.verify = options.verify;
   Expected<InputStep> step = readStep(options.step, request, context);
   if (!step)
     return step.takeError();
@@ -85,12 +78,9 @@ static Expected<CheckedStep> check(const CheckOptions &options, int64_t limit,
   auto stages = measureMemory(*step->module, decoded->program, limit);
   if (failed(stages))
     return llvm::createStringError("the step has no memory plan");
-  Expected<target::Target> target = readTargetOption(options.target);
-  if (!target)
-    return target.takeError();
   for (StagePeakMemory &stage : *stages)
-    if (Error error = passes::addDeviceNeed(stage.report, decoded->program,
-                                            target->memory))
+    if (Error error =
+            passes::addDeviceNeed(stage.report, decoded->program, device))
       return error;
   return CheckedStep{std::move(*step), std::move(*stages)};
 }
@@ -184,8 +174,8 @@ static void printResult(const CheckOptions &options, const CheckedStep &checked,
           "the model says\n";
   else if (checked.step.verification != "off")
     os << checked.step.verification << ": the step has no certificate of it\n";
-  if (!options.hbm.empty())
-    os << "limit: --hbm=" << options.hbm << " is "
+  if (!options.hbm.text.empty())
+    os << "limit: --hbm=" << options.hbm.text << " is "
        << showBytes(fullest.limitBytes, fullest.limitBytes) << ", "
        << fullest.limitBytes << " bytes\n";
 }
@@ -208,31 +198,33 @@ static llvm::json::Object toJson(const CheckedStep &checked) {
 }
 
 /// Looks for settings with which the step fits.
-static Error advise(const CheckOptions &options, const CheckedStep &checked) {
-  Expected<target::Target> target = readTargetOption(options.target);
-  if (!target)
-    return target.takeError();
-  Expected<YamlInput> input = readYaml(options.step, options.input);
+static Error advise(const CheckOptions &options, target::Target target,
+                    const CheckedStep &checked) {
+  Expected<YamlInput> input = readYaml(options.step, options.file.input);
   if (!input)
     return input.takeError();
   planner::PlanRequest request;
   request.input = std::move(input->compiler);
   request.input.quiet = true;
   request.yaml = checked.step.yaml;
-  request.target = std::move(*target);
+  request.target = std::move(target);
   request.limitBytes = checked.stages.front().limitBytes;
   printAdvice(request, options.target, options.adviseTimeLimit);
   return Error::success();
 }
 
 static Error run(const CheckOptions &options, bool &fits) {
-  Expected<int64_t> limit = readHbmOption(options.hbm);
+  Expected<int64_t> limit = options.hbm.getBytes();
   if (!limit)
     return limit.takeError();
+  Expected<target::Target> target = readTargetOption(options.target);
+  if (!target)
+    return target.takeError();
   mlir::MLIRContext context;
   ProgressLine line({});
   line.show("lowering and proving the step");
-  Expected<CheckedStep> checked = check(options, *limit, context);
+  Expected<CheckedStep> checked =
+      check(options, *limit, target->memory, context);
   line.clear();
   if (!checked)
     return checked.takeError();
@@ -242,10 +234,10 @@ static Error run(const CheckOptions &options, bool &fits) {
   if (Error error = options.json.write(toJson(*checked)))
     return error;
   if (fits || !options.advise || checked->step.yaml.empty() ||
-      options.input == "-" || checked->step.isModel)
+      options.file.input == "-" || checked->step.isModel)
     return Error::success();
   options.json.getText().flush();
-  return advise(options, *checked);
+  return advise(options, std::move(*target), *checked);
 }
 
 int runCheck(int argc, char **argv) {

@@ -39,10 +39,7 @@ struct SettingsComparison {
   cl::opt<std::string> target{
       "target", cl::value_desc("name or file"), cl::cat(category),
       cl::desc("What steps are timed on (default: atlas-800t-a2)")};
-  cl::opt<std::string> hbm{
-      "hbm", cl::value_desc("size"), cl::cat(category),
-      cl::desc("Device memory per rank, as 50GiB (default: max_device_memory "
-               "of the YAML)")};
+  HbmOption hbm{category};
   JsonFile json{category};
   StepOptions step{loweringCategory};
 };
@@ -289,7 +286,7 @@ static llvm::json::Object toJson(const Row &row, StringRef first) {
 }
 
 static Error run(const SettingsComparison &options) {
-  Expected<int64_t> limit = readHbmOption(options.hbm);
+  Expected<int64_t> limit = options.hbm.getBytes();
   if (!limit)
     return limit.takeError();
   const std::string target =

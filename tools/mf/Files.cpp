@@ -128,8 +128,7 @@ namespace {
 struct ExportOptions {
   cl::OptionCategory category{"An export"};
   cl::OptionCategory loweringCategory{"The step"};
-  cl::opt<std::string> input{cl::Positional, cl::Required,
-                             cl::desc("<train.yaml>"), cl::cat(category)};
+  StepFileOptions file{category};
   cl::opt<std::string> output{
       "o", cl::value_desc("file or folder"), cl::Required, cl::cat(category),
       cl::desc("Where the step is written: a file, or with --cann the folder "
@@ -138,10 +137,6 @@ struct ExportOptions {
                      cl::desc("Write a C++ program on CANN's libraries")};
   cl::opt<bool> verify{"verify", cl::init(true), cl::cat(category),
                        cl::desc("Prove the step (default: true)")};
-  cl::list<std::string> set{
-      "set", cl::value_desc("key=value"), cl::cat(category),
-      cl::desc("Change a key of the YAML, as recompute_config.recompute=True; "
-               "may be repeated")};
   JsonFile json{category};
   StepOptions step{loweringCategory};
 };
@@ -160,8 +155,8 @@ static Error exportStep(ExportOptions &options) {
   if (options.cann)
     options.step.lowering.forCann = true;
   mlir::MLIRContext context;
-  StepRequest request{
-      options.input, {options.set.begin(), options.set.end()}, options.verify};
+  StepRequest request = options.file.getRequest();
+  request.verify = options.verify;
   Expected<InputStep> step = readStep(options.step, request, context);
   if (!step)
     return step.takeError();

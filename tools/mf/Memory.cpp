@@ -23,16 +23,8 @@ namespace {
 struct MemoryOptions {
   cl::OptionCategory category{"Memory"};
   cl::OptionCategory loweringCategory{"The step"};
-  cl::opt<std::string> input{cl::Positional, cl::Required,
-                             cl::desc("<train.yaml>"), cl::cat(category)};
-  cl::list<std::string> set{
-      "set", cl::value_desc("key=value"), cl::cat(category),
-      cl::desc("Change a key of the YAML, as recompute_config.recompute=True; "
-               "may be repeated")};
-  cl::opt<std::string> hbm{
-      "hbm", cl::value_desc("size"), cl::cat(category),
-      cl::desc("Device memory per rank, as 50GiB (default: max_device_memory "
-               "of the YAML)")};
+  StepFileOptions file{category};
+  HbmOption hbm{category};
   cl::opt<int64_t> stage{
       "stage", cl::value_desc("number"), cl::init(-1), cl::cat(category),
       cl::desc("Show parts and layers of this stage (default: the fullest)")};
@@ -87,13 +79,12 @@ static void printLayers(const StagePeakMemory &stage, raw_ostream &os) {
 }
 
 static Error run(const MemoryOptions &options) {
-  Expected<int64_t> limit = readHbmOption(options.hbm);
+  Expected<int64_t> limit = options.hbm.getBytes();
   if (!limit)
     return limit.takeError();
   mlir::MLIRContext context;
-  Expected<InputStep> step = readStep(
-      options.step, {options.input, {options.set.begin(), options.set.end()}},
-      context);
+  Expected<InputStep> step =
+      readStep(options.step, options.file.getRequest(), context);
   if (!step)
     return step.takeError();
   Expected<program::DecodedProgram> decoded = decodeStep(*step);
@@ -128,7 +119,7 @@ static Error run(const MemoryOptions &options) {
     all.push_back(toJson(stage));
   if (!options.html.empty())
     if (Error error = timeline::writeMemoryPage(options.html, decoded->program,
-                                                options.input))
+                                                options.file.input))
       return error;
   return options.json.write(llvm::json::Object{{"stages", std::move(all)}});
 }

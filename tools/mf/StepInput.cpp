@@ -250,7 +250,19 @@ void printWarnings(const InputStep &step, llvm::raw_ostream &os) {
     warning.print(os);
 }
 
-Expected<int64_t> readHbmOption(StringRef text) {
+StepFileOptions::StepFileOptions(cl::OptionCategory &category)
+    : input(cl::Positional, cl::Required, cl::desc("<train.yaml>"),
+            cl::cat(category)),
+      set("set", cl::value_desc("key=value"), cl::cat(category),
+          cl::desc("Change a key of the YAML, as "
+                   "recompute_config.recompute=True; may be repeated")) {}
+
+HbmOption::HbmOption(cl::OptionCategory &category)
+    : text("hbm", cl::value_desc("size"), cl::cat(category),
+           cl::desc("Device memory per rank, as 50GiB (default: "
+                    "max_device_memory of the YAML)")) {}
+
+Expected<int64_t> HbmOption::getBytes() const {
   if (text.empty())
     return 0;
   const std::optional<int64_t> bytes = parseMemorySize(text);

@@ -32,22 +32,6 @@ struct StepOptions {
   LoweringFlags lowering;
 };
 
-/// A step in the ascend dialect. `context` must outlive `module`.
-struct InputStep {
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// The YAML from which the step was lowered, with the changes of --set. Empty
-  /// for a step that was given.
-  std::string yaml;
-  /// The text of the given IR, or empty.
-  std::string source;
-  /// True if the input is a model.
-  bool isModel = false;
-  /// What was proven of the step, such as "proven"; "off" for nothing.
-  std::string verification = "off";
-  /// The warnings about the YAML, each once.
-  std::vector<Diagnostic> warnings;
-};
-
 /// What a verb does with its input.
 struct StepRequest {
   /// The file; "-" is standard input.
@@ -64,6 +48,41 @@ struct StepRequest {
   /// itself.
   std::string schedule = {};
   bool recomputeTasks = false;
+};
+
+/// The file of a verb that is about one step, and --set.
+struct StepFileOptions {
+  explicit StepFileOptions(cl::OptionCategory &category);
+  StepRequest getRequest() const { return {input, {set.begin(), set.end()}}; }
+
+  cl::opt<std::string> input;
+  cl::list<std::string> set;
+};
+
+/// --hbm of a verb.
+struct HbmOption {
+  explicit HbmOption(cl::OptionCategory &category);
+  /// Returns the bytes, which must have a unit: 50G, 50GB or 50GiB. Returns 0
+  /// without the option.
+  llvm::Expected<int64_t> getBytes() const;
+
+  cl::opt<std::string> text;
+};
+
+/// A step in the ascend dialect. `context` must outlive `module`.
+struct InputStep {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// The YAML from which the step was lowered, with the changes of --set. Empty
+  /// for a step that was given.
+  std::string yaml;
+  /// The text of the given IR, or empty.
+  std::string source;
+  /// True if the input is a model.
+  bool isModel = false;
+  /// What was proven of the step, such as "proven"; "off" for nothing.
+  std::string verification = "off";
+  /// The warnings about the YAML, each once.
+  std::vector<Diagnostic> warnings;
 };
 
 /// Reads or lowers a step. Loads the dialects that it needs into `context`.
@@ -99,10 +118,6 @@ llvm::Expected<program::DecodedProgram> decodeStep(const InputStep &step);
 
 /// Prints the warnings of a step as compilers do.
 void printWarnings(const InputStep &step, llvm::raw_ostream &os);
-
-/// Returns the bytes of `--hbm`, which must have a unit: 50G, 50GB or 50GiB.
-/// Returns 0 for no text.
-llvm::Expected<int64_t> readHbmOption(llvm::StringRef text);
 
 /// Prints an error and returns the exit code of a failure.
 int fail(llvm::Error error);
