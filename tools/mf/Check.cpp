@@ -160,7 +160,8 @@ static void printResult(const CheckOptions &options, const CheckedStep &checked,
     os << "a device needs " << showSpan(need->getTotal()) << " in all: pool "
        << showSpan(need->pool) << ", communicators "
        << showBytes(need->communicators, need->communicators) << ", runtime "
-       << showSpan(need->runtime) << '\n';
+       << showSpan(need->runtime) << ", device without a job "
+       << showBytes(need->idle, need->idle) << '\n';
   const auto host = llvm::max_element(
       checked.stages, [](const StagePeakMemory &a, const StagePeakMemory &b) {
         return a.report.hostBytes < b.report.hostBytes;

@@ -66,7 +66,7 @@ measureMemory(mlir::ModuleOp module, const program::Program &program,
 size_t findFullest(llvm::ArrayRef<StagePeakMemory> stages);
 
 /// Prints what the trainer of the YAML holds at its peak, which must be known,
-/// and what mf's own program needs.
+/// what mf's own program needs, and by what the two differ.
 void printTrainer(const StagePeakMemory &stage, llvm::raw_ostream &os);
 
 /// Returns the stages in the form from which tables are printed.
