@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# MF_PYTHON: the interpreter that runs tests, campaigns and benchmarks.
+# MF_PYTHON: the interpreter that runs scripts, tests, campaigns and benchmarks.
 #
-# The first python3 on the path is often another one than that which Debian's
-# packages belong to, so each is asked for the modules that tests import.
+# The first python3 on the path is often not the interpreter to which Debian's
+# packages belong, so each interpreter is asked for the modules that tests import.
 set(MF_PYTHON_MODULES numpy scipy torch)
 
 function(mf_has_python_modules result program)
@@ -19,8 +19,12 @@ endfunction()
 find_program(MF_PYTHON python3 VALIDATOR mf_has_python_modules
   DOC "Interpreter of tests, with ${MF_PYTHON_MODULES}")
 if(NOT MF_PYTHON)
-  find_program(MF_PYTHON python3 REQUIRED)
-  list(JOIN MF_PYTHON_MODULES ", " modules)
-  message(WARNING "no python3 on the path has all of ${modules}: tests and campaigns that need them do not run with "
-    "${MF_PYTHON}; scripts/setup.sh installs them, and -DMF_PYTHON=FILE names another interpreter")
+  # Not in the cache: the packages may be there when the folder is configured again.
+  find_program(MF_PLAIN_PYTHON python3 REQUIRED DOC "Interpreter of scripts, without the modules of tests")
+  set(MF_PYTHON ${MF_PLAIN_PYTHON})
+  if(BUILD_TESTING)
+    list(JOIN MF_PYTHON_MODULES ", " modules)
+    message(WARNING "no python3 on the path has all of ${modules}: tests and campaigns that need them do not run with "
+      "${MF_PYTHON}; scripts/setup.sh tests installs them, and -DMF_PYTHON=FILE names another interpreter")
+  endif()
 endif()

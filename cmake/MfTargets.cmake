@@ -22,13 +22,17 @@ function(mf_set_optimization target headers)
   endif()
 endfunction()
 
-find_package(GTest REQUIRED)
+set(MF_HEADER_SETS Base Hot Mlir Dialects)
+if(BUILD_TESTING)
+  find_package(GTest REQUIRED)
+  list(APPEND MF_HEADER_SETS Test HotTest DialectTest)
+endif()
 
 # A set serves one level of optimization: -O3 where time is spent in our own loops, -O1
 # elsewhere, as passes and readers spend theirs in libMLIR and compile in half the time.
 # Most tests run for less time than -O1 would take to compile them: they have -O0, and
 # HotTest -O1.
-foreach(set IN ITEMS Base Hot Mlir Dialects Test HotTest DialectTest)
+foreach(set IN LISTS MF_HEADER_SETS)
   string(REGEX REPLACE "^Hot$" "Base" header ${set})
   string(REGEX REPLACE "^Hot" "" header ${header})
   string(REGEX REPLACE "s$" "" header ${header})

@@ -5,6 +5,7 @@
 # libmf-dev_*.deb.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+scripts/setup.sh mpi
 scripts/build.sh
 ninja -C build man
 cd build

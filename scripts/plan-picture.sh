@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 yaml=${1:-examples/planning/llama_4_stages.yaml}
 picture=$(realpath -m "${2:-docs/plan-page.png}")
 
-scripts/setup.sh
+scripts/setup.sh tests
 scripts/build.sh mf-plan
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -10,7 +10,7 @@ yaml=${1:-test/data/mindformers/yamls/pretrain_deepseek3_671b.yaml}
 picture=$(realpath -m "${2:-docs/step-in-time.png}")
 memory_picture=$(realpath -m "${3:-docs/memory-page.png}")
 
-scripts/setup.sh
+scripts/setup.sh tests
 scripts/build.sh mf-translate mf-opt mf-run
 PATH=$PWD/build/bin:$PATH
 work=$(mktemp -d)

@@ -5,6 +5,6 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-scripts/setup.sh
-scripts/build.sh
+scripts/setup.sh tests
+BUILD_TESTING=ON scripts/build.sh
 ctest --test-dir build --output-on-failure --parallel "$(nproc)"
