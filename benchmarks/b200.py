@@ -8,7 +8,7 @@ YAML (b200/layouts.py), imported, lowered, its memory counted as torch counts it
 (b200/allocations.py) and its time simulated (b200/waiting.py). --fit fits the
 target's numbers to all rows and prints them; --hold-out fits to random halves of
 the layouts and, leaving out one at a time, to all models but one, and prints the
-errors on the rows that were not fitted. These two need numpy. docs/b200.md has
+errors on the rows that were not fitted. These two need numpy. docs/dev/b200.md has
 what is printed.
 """
 

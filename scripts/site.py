@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the documentation a site: README, docs/ and a page for each tool, with search.
+"""Makes the documentation a site: README, docs/ and a page for each tool, with search. docs/README.md is the menu.
 
 usage: site.py --output=FOLDER [TOOL...]
 
@@ -9,6 +9,7 @@ script with an error.
 """
 
 import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -17,43 +18,61 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The order of the menu, which is that of README. Every page of docs/ is in it once, or the script ends with an error.
-MENU = {
-    "To start": ["why", "command", "python", "recipes", "install", "glossary"],
-    "Settings of a YAML": ["configuration", "editors", "out-of-memory", "memory", "swap", "planning", "experts", "fine-tuning", "muon", "chunked-loss", "dropout", "dynamic-graph", "deepseek-v4"],
-    "Running and comparing": ["running", "reports", "traces", "executed-timelines", "oracle", "ascend"],
-    "Time": ["schedules", "simulator", "targets", "costs", "calibration", "engine", "b200", "performance"],
-    "How it is built": ["architecture", "walk-through", "ranks", "proofs", "known-bugs", "planning-problems", "adding", "adding-schedule", "development", "dependencies", "sources"],
-}
+# A section of the index of pages, docs/README.md, and the pages in the first cell of its rows.
+SECTION = re.compile(r"^\| (.+?) \| \|\n\|---\|---\|\n((?:\|.*\n)+)", re.MULTILINE)
+PAGE = re.compile(r"\]\(([\w/-]+\.md)\)")
+LINK = re.compile(r"\[([^\]]+)\]\((?!https?:|mailto:|#)([^)#]*)(#[^)]*)?\)")
+# What pages of the repository are in the site.
+NAMES = {"README.md": "index.md", "docs/README.md": "pages.md"}
+
+
+def adapt_links(text, page):
+    """The text of a page of the repository, with links as the site has them. Files outside of docs/ are no pages: their
+    paths stay as text."""
+
+    def adapt(match):
+        label, path, anchor = match[1], match[2], match[3] or ""
+        target = os.path.normpath(os.path.join(os.path.dirname(page), path))
+        if target not in NAMES and not target.startswith("docs/"):
+            return f"{label} (`{path}`)"
+        name = NAMES.get(target, target.removeprefix("docs/"))
+        own = os.path.dirname(NAMES.get(page, page.removeprefix("docs/")))
+        return f"[{label}]({os.path.relpath(name, own or '.')}{anchor})"
+
+    return LINK.sub(adapt, text)
 
 
 def collect(folder):
     """Copies the pages, with links as the site has them."""
-    readme = (ROOT / "README.md").read_text()
-    # Files outside of docs/ are no pages: their paths stay as text.
-    readme = re.sub(r"\[([^\]]+)\]\((?!docs/|https?:|#)([^)]*)\)", r"\1 (`\2`)", readme)
-    (folder / "index.md").write_text(readme.replace("](docs/", "](").replace('src="docs/', 'src="'))
-    for path in (ROOT / "docs").rglob("*"):
-        if path.suffix in (".md", ".svg", ".png", ".ipynb"):
-            target = folder / path.relative_to(ROOT / "docs")
-            target.parent.mkdir(parents=True, exist_ok=True)
+    for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*")]:
+        if path.suffix not in (".md", ".svg", ".png", ".ipynb"):
+            continue
+        page = str(path.relative_to(ROOT))
+        target = folder / NAMES.get(page, page.removeprefix("docs/"))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix != ".md":
             shutil.copy(path, target)
-    for page in folder.rglob("*.md"):
-        text = re.sub(r"\[([^\]]+)\]\((?:\.\./)+([^)]*)\)", r"\1 (`\2`)", page.read_text())
+            continue
+        text = adapt_links(path.read_text(), page)
         # The site's generator wants an empty line before lists.
-        text = re.sub(r"(?m)^((?![-*|#> ]|\d+\.).+)\n(- |\d+\. )", r"\1\n\n\2", text)
-        page.write_text(text)
+        target.write_text(re.sub(r"(?m)^((?![-*|#> ]|\d+\.).+)\n(- |\d+\. )", r"\1\n\n\2", text))
 
 
 def make_menu(folder):
-    found = {path.stem for path in folder.glob("*.md")} - {"index"}
-    menu = ["nav:", "  - mf: index.md"]
-    for title, names in MENU.items():
-        menu.append(f"  - {title}:")
-        menu += [f"      - {name}.md" for name in names if name in found]
-        found -= set(names)
+    """The sections of the index in their order. Each page is in the index once, or the script ends with an error."""
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*.md")}
+    found = {name for name in found if name.split("/")[0] not in ("tools", "generated", "decisions")} - {"index.md", "pages.md"}
+    menu = ["nav:", "  - mf: index.md", "  - All pages: pages.md"]
+    for title, rows in SECTION.findall((ROOT / "docs" / "README.md").read_text()):
+        menu.append(f"  - {title[0].upper() + title[1:]}:")
+        for row in rows.splitlines():
+            for name in PAGE.findall(row.split("|")[1]):
+                if name not in found:
+                    sys.exit(f"site.py: docs/README.md lists {name}, which does not exist or is listed twice")
+                found.remove(name)
+                menu.append(f"      - {name}")
     if found:
-        sys.exit(f"site.py: no place in the menu for {', '.join(sorted(found))}; add it to MENU")
+        sys.exit(f"site.py: docs/README.md does not list {', '.join(sorted(found))}")
     for title, name in (("Tools", "tools"), ("Generated from the source", "generated"), ("Decisions", "decisions")):
         pages = sorted((folder / name).glob("*.md"))
         if pages:

@@ -2,7 +2,7 @@
 // Megatron's kernels: fused norms, activations, optimizer and losses; nothing of
 // the communication is hidden.
 //
-// Fitted to 23 measured steps of 8 GPUs (benchmarks/b200.py --fit, docs/b200.md):
+// Fitted to 23 measured steps of 8 GPUs (benchmarks/b200.py --fit, docs/dev/b200.md):
 // the memory's rate, peak_share and half of matmul, grouped_matmul and attention,
 // passes, the latency of router, the share and latency of NVLink, step_latency.
 // Peaks and sizes are the vendor's; what is said to be a guess is one.

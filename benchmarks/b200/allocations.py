@@ -3,7 +3,7 @@
 
 The lowered program says what is alive when: statics, the slots of frames in
 flight, messages and what a routine allocates. Four things are another
-framework's own, and are counted here as it has them (docs/b200.md):
+framework's own, and are counted here as it has them (docs/dev/b200.md):
 
 - gradients are reduced in place, so what a step's end reduces them to is no
   memory of its own;
@@ -116,7 +116,7 @@ class Routine:
 
 @dataclasses.dataclass
 class Overheads:
-    """What a process allocates besides what its program names, as shares of what it names (fitted; docs/b200.md)."""
+    """What a process allocates besides what its program names, as shares of what it names (fitted; docs/dev/b200.md)."""
 
     # The share of TransformerEngine's empty gradients; there are more of these with context
     # parallel.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Megatron-LM launches, and where its ranks wait, otherwise than ours (docs/b200.md).
+"""What Megatron-LM launches, and where its ranks wait, otherwise than ours (docs/dev/b200.md).
 
 Context parallel: each rank has a piece from the front of the sequence and one
 from its end, so that all see as many keys. Our ranks have neighbouring rows, and

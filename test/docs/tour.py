@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the commands of README's tour as they stand there, in a folder of their own.
+"""Runs the commands of docs/tour.md as they stand there, in a folder of their own.
 
 usage: tour.py BIN_FOLDER PLUGIN LLVM_TOOLS WORK_FOLDER
 
-A command is an indented line of the section "A tour"; it goes on behind a backslash. Words in capitals and files
+A command is an indented line of the page; it goes on behind a backslash. Words in capitals and files
 that a reader brings stand for small ones that are made here. Each command must end as is written here, and write the
 files that it names. What a command needs beside those before it is prepared first.
 """
@@ -51,8 +51,8 @@ MISFITS = {"--hbm=64MB": "does not fit: 75.13 of 64 MiB"}
 
 
 def get_commands():
-    with open(os.path.join(ROOT, "README.md")) as file:
-        tour = re.search(r"^## A tour\n(.*?)^## ", file.read(), re.DOTALL | re.MULTILINE)[1]
+    with open(os.path.join(ROOT, "docs", "tour.md")) as file:
+        tour = file.read()
     # Blocks of what commands print are indented, too.
     tour = re.sub(r"^```.*?^```$", "", tour, flags=re.DOTALL | re.MULTILINE)
     return re.findall(r"^    (\w.*(?:(?<=\\)\n.*)*)", tour, re.MULTILINE)
@@ -120,7 +120,7 @@ def main():
     commands = get_commands()
     for command in commands:
         if problem := tour.check(command):
-            sys.exit("error: README.md: '%s' %s" % (command, problem))
+            sys.exit("error: docs/tour.md: '%s' %s" % (command, problem))
         print(re.sub(r"\s+(?:#|\\).*", "", command, flags=re.DOTALL), flush=True)
     print("%d commands" % len(commands))
 
