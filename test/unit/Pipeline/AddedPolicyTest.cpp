@@ -1,4 +1,4 @@
-//===- AddedPolicyTest.cpp - The schedule of docs/adding-schedule.md ------===//
+//===- AddedPolicyTest.cpp - The schedule of docs/adding/schedule.md ------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
