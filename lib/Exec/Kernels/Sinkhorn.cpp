@@ -1,10 +1,15 @@
 //===- Sinkhorn.cpp - Matrices with sums of 1 -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+//
+// Has the bits of the softmaxes, sums and quotients that are the kernel on
+// CANN: gradients by the streams' weights may cancel but for rounding.
+//
 
 #include "Factories.h"
 #include "FunctionKernel.h"
+#include "ReduceLoops.h"
+#include "RowLoops.h"
 #include "SpecChecker.h"
-#include <cmath>
 #include <vector>
 
 namespace mf {
@@ -16,7 +21,8 @@ public:
   SinkhornMatrix(int64_t size, int64_t iterations, float epsilon)
       : size(size), numDivisions(2 * std::max<int64_t>(iterations, 1) - 1),
         epsilon(epsilon), probabilities(size * size), current(size * size),
-        quotients(numDivisions * size * size), divisors(numDivisions * size) {}
+        products(size * size), quotients(numDivisions * size * size),
+        divisors(numDivisions * size) {}
 
   void run(const float *input, float *output) {
     start(input);
@@ -35,14 +41,8 @@ public:
     std::copy(outputGradient, outputGradient + size * size, current.begin());
     for (int64_t division = numDivisions - 1; division >= 0; --division)
       undo(isByColumn(division), getQuotients(division), getDivisors(division));
-    for (int64_t row = 0; row < size; ++row) {
-      const float *p = &probabilities[row * size], *d = &current[row * size];
-      float sum = 0;
-      for (int64_t i = 0; i < size; ++i)
-        sum += p[i] * d[i];
-      for (int64_t i = 0; i < size; ++i)
-        inputGradient[row * size + i] = p[i] * (d[i] - sum);
-    }
+    runSoftmaxBackwardRows(DType::F32, current.data(), probabilities.data(),
+                           inputGradient, size, size);
   }
 
 private:
@@ -58,26 +58,28 @@ private:
 
   /// The softmax of each row, plus epsilon.
   void start(const float *input) {
-    for (int64_t row = 0; row < size; ++row) {
-      const float *x = input + row * size;
-      float *p = &probabilities[row * size];
-      const float largest = *std::max_element(x, x + size);
-      float sum = 0;
-      for (int64_t i = 0; i < size; ++i)
-        sum += p[i] = std::exp(x[i] - largest);
-      for (int64_t i = 0; i < size; ++i) {
-        p[i] /= sum;
-        current[row * size + i] = p[i] + epsilon;
-      }
-    }
+    runSoftmaxRows(DType::F32, input, probabilities.data(), size, size);
+    for (size_t i = 0; i < current.size(); ++i)
+      current[i] = probabilities[i] + epsilon;
+  }
+
+  /// Returns the sum of a row or column.
+  float getSum(const std::vector<float> &matrix, bool byColumn,
+               int64_t group) const {
+    const float *first = &matrix[getPlace(byColumn, group, 0)];
+    if (!byColumn)
+      return sumRow(size, [&](int64_t begin, int64_t count) {
+        return runSumLoop(DType::F32, first + begin, count);
+      });
+    float sum = 0;
+    for (int64_t row = 0; row < size; ++row)
+      sum += first[row * size];
+    return sum;
   }
 
   void divide(bool byColumn, float *sums) {
     for (int64_t group = 0; group < size; ++group) {
-      float sum = 0;
-      for (int64_t i = 0; i < size; ++i)
-        sum += current[getPlace(byColumn, group, i)];
-      sums[group] = sum + epsilon;
+      sums[group] = getSum(current, byColumn, group) + epsilon;
       for (int64_t i = 0; i < size; ++i)
         current[getPlace(byColumn, group, i)] /= sums[group];
     }
@@ -86,12 +88,10 @@ private:
   /// Turns the gradient of a division's result into that of its operand: (d -
   /// sum of d * quotient) / divisor.
   void undo(bool byColumn, const float *quotient, const float *sums) {
+    for (size_t i = 0; i < products.size(); ++i)
+      products[i] = current[i] * quotient[i];
     for (int64_t group = 0; group < size; ++group) {
-      float sum = 0;
-      for (int64_t i = 0; i < size; ++i) {
-        const int64_t place = getPlace(byColumn, group, i);
-        sum += current[place] * quotient[place];
-      }
+      const float sum = getSum(products, byColumn, group);
       for (int64_t i = 0; i < size; ++i) {
         float &gradient = current[getPlace(byColumn, group, i)];
         gradient = (gradient - sum) / sums[group];
@@ -101,7 +101,7 @@ private:
 
   const int64_t size, numDivisions;
   const float epsilon;
-  std::vector<float> probabilities, current, quotients, divisors;
+  std::vector<float> probabilities, current, products, quotients, divisors;
 };
 
 /// Checks that all operands are square matrices in f32, and returns the number
