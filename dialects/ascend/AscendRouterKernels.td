@@ -39,13 +39,41 @@ def SigmoidBackward
   let kind = "activation_grad";
 }
 
+def Softplus : UnaryKernel<"aclnnSoftplus"> {
+  let cann = "tensor(self), scalar(1), scalar(20), tensor(out)";
+  let summary = "ln(1 + exp(self))";
+  let description = [{aclnn's beta is 1. Above its threshold of 20 the result is
+    self, which fp32 does not tell from ln(1 + exp(self)).}];
+  let kind = "activation";
+  let profiled = ["Softplus", "SoftplusV2"];
+}
+
 def SqrtSoftplus : UnaryKernel<"mfSqrtSoftplus"> {
   let cann = "";
+  let cannBody = [{
+    stream.call(MF_CANN(aclnnSoftplus), tensor(self), scalar(1), scalar(20), tensor(out));
+    stream.call(MF_CANN(aclnnSqrt), tensor(out), tensor(out));}];
+  let cannHeaders = ["softplus", "sqrt"];
   let summary = "sqrt(ln(1 + exp(self)))";
   let kind = "activation";
 }
 def SqrtSoftplusBackward : ActivationBackwardKernel<"mfSqrtSoftplusBackward"> {
   let cann = "";
+  let cannBody = [{
+    const CannTensor root = stream.makeScratch(self.dims, self.type);
+    const CannTensor slope = stream.makeScratch(self.dims, self.type);
+    const CannTensor isZero = stream.makeScratch(self.dims, ACL_BOOL);
+    stream.call(MF_CANN(aclnnSoftplus), tensor(self), scalar(1), scalar(20), tensor(root));
+    stream.call(MF_CANN(aclnnSqrt), tensor(root), tensor(root));
+    stream.call(MF_CANN(aclnnEqScalar), tensor(root), scalar(0), tensor(isZero));
+    stream.call(MF_CANN(aclnnSigmoid), tensor(self), tensor(slope));
+    stream.call(MF_CANN(aclnnMuls), tensor(slope), scalar(0.5), tensor(slope));
+    stream.call(MF_CANN(aclnnDiv), tensor(slope), tensor(root), tensor(slope));
+    stream.call(MF_CANN(aclnnMul), tensor(gradOutput), tensor(slope), tensor(gradInput));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(gradInput), tensor(isZero),
+                scalar(0));}];
+  let cannHeaders = ["softplus", "sqrt", "eq_scalar", "sigmoid", "mul", "div",
+                     "masked_fill_scalar"];
   let summary = "gradient of mfSqrtSoftplus; 0 where it is 0";
 }
 

@@ -390,6 +390,11 @@ def : Header<"sort", [
   Operator<"aclnnSort", (ins In:$self, Bool:$stable, Int:$dim, Bool:$descending,
     Result:$valuesOut, Result:$indicesOut)>]>;
 
+// Logarithm of 1 + exp(self), or self above a threshold.
+def : Header<"softplus", [
+  Operator<"aclnnSoftplus", (ins In:$self, Scalar:$beta, Scalar:$threshold,
+    Result:$out)>]>;
+
 // Square root.
 def : Header<"sqrt", [
   Operator<"aclnnSqrt", (ins In:$self, Result:$out), "makeUnary">]>;

@@ -5,7 +5,7 @@ usage: cann_programs.py [--cxx=COMPILER] BUILD_FOLDER WORK_FOLDER CASE...
 
 A small Llama, lowered for CANN: plain, in two micro-batches with layers that are recomputed and swapped, with fused
 SwiGLU, rotary embedding and Muon, with Came and PmaAdamW, on two stages, on 8 ranks that share weights, vocabulary, sequence and optimizer out, and with
-adapters and context parallel; then experts with a capacity and without, which are distributed over ranks, experts of groups, and DeepSeek-V3 with small sizes.
+adapters and context parallel; then experts with a capacity and without, which are distributed over ranks, experts of groups, and DeepSeek-V3 and V4 with small sizes.
 Each rank is a process. The program is written, compiled and run for three
 steps, with the checks of the host's CANN on. Parameters and gradients must be the bytes of mf-run's, and so must the printed losses and norms.
 A run of stages that one of the two began and left a checkpoint of is ended by the other. Prints for each case what the program calls.
@@ -23,6 +23,7 @@ import subprocess
 import sys
 
 import deepseek_on_ranks
+import dynamic_configurations
 import experts_on_ranks
 import safetensors
 import training
@@ -92,8 +93,13 @@ EXPERTS = {
 }
 # DeepSeek-V3's public YAML with small sizes: latent attention, experts whose bias balances them, and a later token's prediction.
 DEEPSEEK = {"deepseek": "2x2x1x2", "short deepseek": "1x2x1x2"}
+# DeepSeek-V4 with layers of all ratios, whose experts are shared out.
+DEEPSEEK4 = {"deepseek4": dynamic_configurations.Configuration(
+    dict(dynamic_configurations.DEEPSEEK4, num_hidden_layers=3, compress_ratios=[0, 4, 128], seq_length=128, num_nextn_predict_layers=0),
+    {"data": 2, "shard": 2, "expert": 2}, {}, (2, 1),
+)}  # fmt: skip
 # In the middle of such a step the host reads how many rows each rank has, or draws masks.
-CANNOT_CAPTURE = {"dropless", "frozen", "norms", "dropout", *DEEPSEEK}
+CANNOT_CAPTURE = {"dropless", "frozen", "norms", "dropout", *DEEPSEEK, *DEEPSEEK4}
 EXCHANGES = ["allReduce", "allGather", "reduceScatter", "allToAll", "allToAllV", "broadcast", "send", "receive"]
 LIBRARIES = ["Step/libmfStep.a", "Exec/Ranks/libmfRanks.a", "Exec/Data/libmfData.a", "Program/libmfProgram.a",
              "Program/Signatures/libmfSignatures.a", "Pipeline/libmfPipeline.a", "Support/libmfSupport.a"]  # fmt: skip
@@ -192,6 +198,10 @@ def lower(tools, name):
         tools.run("mf-translate", "--import-mindformers", yaml, "-o", model)
         tools.run("mf-opt", "--quiet", "--for-cann", "--recompute-config=" + yaml, model, "-o", step)
         return step, layout.pp * layout.dp * layout.mp
+    if name in DEEPSEEK4:
+        DEEPSEEK4[name].write(yaml)
+        os.environ["RANK_SIZE"] = str(DEEPSEEK4[name].get_ranks())
+        return tools.lower_yaml(yaml, lowering=["--for-cann"])[1], DEEPSEEK4[name].get_ranks()
     case = EXPERTS[name]
     # Experts without a capacity run one after another here, and all at once in DeepSeek.
     settings = str(case.get_yaml()).replace("use_gmm: True", "use_gmm: False, expert_num: %d" % case.sizes["experts"])
@@ -304,7 +314,7 @@ def main():
     parser.add_argument("--cxx", default="g++", help="the compiler of the programs")
     parser.add_argument("build")
     parser.add_argument("work")
-    parser.add_argument("cases", nargs="+", choices=[*CASES, *EXPERTS, *DEEPSEEK, "difference"], metavar="CASE")
+    parser.add_argument("cases", nargs="+", choices=[*CASES, *EXPERTS, *DEEPSEEK, *DEEPSEEK4, "difference"], metavar="CASE")
     options = parser.parse_args()
     build, work = os.path.abspath(options.build), os.path.abspath(options.work)
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

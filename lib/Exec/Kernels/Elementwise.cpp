@@ -137,6 +137,7 @@ UnaryOp getUnaryOp(const KernelSpec &spec) {
       .Case("aclnnSigmoid", UnaryOp::Sigmoid)
       .Case("aclnnExp", UnaryOp::Exp)
       .Case("aclnnLog", UnaryOp::Log)
+      .Case("aclnnSoftplus", UnaryOp::Softplus)
       .Case("mfSqrtSoftplus", UnaryOp::SqrtSoftplus)
       .Case("aclnnAdds", UnaryOp::AddScalar)
       .Case("aclnnMuls", UnaryOp::MulScalar)

@@ -95,12 +95,18 @@ struct Log {
 };
 
 /// The logarithm is that of 1 + exp(-|x|), so that nothing overflows.
-struct SqrtSoftplus {
+struct Softplus {
   HWY_INLINE FloatVector operator()(FloatVector x) const {
     const auto rest = hn::Log1p(floats, exponential(hn::Neg(hn::Abs(x))));
     const auto above =
         hn::IfThenElse(hn::Gt(x, hn::Zero(floats)), x, hn::Zero(floats));
-    return hn::Sqrt(hn::Add(above, rest));
+    return hn::Add(above, rest);
+  }
+};
+
+struct SqrtSoftplus {
+  HWY_INLINE FloatVector operator()(FloatVector x) const {
+    return hn::Sqrt(Softplus()(x));
   }
 };
 

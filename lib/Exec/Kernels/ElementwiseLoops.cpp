@@ -77,6 +77,8 @@ void unaryOfType(UnaryOp op, const void *x, void *y, int64_t count,
     return mapUnary<T>(x, y, count, Exp());
   case UnaryOp::Log:
     return mapUnary<T>(x, y, count, Log());
+  case UnaryOp::Softplus:
+    return mapUnary<T>(x, y, count, Softplus());
   case UnaryOp::SqrtSoftplus:
     return mapUnary<T>(x, y, count, SqrtSoftplus());
   case UnaryOp::GreaterThan:

@@ -25,6 +25,7 @@ enum class UnaryOp {
   Sigmoid,
   Exp,
   Log,
+  Softplus,
   SqrtSoftplus,
   // The operations from here on take a scalar.
   AddScalar,

@@ -57,6 +57,18 @@ aclnnStatus mf::hostcann::makeUnary(OperatorCall &call, const aclTensor *self,
   return call.finishKernel(call.getName());
 }
 
+aclnnStatus mf::hostcann::makeSoftplus(OperatorCall &call,
+                                       const aclTensor *self,
+                                       const aclScalar *beta,
+                                       const aclScalar *threshold,
+                                       aclTensor *out) {
+  requireSameType(call);
+  call.require(call.hasFailed() || (beta->value == 1 && threshold->value == 20),
+               "beta other than 1, or a threshold other than 20, is not in "
+               "this host library");
+  return call.finishKernel("aclnnSoftplus");
+}
+
 aclnnStatus mf::hostcann::makeScalar(OperatorCall &call, const aclTensor *self,
                                      const aclScalar *value, aclTensor *out) {
   return finishWithScalar(call, call.getName(), *value);

@@ -58,6 +58,8 @@ TEST(ElementwiseTest, UnaryKernelsMatchTheirDefinition) {
   checkUnary("aclnnExp", [](double x) { return std::exp(x); }, -9, 9);
   checkUnary("aclnnLog", [](double x) { return std::log(x); }, 0.01, 9);
   checkUnary(
+      "aclnnSoftplus", [](double x) { return std::log1p(std::exp(x)); }, -9, 9);
+  checkUnary(
       "mfSqrtSoftplus",
       [](double x) { return std::sqrt(std::log1p(std::exp(x))); }, -9, 9);
 }

@@ -298,8 +298,8 @@ void addLossesOfParts(std::vector<KernelSpec> &specs) {
 
 void addScores(std::vector<KernelSpec> &specs) {
   for (const TensorShape &x : {wide({9, 4001}), narrow({35})}) {
-    for (const char *name :
-         {"aclnnSigmoid", "aclnnExp", "aclnnLog", "mfSqrtSoftplus"})
+    for (const char *name : {"aclnnSigmoid", "aclnnExp", "aclnnLog",
+                             "aclnnSoftplus", "mfSqrtSoftplus"})
       specs.push_back({name, {x}, {x}, {}});
     for (const char *name :
          {"aclnnGtScalar", "aclnnGeScalar", "aclnnLtScalar", "aclnnNeScalar",
