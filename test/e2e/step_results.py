@@ -24,12 +24,16 @@ def initialize(tools, model):
     """A file of weights so large that attention and routing are not the same for all tokens.
 
     The second matrix of adapters is small: else alpha / r of 16 makes scores of 890, of which fp32 loses so many
-    digits that one rank is 1.4e-2 off from double precision.
+    digits that one rank is 1.4e-2 off from double precision. The vectors of sites of residual streams are large, else
+    all streams are nearly equal, and the gradients of their weights cancel: one rounding of the parameters then
+    changes these by 2.5e-5.
     """
     path = tools.path("initial.safetensors")
     values = training.random_parameters(tools.parameters(model))
 
     def get_scale(name, value):
+        if value.ndim == 1 and name.split(".")[-2] in ("attn_hc", "ffn_hc", "hc_head"):
+            return 10
         return 0.25 if name.endswith(("lora_b", "lora_B.weight")) else 4 if value.ndim > 1 else 1
 
     safetensors.save(path, {name: value * get_scale(name, value) for name, value in values.items()})
