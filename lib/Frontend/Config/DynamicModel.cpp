@@ -52,6 +52,9 @@ static constexpr ModelDefault deepSeek4Defaults[] = {
     {"hidden_size", "7168"},
     {"num_hidden_layers", "61"},
     {"num_attention_heads", "128"},
+    {"num_key_value_heads", "1"},
+    {"rms_norm_eps", "1.e-6"},
+    {"initializer_range", "0.02"},
     {"moe_intermediate_size", "3072"},
     {"num_nextn_predict_layers", "1"},
     {"n_shared_experts moe_shared_expert_intermediate_size", "1"},
@@ -289,6 +292,15 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
                           quote(key) + " has no effect on DeepSeek-V4: " + why);
     model.remove(key);
   };
+  constexpr llvm::StringLiteral variant = "experimental_attention_variant";
+  if (written[variant].getKind() == NodeKind::Null && written[variant])
+    model.set(variant, "mla", written[variant]);
+  if (Node limit = written["swiglu_limit"];
+      !limit.isUndefinedOrNull() &&
+      model.get("hidden_act").getText() != "fusedswiglu")
+    diagnostics.warning(limit.getLocation(),
+                        "'swiglu_limit' has no effect without 'hidden_act' "
+                        "fusedswiglu");
   ignore("scoring_func", model.get("moe_router_score_function").getText(),
          "routers read 'moe_router_score_function'");
   ignore("mla_qkv_concat", "True",

@@ -1,6 +1,7 @@
 //===- DeepSeek4Spec.cpp - Streams and hybrid attention of DeepSeek-V4 ----===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "ExpertReader.h"
 #include "FamilyReaders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -52,13 +53,18 @@ void readStreams(SpecReader &reader, ModelSpec &spec) {
   streams.streams =
       reader.readSize({"hc_mult", "num_residual_streams"}, streams.streams);
   Keys iterations = {"hc_sinkhorn_iters", "mhc_sinkhorn_iterations"};
-  streams.iterations = reader.readInt(iterations, streams.iterations);
-  if (streams.iterations < 0 || streams.iterations > 1000)
-    reader.error(iterations,
-                 "mhc_sinkhorn_iterations should be a non-negative integer, "
-                 "but get " +
-                     llvm::Twine(streams.iterations) +
-                     "; expected 0 to 1000 for 'hc_sinkhorn_iters'");
+  if (Node value = reader.find(iterations)) {
+    constexpr int64_t mostIterations = 1000;
+    streams.iterations =
+        value.isInt() ? value.getInt().value_or(-1) : int64_t(-1);
+    if (streams.iterations < 0 || streams.iterations > mostIterations)
+      reader.error(iterations,
+                   "mhc_sinkhorn_iterations should be a non-negative integer, "
+                   "but get " +
+                       value.repr(60) + "; expected 0 to " +
+                       llvm::Twine(mostIterations) +
+                       " for 'hc_sinkhorn_iters'");
+  }
   streams.epsilon =
       reader.readPositive({"hc_eps", "mhc_layernorm_epsilon"}, streams.epsilon);
   streams.initialFactor = reader.readNumber({"mhc_init_gating_factor"})
@@ -152,14 +158,27 @@ static void readHeads(SpecReader &reader, ModelSpec &spec,
   Keys groups = {"o_groups"};
   hybrid.outputGroups = reader.readSize(groups, 16);
   const int64_t width = spec.numHeads * spec.headSize;
+  const int64_t ranks = spec.ranks.modelParallel;
+  if (width % ranks != 0)
+    reader.error({"num_attention_heads", "num_heads"},
+                 "num_attention_heads * v_head_dim (" + llvm::Twine(width) +
+                     ") must be divisible by the TP degree (" +
+                     llvm::Twine(ranks) +
+                     "), over which linear_q_up_proj is cut");
   if (width % hybrid.outputGroups != 0)
     reader.error(groups, "num_attention_heads * v_head_dim (" +
                              llvm::Twine(width) +
                              ") must be divisible by o_groups (" +
                              llvm::Twine(hybrid.outputGroups) + ")");
   hybrid.window = reader.readSize({"sliding_window", "csa_window_size"}, 128);
-  reader.markRead({"num_key_value_heads", "n_kv_heads", "num_query_groups",
-                   "kv_lora_rank", "qk_layernorm", "mla_qkv_concat"});
+  // All heads share one of keys and values.
+  warnWithoutEffect(reader, "attention_bias", "False", "on hybrid attention");
+  if (Node heads = reader.find({"num_key_value_heads", "num_query_groups"});
+      heads.getInt().value_or(1) != 1)
+    reader.warn({"num_key_value_heads", "num_query_groups"},
+                "'num_key_value_heads' has no effect on hybrid attention, "
+                "which has one");
+  reader.markRead({"kv_lora_rank", "qk_layernorm", "mla_qkv_concat"});
 }
 
 static void readIndexer(SpecReader &reader, HybridAttentionSpec &hybrid) {
@@ -171,13 +190,13 @@ static void readIndexer(SpecReader &reader, HybridAttentionSpec &hybrid) {
   hybrid.numChosen = reader.readSize({"index_topk", "dsa_indexer_topk"}, 1024);
   reader.markRead({"dsa_indexer_use_sparse_loss"});
   Keys factor = {"dsa_indexer_loss_coeff"};
-  const std::optional<double> given = reader.readNumber(factor);
-  hybrid.indexLossFactor = given.value_or(0);
+  const bool isGiven = static_cast<bool>(reader.find(factor));
+  hybrid.indexLossFactor = reader.readNumber(factor).value_or(0);
   const bool hasIndexer = llvm::any_of(
       hybrid.ratios, [&](int64_t ratio) { return hybrid.hasIndexer(ratio); });
   if (!hasIndexer)
     return;
-  if (!given)
+  if (!isGiven)
     reader.error(factor,
                  "a layer with an indexer needs the factor of its loss, "
                  "'dsa_indexer_loss_coeff', without which the trainer "
@@ -241,6 +260,11 @@ static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
           "sequences of at least 4 tokens for layers of ratio 4",
           spec.sequenceLength);
   }
+  if (spec.computeType == DType::F32)
+    reader.warn({"compute_dtype"},
+                "the trainer's fused kernels of hybrid attention "
+                "('apply_dsa_kernel_fusion') take bfloat16 or float16 only: "
+                "with float32 the trainer fails");
   reader.warn(fused, "hybrid attention is lowered as single operators, which "
                      "keep the keys and scores that the trainer's fused "
                      "kernels ('apply_dsa_kernel_fusion') do not; losses and "
@@ -256,7 +280,7 @@ static void readEntryRotary(SpecReader &reader, HybridAttentionSpec &hybrid) {
       reader.readPositive({"original_max_position_embeddings"}, 4096.0);
   yarn.betaFast = reader.readPositive({"beta_fast"}, 32.0);
   yarn.betaSlow = reader.readPositive({"beta_slow"}, 1.0);
-  Node scaling = reader.find({"rope_scaling", "rope_parameters"});
+  Node scaling = reader.readMap({"rope_scaling", "rope_parameters"});
   if (scaling.isMap()) {
     SpecReader inner(scaling, "rope_scaling", reader.diagnostics);
     yarn.factor = inner.readPositive({"factor"}, yarn.factor);
@@ -288,9 +312,8 @@ void readHybridAttention(SpecReader &reader, ModelSpec &spec) {
   spec.rotary.size = hybrid.rotarySize;
   spec.rotary.base =
       reader.readPositive({"rope_theta", "rotary_base", "theta"}, 10000.0);
-  // There is one form of this attention, which has no biases.
+  // There is one form of this attention.
   spec.usesFlashAttention = true;
-  reader.markRead({"attention_bias"});
   // Attention drops no probabilities.
   spec.dropout.attention = 0;
   spec.hybrid = hybrid;

@@ -41,7 +41,7 @@ static void readRotary(SpecReader &reader, ModelSpec &spec) {
   spec.rotary.size = latent.rotarySize;
   spec.rotary.movesPairs = true;
   latent.scale = 1.0 / std::sqrt(static_cast<double>(latent.getKeySize()));
-  Node scaling = reader.find({"rope_scaling", "rope_parameters"});
+  Node scaling = reader.readMap({"rope_scaling", "rope_parameters"});
   if (!scaling.isMap())
     return;
   SpecReader inner(scaling, "rope_scaling", reader.diagnostics);

@@ -14,6 +14,12 @@ struct McoreDefaults {
   int64_t vocabSize = 151936, hiddenSize = 4096, numLayers = 32, numHeads = 32;
   int64_t feedForwardSize = 22016;
   double normEpsilon = 1e-6;
+  /// Whether ranks of tensor parallel have some heads each.
+  bool cutsHeads = true;
+  /// Activations as messages list them, with gates first and last.
+  llvm::ArrayRef<llvm::StringLiteral> activations = allActivations;
+  static constexpr llvm::StringLiteral allActivations[] = {"silu", "swiglu",
+                                                           "fusedswiglu"};
 };
 } // namespace
 
@@ -30,18 +36,20 @@ static void readSizes(SpecReader &reader, const McoreDefaults &defaults,
       {"intermediate_size", "ffn_hidden_size"}, defaults.feedForwardSize);
 }
 
-static void readActivation(SpecReader &reader, ModelSpec &spec) {
+static void readActivation(SpecReader &reader, const McoreDefaults &defaults,
+                           ModelSpec &spec) {
   if (reader.readBool({"add_bias_linear"}, false))
     reader.error({"add_bias_linear"},
                  "expected False for 'add_bias_linear': biases in "
                  "all linear layers are not supported");
   std::string activation = reader.readString({"hidden_act"}, "silu");
-  spec.activationMultiplies =
-      activation == "swiglu" || activation == "fusedswiglu";
-  if (activation != "silu" && !spec.activationMultiplies)
-    reader.error({"hidden_act"}, "expected silu, swiglu or fusedswiglu for "
-                                 "'hidden_act', but got " +
-                                     quote(activation));
+  spec.activationMultiplies = activation != "silu";
+  if (llvm::is_contained(defaults.activations, activation))
+    return;
+  const std::string others = llvm::join(defaults.activations.drop_back(), ", ");
+  reader.error({"hidden_act"},
+               "expected " + others + " or " + defaults.activations.back() +
+                   " for 'hidden_act', but got " + quote(activation));
 }
 
 static void readMcoreTypes(SpecReader &reader, ModelSpec &spec) {
@@ -82,10 +90,11 @@ static void readMcore(SpecReader &reader, const McoreDefaults &defaults,
       !reader.readBool({"untie_embeddings_and_output_weights"}, true);
   spec.dropout.hidden = reader.readShare({"hidden_dropout"});
   spec.dropout.attention = reader.readShare({"attention_dropout"});
-  readActivation(reader, spec);
+  readActivation(reader, defaults, spec);
   readMcoreTypes(reader, spec);
-  checkHeadParts(reader, spec.numHeads, spec.ranks.getHeadParts(),
-                 {"num_attention_heads", "num_heads"});
+  if (defaults.cutsHeads)
+    checkHeadParts(reader, spec.numHeads, spec.ranks.getHeadParts(),
+                   {"num_attention_heads", "num_heads"});
   // The converter of configurations drops this key of the legacy classes.
   warnWithoutEffect(reader, "scaling_factor", "1",
                     "on the mcore training graph, which takes the factor of "
@@ -179,7 +188,7 @@ static YarnSpec readYarn(SpecReader &reader, const ModelSpec &spec,
   yarn.length = reader.readPositive({"max_position_embeddings"},
                                     static_cast<double>(spec.sequenceLength));
   std::string kind = "rope";
-  Node scaling = reader.find({"rope_scaling", "rope_parameters"});
+  Node scaling = reader.readMap({"rope_scaling", "rope_parameters"});
   if (scaling.isMap()) {
     SpecReader inner(scaling, "rope_scaling", reader.diagnostics);
     kind = inner.readString({"rope_type", "type"}, kind);
@@ -358,6 +367,21 @@ static void checkIsLatent(SpecReader &reader) {
                  "'multi_latent_attention', but got False");
 }
 
+/// Latent attention for all that is not one of two other kinds, as the class
+/// has it.
+static void checkVariant(SpecReader &reader, SpecReader::Keys variant,
+                         llvm::StringRef kind) {
+  if (kind == "dsa")
+    reader.error(variant,
+                 "the sparse attention of DeepSeek-V3.2 ('dsa') is not "
+                 "supported; expected dsv4_hybrid, or mla for latent "
+                 "attention");
+  else if (kind != "mla" && kind != "dsv4_hybrid")
+    reader.warn(variant, "'experimental_attention_variant' " + quote(kind) +
+                             " is not known: the class has latent attention "
+                             "then, as with mla; expected dsv4_hybrid or mla");
+}
+
 /// Reads the limit of gates and up projections, which one activation has.
 static void readActivationLimit(SpecReader &reader, ModelSpec &spec) {
   SpecReader::Keys keys = {"swiglu_limit", "activation_func_clamp_value"};
@@ -369,8 +393,10 @@ static void readActivationLimit(SpecReader &reader, ModelSpec &spec) {
 /// The first layers choose experts by token ids.
 static void readHashLayers(SpecReader &reader, ModelSpec &spec) {
   SpecReader::Keys keys = {"num_hash_layers", "moe_n_hash_layers"};
+  const size_t errors = reader.diagnostics.getErrorCount();
   spec.numHashLayers = readCount(reader, keys, 3);
-  if (spec.numHashLayers > spec.numLayers)
+  if (reader.diagnostics.getErrorCount() == errors &&
+      spec.numHashLayers > spec.numLayers)
     reader.error(keys, "moe_n_hash_layers (" + llvm::Twine(spec.numHashLayers) +
                            ") must not exceed num_layers (" +
                            llvm::Twine(spec.numLayers) +
@@ -388,26 +414,24 @@ void readMcoreDeepSeek4(SpecReader &reader, ModelSpec &spec) {
   defaults.numLayers = 61;
   defaults.numHeads = 128;
   defaults.feedForwardSize = 4 * 7168;
-  readMcore(reader, defaults, spec);
-  // The layers' own reset ignores initializer_range.
-  spec.initializerRange = 0.01;
-  if (reader.readString({"hidden_act"}, "silu") == "swiglu")
-    reader.error({"hidden_act"}, "expected silu or fusedswiglu for "
-                                 "'hidden_act', but got 'swiglu'");
-  readActivationLimit(reader, spec);
-  readHashLayers(reader, spec);
-  readNextTokens(reader, spec);
+  static constexpr llvm::StringLiteral activations[] = {"silu", "fusedswiglu"};
+  defaults.activations = activations;
   SpecReader::Keys variant = {"experimental_attention_variant"};
   const std::string kind = reader.readString(variant, "dsv4_hybrid");
   const bool isHybrid = kind == "dsv4_hybrid";
+  defaults.cutsHeads = !isHybrid;
+  // Both are names of one number here.
+  reader.find({"vocab_size", "actual_vocab_size"});
+  readMcore(reader, defaults, spec);
+  // The layers' own reset ignores initializer_range.
+  spec.initializerRange = 0.01;
+  readActivationLimit(reader, spec);
+  readHashLayers(reader, spec);
+  readNextTokens(reader, spec);
+  checkVariant(reader, variant, kind);
   if (!isHybrid)
     checkIsLatent(reader);
   readStreams(reader, spec);
-  if (kind == "dsa")
-    reader.error(variant,
-                 "the sparse attention of DeepSeek-V3.2 ('dsa') is not "
-                 "supported; expected dsv4_hybrid, or mla for latent "
-                 "attention");
   if (isHybrid) {
     readHybridAttention(reader, spec);
     return;

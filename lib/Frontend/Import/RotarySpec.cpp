@@ -152,7 +152,7 @@ void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base,
 }
 
 void readRopeScaling(SpecReader &reader, ModelSpec &spec) {
-  Node scaling = reader.find({"rope_scaling", "rope_parameters"});
+  Node scaling = reader.readMap({"rope_scaling", "rope_parameters"});
   if (!scaling.isMap())
     return;
   SpecReader inner(scaling, "rope_scaling", reader.diagnostics);

@@ -181,6 +181,14 @@ double SpecReader::readStrictShare(Keys keys, double missing) {
   return hasNumberOrNothing(keys) ? readShare(keys, missing) : missing;
 }
 
+Node SpecReader::readMap(Keys keys) {
+  Node value = find(keys);
+  if (!value || value.isMap())
+    return value;
+  rejectValue(keys, value, "a map of keys and values");
+  return Node();
+}
+
 std::string SpecReader::readString(Keys keys, llvm::StringRef missing) {
   Node value = find(keys);
   if (!value)

@@ -49,6 +49,9 @@ public:
   int64_t readStrictSize(Keys keys, int64_t missing);
   double readStrictPositive(Keys keys, double missing);
   double readStrictShare(Keys keys, double missing);
+  /// Returns an undefined node if there is none, and emits an error for a value
+  /// that is not a map.
+  Node readMap(Keys keys);
   /// Reads text. A null value returns `missing`.
   std::string readString(Keys keys, llvm::StringRef missing);
   /// Reads `float32`, `float16` or `bfloat16`.
