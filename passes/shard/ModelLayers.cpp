@@ -77,7 +77,7 @@ SmallVector<unsigned> ModelLayers::getData(LayerOp op, unsigned numHidden) {
     return data;
   for (Type type : op.getArgumentTypes().drop_front(numHidden))
     data.push_back(dataNumbers
-                       .try_emplace({placement.getStage(), placement.getChunk(),
+                       .try_emplace({placement.getStage(),
                                      getStepInputKind(op.getKind(), type)},
                                     dataNumbers.size())
                        .first->second);

@@ -36,9 +36,9 @@ private:
   llvm::StringMap<unsigned> parameterNumbers;
   /// For each name of a layer, its version for the first piece of the sequence.
   llvm::StringMap<unsigned> firstPieces;
-  /// The numbers of tokens, labels and draws by stage, chunk and kind: a chunk
-  /// loads each kind once.
-  std::map<std::tuple<int64_t, int64_t, ir::InputKind>, unsigned> dataNumbers;
+  /// The numbers of tokens, labels and draws by stage and kind: a stage has one
+  /// host buffer of each kind, which its chunks load.
+  std::map<std::pair<int64_t, ir::InputKind>, unsigned> dataNumbers;
 
   void addParameters(ir::ModelOp op);
   llvm::LogicalResult addLayer(ir::LayerOp op);

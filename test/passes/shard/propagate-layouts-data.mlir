@@ -1,7 +1,7 @@
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts{print-plan=true}))' %s -o %t 2>&1 | FileCheck %s
 
-// The later tokens of a sequence are on other ranks, so that this chunk gets all tokens, of which the first layer takes
-// its part. Another stage gets the part.
+// The later tokens of a sequence are on other ranks, so that this stage gets all tokens, of which the first layer takes
+// its part, also in another chunk: the stage has one buffer of tokens on the host. Another stage gets the part.
 module attributes {mf.mesh = #mf.mesh<pp = 2, cp = 2>} {
 // CHECK-LABEL: {{^embedding$}}
 // CHECK-NEXT: argument 0: {{\[\[\], \[\]\]}}
@@ -24,7 +24,7 @@ mf.model @model attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i6
     %x = mf.embedding %table, %tokens {name = "gather"} : (tensor<16x8xf32>, tensor<1x4xi32>) -> tensor<1x4x8xf32>
     mf.return %x : tensor<1x4x8xf32>
   }
-  mf.layer @later embedding (%x: tensor<1x4x8xf32>, %tokens: tensor<1x4xi32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>) attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+  mf.layer @later embedding (%x: tensor<1x4x8xf32>, %tokens: tensor<1x4xi32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>) attributes {placement = #mf.placement<stage = 0, chunk = 1>} {
     %table = mf.get_param @later_table : tensor<16x8xf32>
     %later = mf.slice %tokens {starts = array<i64: 0, 1>, sizes = array<i64: 1, 3>, name = "shift_slice"} : (tensor<1x4xi32>) -> tensor<1x3xi32>
     %shifted = mf.pad %later {low = array<i64: 0, 0>, high = array<i64: 0, 1>, name = "shift_pad"} : (tensor<1x3xi32>) -> tensor<1x4xi32>
