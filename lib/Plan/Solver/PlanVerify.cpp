@@ -24,13 +24,6 @@ using namespace mf::solver;
 
 namespace {
 
-/// Sums of the same numbers in different orders may differ by this fraction.
-constexpr double roundingShare = 1e-9;
-
-bool exceeds(double value, double limit) {
-  return !(value <= limit + roundingShare * std::abs(limit));
-}
-
 class Verifier {
 public:
   Verifier(const Problem &problem, const Plan &plan)

@@ -14,6 +14,11 @@ using llvm::Error;
 using llvm::Twine;
 using namespace mf::solver;
 
+bool mf::solver::exceeds(double value, double limit) {
+  constexpr double roundingShare = 1e-9;
+  return !(value <= limit + roundingShare * std::abs(limit));
+}
+
 int64_t ChunkPlan::getNumLayers() const {
   int64_t layers = 0;
   for (const std::vector<int64_t> &byTreatment : counts)

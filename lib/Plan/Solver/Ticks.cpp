@@ -162,7 +162,7 @@ void TickProblem::setLimits() {
   for (const StageMemory &stage : problem.stages) {
     int64_t limit = toMemory(stage.limit);
     // If the limit is between two ticks, it is rounded down.
-    if (getMemory(limit) > stage.limit)
+    if (exceeds(getMemory(limit), stage.limit))
       --limit;
     limits.push_back(limit);
     constants.push_back(toMemory(stage.constant));

@@ -4,6 +4,7 @@
 #include "PlanTesting.h"
 #include "SolverTesting.h"
 #include <array>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -156,6 +157,20 @@ TEST(SolverTest, TakesWhatFitsIfNothingTakesTime) {
   EXPECT_EQ(getMessage(result.plan->verify(problem)), "");
   EXPECT_TRUE(result.isProven);
   EXPECT_EQ(result.time, 0);
+}
+
+// The limit may be the same sum in another order.
+TEST(SolverTest, ASumMayExceedItsLimitByRounding) {
+  Problem problem = makeSmallProblem();
+  const SolveResult before = solveOrFail(problem);
+  ASSERT_TRUE(before.plan.has_value());
+  for (auto [stage, peak] :
+       llvm::zip_equal(problem.stages, evaluatePeaks(problem, *before.plan)))
+    stage.limit = std::nextafter(peak, 0);
+  const SolveResult result = solveOrFail(problem);
+  EXPECT_EQ(result.time, before.time);
+  ASSERT_TRUE(result.plan.has_value());
+  EXPECT_EQ(getMessage(result.plan->verify(problem)), "");
 }
 
 TEST(SolverTest, PeaksNeedNoSchedule) {

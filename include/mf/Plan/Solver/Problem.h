@@ -83,6 +83,10 @@ struct ChunkExtra {
   double updateTime = 0;
 };
 
+/// Returns whether `value` is above `limit` by more than rounding: sums of the
+/// same numbers in different orders may differ.
+bool exceeds(double value, double limit);
+
 /// The memory of a stage.
 struct StageMemory {
   double limit = 0;
