@@ -87,7 +87,6 @@ CAMPAIGNS = [
     Campaign("memory-plans", unit("mfMemoryTest", "StepPlanTest.PlansRandomTemporariesLegally"), 20000, 0, MF_SEED="{seed}", MF_COUNT="{count}"),
     # The planner beside trying all plans.
     Campaign("planner-oracle", unit("mfSolverTest", "OracleTest.*"), 20000, 0, MF_SEED="{seed}", MF_COUNT="{count}"),
-    Campaign("strategy-oracle", unit("mfSolverTest", "StrategySolverTest.IsExact*"), 20000, 0, MF_SEED="{seed}", MF_COUNT="{count}"),
     Campaign("recompute-oracle", unit("mfPlannerTest", "RecomputeCutTest.IsTheBest*"), 20000, 7, MF_SEED="{seed}", MF_COUNT="{count}"),
 ]  # fmt: skip
 

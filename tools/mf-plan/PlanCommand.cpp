@@ -5,7 +5,6 @@
 #include "Outputs.h"
 #include "PlanLayouts.h"
 #include "PlanProblem.h"
-#include "PlanStrategies.h"
 #include "PlanTraining.h"
 #include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Plan/Solver/NoPlanError.h"
@@ -32,8 +31,6 @@ static Error run(const PlanOptions &options) {
                             options.plot, options.problemOut}))
     return error;
   const std::atomic<bool> &stop = catchInterrupt();
-  if (!options.iopddl.empty())
-    return planStrategies(options, stop);
   if (!options.problem.empty())
     return planProblem(options, stop);
   return PlanOptions::isGiven(options.devices) ? planLayouts(options, stop)

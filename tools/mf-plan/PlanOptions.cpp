@@ -57,9 +57,7 @@ static const char trainingHelp[] =
 void PlanOptions::restrictToTraining(llvm::StringRef target) {
   defaultTarget = target.str();
   input.setDescription("<train.yaml>");
-  for (cl::Option *option :
-       std::initializer_list<cl::Option *>{&problem, &iopddl})
-    option->removeArgument();
+  problem.removeArgument();
   json.setValueExpectedFlag(cl::ValueRequired);
 }
 
@@ -88,49 +86,7 @@ Error PlanOptions::check() const {
   return LimitRange::parse(frontier).takeError();
 }
 
-/// Rejects options that only apply to training steps.
-Error PlanOptions::checkStrategyInput() const {
-  for (const cl::Option &option :
-       std::initializer_list<std::reference_wrapper<const cl::Option>>{
-           input,
-           problem,
-           model,
-           pretrainedConfig,
-           target,
-           set,
-           hbm,
-           lowering.fuseElementwise,
-           lowering.castOnce,
-           lowering.foldGradientScales,
-           lowering.fuseAccumulation,
-           keep,
-           interleave,
-           microBatches,
-           schedules,
-           recomputeTasks,
-           expertLevels,
-           devices,
-           output,
-           frontier,
-           plot,
-           explain,
-           json,
-           problemOut})
-    if (isGiven(option))
-      return createStringError(
-          option.ArgStr.empty()
-              ? llvm::Twine("expected either the training YAML '") + input +
-                    "' or --iopddl='" + iopddl + "', found both"
-              : llvm::Twine(option.ArgStr.size() > 1 ? "--" : "-") +
-                    option.ArgStr +
-                    " is about training steps, but --iopddl is a problem of "
-                    "nodes and strategies: expected only --time-limit");
-  return Error::success();
-}
-
 Error PlanOptions::checkInput() const {
-  if (!iopddl.empty())
-    return checkStrategyInput();
   if (input.empty() && problem.empty())
     return createStringError(
         "expected a training YAML, or --problem=FILE.json");

@@ -33,10 +33,6 @@ struct PlanOptions {
       "problem", cl::value_desc("file"), cl::cat(category),
       cl::desc("Solve an abstract problem, in JSON, instead of planning a "
                "YAML; - is standard input")};
-  cl::opt<std::string> iopddl{
-      "iopddl", cl::value_desc("file"), cl::cat(category),
-      cl::desc("Solve a problem of the ASPLOS 2025 contest on intra-operator "
-               "parallelism; - is standard input")};
   cl::opt<std::string> model{
       "model", cl::value_desc("file"), cl::cat(category),
       cl::desc("Plan this model (default: the one that the YAML describes)")};
@@ -167,7 +163,6 @@ private:
     return path.empty() || path == "-";
   }
   llvm::Error checkInput() const;
-  llvm::Error checkStrategyInput() const;
   llvm::Error checkTraining() const;
   llvm::Error checkLayouts() const;
   llvm::Error checkOutputs() const;
