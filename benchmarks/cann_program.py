@@ -37,7 +37,7 @@ def count_lines(paths):
 
 def compile_files(compiler, sources, jobs):
     """The seconds by the clock and those of processors."""
-    flags = ["-std=c++17", "-I", os.path.join(ROOT, "include"), "-I", os.path.join(ROOT, "lib", "HostCann", "include")]
+    flags = ["-std=c++17", "-I", os.path.join(ROOT, "include"), "-I", os.path.join(ROOT, "lib", "Cann", "Headers", "include")]
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         list(pool.map(lambda path: subprocess.run([compiler, *flags, "-c", path, "-o", path[: -len("cpp")] + "o"], check=True), sources))

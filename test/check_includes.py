@@ -24,7 +24,7 @@ import sys
 
 TOPS = ("lib", "dialects", "passes", "tools")
 
-TARGET = re.compile(r"^(mf_add_library|mf_add_tool|mf_add_host_cann_library|add_library)\((.*?)\)", re.DOTALL | re.MULTILINE)
+TARGET = re.compile(r"^(mf_add_library|mf_add_tool|add_library)\((.*?)\)", re.DOTALL | re.MULTILINE)
 LINKS = re.compile(r"^target_link_libraries\((\S+)(.*?)\)", re.DOTALL | re.MULTILINE)
 ROW = re.compile(r"^\| `([\w/]+)` \|.*\|([^|]*)\|$", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
@@ -73,8 +73,6 @@ class Project:
         text = re.sub(r"#.*", "", self.read(os.path.join(folder, "CMakeLists.txt")))
         for kind, content in TARGET.findall(text):
             name, *words = content.split()
-            if kind == "mf_add_host_cann_library":
-                name = "HostCann" + name
             target = Target(name, folder, kind == "mf_add_library", words)
             self.targets[name] = target
             self.by_folder.setdefault(folder, []).append(target)

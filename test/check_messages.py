@@ -18,7 +18,7 @@ import sys
 
 FOLDERS = ("dialects", "include", "lib", "passes", "tools")
 # Messages for developers of mf stand here: checks of the records of kernels, and the headers of the host's CANN.
-OTHERS = ("lib/HostCann/include", "tools/mf-tblgen")
+OTHERS = ("lib/Cann/Headers/include", "tools/mf-tblgen")
 KINDS = [
     ("errors", re.compile(r"\w*[eE]rror|fail\w*|refuse\w*|reject\w*")),
     ("warnings", re.compile(r"warn\w*|emitWarning")),

@@ -76,9 +76,9 @@ ASKING = {"tensor", "scalar", "numbers", "destroyed tensor"}
 
 def compile_faults(build, source, work, compiler):
     """The library to preload, for the operators of mf's headers."""
-    includes = [os.path.join(top, "lib", "HostCann", "include") for top in (source, build)]
+    includes = [os.path.join(top, "lib", "Cann", "Headers", "include") for top in (source, build)]
     names = set()
-    for path in glob.glob(os.path.join(build, "lib", "HostCann", "include", "aclnnop", "*.h")):
+    for path in glob.glob(os.path.join(build, "lib", "Cann", "Headers", "include", "aclnnop", "*.h")):
         with open(path) as file:
             names.update(re.findall(r"aclnnStatus\s+(aclnn\w+)\(void \*", file.read()))
     assert names, "no header in the build folder declares an operator"

@@ -120,7 +120,7 @@ def link_program(build, objects, program, compiler, *options, **others):
 def compile_program(build, source, folder, compiler="g++"):
     """All sources at once, so that headers are read once. What all programs share, mf_*.cpp, is in a library of the build."""
     sources = sorted(glob.glob(os.path.join(folder, "[!m]*.cpp"))) + [os.path.join(folder, "main.cpp")]
-    includes = [folder, os.path.join(source, "include"), *(os.path.join(top, "lib", "HostCann", "include") for top in (source, build))]
+    includes = [folder, os.path.join(source, "include"), *(os.path.join(top, "lib", "Cann", "Headers", "include") for top in (source, build))]
     flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", *("-I" + path for path in includes), "-x", "c++", "-", "-x", "none"]
     program, shared = os.path.join(folder, "step"), os.path.join(build, "host-cann", "lib", "libmfCannSupport.a")
     link_program(build, [shared], program, compiler, *flags, input="".join('#include "%s"\n' % path for path in sources), text=True)
