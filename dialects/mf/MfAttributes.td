@@ -48,7 +48,8 @@ def Mf_RecomputeKind : Mf_Enum<"RecomputeKind", "why an operator is recomputed",
   I32EnumAttrCase<"Full", 0, "full">,
   I32EnumAttrCase<"Select", 1, "select">,
   I32EnumAttrCase<"Preset", 2, "preset">,
-  I32EnumAttrCase<"Excluded", 3, "excluded">
+  I32EnumAttrCase<"Excluded", 3, "excluded">,
+  I32EnumAttrCase<"Output", 4, "output">
 ]>;
 def Mf_RecomputeAttr : EnumAttr<Mf_Dialect, Mf_RecomputeKind, "recompute"> {
   let summary = "recompute mark of one operator";
@@ -57,8 +58,11 @@ def Mf_RecomputeAttr : EnumAttr<Mf_Dialect, Mf_RecomputeKind, "recompute"> {
     `select_recompute` matches the operator, or the operator is a collective next
     to an operator that a pattern of `select_comm_recompute` matches. `preset`:
     the model itself asks for it (the casts of RMSNorm). `excluded`: an exclude
-    pattern or `mp_comm_recompute: False` keeps the result. With all but
-    `excluded`, backward computes the result again instead of keeping it.
+    pattern or `mp_comm_recompute: False` keeps the result. `output`: the operator
+    is in a recomputed Cell, and its result leaves that Cell and is kept. With all
+    but `excluded` and `output`, backward computes the result again instead of
+    keeping it. The trainer repeats the Cell as a whole, so it does not keep the
+    operands of an `output` either.
   }];
   let assemblyFormat = "`<` $value `>`";
 }

@@ -92,7 +92,8 @@ void mf::ir::emitKernel(ComputeOpInterface op, LaunchEmitter &emitter) {
 
 bool mf::ir::isMarkedForRecompute(ComputeOpInterface op) {
   std::optional<RecomputeKind> mark = op.getRecomputeMark();
-  return mark && *mark != RecomputeKind::Excluded;
+  return mark && *mark != RecomputeKind::Excluded &&
+         *mark != RecomputeKind::Output;
 }
 
 bool mf::ir::hasAddressableSize(Type type) {

@@ -120,7 +120,8 @@ void ExpertLevels::mark(const LayerEffects &effects) const {
   auto markAll = [](const Operators &operators) {
     for (Operation *op : operators)
       if (auto compute = cast<ComputeOpInterface>(op);
-          !compute.getRecomputeMark())
+          compute.getRecomputeMark().value_or(RecomputeKind::Output) ==
+          RecomputeKind::Output)
         compute.setRecomputeMark(RecomputeKind::Select);
   };
   const bool isAtLevel1 = findSetting(effects, 1);

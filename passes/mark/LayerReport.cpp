@@ -14,7 +14,8 @@ static llvm::json::Object reportOperator(ComputeOpInterface op,
                                          const LayerEffects &effects) {
   StringRef path = op.getCellName();
   llvm::json::Object object;
-  if (std::optional<RecomputeKind> mark = op.getRecomputeMark())
+  if (std::optional<RecomputeKind> mark = op.getRecomputeMark();
+      mark && *mark != RecomputeKind::Output)
     object["recompute"] = stringifyRecomputeKind(*mark);
   if (std::optional<bool> comm = effects.getCommRecompute(path))
     object["comm_recompute"] = *comm;

@@ -151,7 +151,7 @@ std::optional<RecomputeKind> getMark(const LayerEffects &effects,
   if (setting->isPreset)
     return RecomputeKind::Preset;
   if (setting->isCell && escapes(op, *setting, communication))
-    return std::nullopt;
+    return RecomputeKind::Output;
   return effects.fullRecompute && setting->path.empty() ? RecomputeKind::Full
                                                         : RecomputeKind::Select;
 }
@@ -271,10 +271,11 @@ private:
     for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
       if (communication.isInserted(op))
         continue;
-      // If there is no setting, the mark of an earlier pass stays.
+      // A preset of an earlier pass stays where no setting asks for recompute.
       std::optional<RecomputeKind> mark =
           getMark(effects, communication, op, keptOperators);
-      if (mark || op.getRecomputeMark() != RecomputeKind::Preset)
+      const bool isSet = mark && *mark != RecomputeKind::Output;
+      if (isSet || op.getRecomputeMark() != RecomputeKind::Preset)
         op.setRecomputeMark(mark);
     }
     mf::passes::ExpertLevels(layer).mark(effects);

@@ -733,12 +733,18 @@ void ChunkTape::readOperands(Operation *op) {
   }
 }
 
+/// Returns whether the trainer runs an operator again: those that are marked,
+/// and the outputs of recomputed Cells.
+static bool runsAgain(ComputeOpInterface op) {
+  return isMarkedForRecompute(op) ||
+         op.getRecomputeMark() == RecomputeKind::Output;
+}
+
 /// Returns whether all operators of a kernel run again.
-static bool isMarkedForRecompute(const TapedKernel &kernel) {
+static bool runsAgain(const TapedKernel &kernel) {
   return llvm::all_of(kernel.operations, [](Operation *op) {
     auto compute = dyn_cast<ComputeOpInterface>(op);
-    return !TrainerKernel::find(op) || !compute ||
-           ir::isMarkedForRecompute(compute);
+    return !TrainerKernel::find(op) || !compute || runsAgain(compute);
   });
 }
 
@@ -750,7 +756,7 @@ std::optional<bool> ChunkTape::findRerun(int64_t operation) const {
     // A kernel runs again as a whole or not at all.
     if (op != kernel->operations.back())
       return std::nullopt;
-    return isMarkedForRecompute(*kernel);
+    return runsAgain(*kernel);
   }
   auto compute = dyn_cast<ComputeOpInterface>(op);
   if (!compute)
@@ -762,7 +768,7 @@ std::optional<bool> ChunkTape::findRerun(int64_t operation) const {
   if (mark == RecomputeKind::Preset || mark == RecomputeKind::Excluded ||
       isView)
     return std::nullopt;
-  return ir::isMarkedForRecompute(compute);
+  return runsAgain(compute);
 }
 
 /// Finds the operators that run again. Those without a mark belong to the run

@@ -57,6 +57,8 @@ static StringRef describeMark(ir::RecomputeKind kind) {
   case ir::RecomputeKind::Excluded:
     return "excluded: the results are kept for backward though a Cell above is "
            "recomputed";
+  case ir::RecomputeKind::Output:
+    return "output: the results leave a recomputed Cell and are kept";
   }
   return "";
 }

@@ -121,9 +121,13 @@ public:
   /// Returns the tokens [batch, sequence]. The first call adds them to the
   /// arguments of a body layer, after the results of the previous layer.
   mlir::Value getTokens();
-  /// Returns a kernel of the trainer with the name of the open Cell.
-  mlir::DictionaryAttr getKernel(mf::ir::TrainerKernel kernel) const {
-    kernel.name = llvm::StringRef(prefix).drop_back();
+  /// Returns a kernel of the trainer with the name of the open Cell. `use`
+  /// tells equal kernels of one Cell apart.
+  mlir::DictionaryAttr getKernel(mf::ir::TrainerKernel kernel,
+                                 llvm::StringRef use = "") const {
+    const std::string name =
+        llvm::StringRef(prefix).drop_back().str() + use.str();
+    kernel.name = name;
     return kernel.getAttr(builder.getContext());
   }
   void setCellTree(llvm::StringRef symbol) { layer.setCellTree(symbol); }

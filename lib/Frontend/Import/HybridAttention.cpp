@@ -132,7 +132,7 @@ private:
   };
   Turn getTurn(ArrayRef<int64_t> positions);
   Turn getEntryTurn();
-  Value rotate(Value value, const Turn &turn);
+  Value rotate(Value value, const Turn &turn, StringRef use = "");
 
   // Keys.
   Value gather(Value rows, Value places, int64_t count);
@@ -237,12 +237,18 @@ HybridAttentionBuilder::Turn HybridAttentionBuilder::getEntryTurn() {
   return turn;
 }
 
-/// Rotates neighbouring pairs of the last dimensions.
-Value HybridAttentionBuilder::rotate(Value value, const Turn &turn) {
+/// Rotates neighbouring pairs of the last dimensions. The trainer keeps the
+/// rotated dimensions in the type of the tables.
+Value HybridAttentionBuilder::rotate(Value value, const Turn &turn,
+                                     StringRef use) {
   CellBuilder::Cell cell(cells, "apply_rotary_emb");
   const int64_t size = getShape(value).back(), turned = hybrid.rotarySize,
                 kept = size - turned;
   SmallVector<int64_t> shape(getShape(value));
+  TrainerKernel rotation;
+  rotation.keptBytes = llvm::product_of(shape) / size * turned /
+                       spec.ranks.dataParallel * getBytes(spec.rotaryType);
+  CellBuilder::KernelScope scope(cells, cells.getKernel(rotation, use));
   auto withLast = [&](std::initializer_list<int64_t> last) {
     SmallVector<int64_t> result(shape.begin(), shape.end() - 1);
     result.append(last);
@@ -638,6 +644,11 @@ DictionaryAttr HybridAttentionBuilder::getKernel() const {
     }
     // Sums over heads of the probabilities of the window and of the entries.
     core.backwardBytes = 4 * tokens * keys;
+    // The workspace: a part for the cores of the chip, and for each token the
+    // gradients of its queries and of its key, and a row of scores, in fp32.
+    constexpr int64_t coreWorkspace = 200 * 1048576;
+    core.backwardBytes +=
+        coreWorkspace + 4 * tokens * (heads * width + width + keys);
     return cells.getKernel(core);
   }
   // In fp32, the keys of each query and their transpose.
@@ -695,7 +706,7 @@ HybridResult HybridAttentionBuilder::build(Value input) {
   }
   // Back by the query's position, so that values depend on distances alone.
   const Turn back = {turn.cosine, cells.negate(turn.sine, "neg")};
-  result.hidden = addOutput(rotate(attended, back));
+  result.hidden = addOutput(rotate(attended, back, " of the output"));
   return result;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "HyperConnections.h"
+#include "dialects/mf/Tape.h"
 
 using namespace mlir;
 using namespace mf::ir;
@@ -79,8 +80,9 @@ static Value normalize(CellBuilder &cells, Value flat) {
 //===----------------------------------------------------------------------===//
 
 /// Returns the fused kernel from streams to the site's weights and input, or
-/// null if the trainer has single operators.
-static DictionaryAttr getWeightsKernel(CellBuilder &cells) {
+/// null if the trainer has single operators. All streams of a token together
+/// have `width` elements.
+static DictionaryAttr getWeightsKernel(CellBuilder &cells, int64_t width) {
   const HyperConnectionSpec &spec = *cells.spec.streams;
   if (!spec.isFused)
     return {};
@@ -98,6 +100,9 @@ static DictionaryAttr getWeightsKernel(CellBuilder &cells) {
   // For each half of an iteration, the sums and the matrix divided by them.
   const int64_t halves = 2 * spec.iterations * (count + count * count);
   kernel.keptBytes = 4 * tokens * (numbers + halves);
+  // The workspace: that of a norm, the streams in fp32 and the input.
+  kernel.forwardBytes =
+      normWorkspace + tokens * (4 * width + 2 * width / count);
   return cells.getKernel(kernel);
 }
 
@@ -119,7 +124,8 @@ HyperConnection::HyperConnection(CellBuilder &cells, StringRef name, Value flat)
   streams = splitStreams(cells, flat);
   const HyperConnectionSpec &spec = *cells.spec.streams;
   const int64_t count = spec.streams;
-  CellBuilder::KernelScope scope(cells, getWeightsKernel(cells));
+  CellBuilder::KernelScope scope(
+      cells, getWeightsKernel(cells, getShape(flat).back()));
   Value weights = project(cells, "mapping_proj", normalize(cells, flat),
                           spec.getNumWeights());
   Value bias = addParameter(cells, "bias", {spec.getNumWeights()},

@@ -39,7 +39,7 @@
 // A recomputed layer repeats its communication.
 // FULL: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<full>}
 // FULL: mf.reduce_scatter {{.*}} {name = "wo.matmul", recompute = #mf.recompute<full>}
-// FULL: mf.add {{.*}} {name = "add"}
+// FULL: mf.add {{.*}} {name = "add", recompute = #mf.recompute<output>}
 
 // Also where layers are counted.
 // LIST: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<full>}
@@ -84,8 +84,8 @@
 
 // A recomputed Cell repeats what comes in, and keeps what leaves it: of wo, that is behind its sum.
 // CELL: mf.all_gather {{.*}} {name = "wq.matmul", recompute = #mf.recompute<select>}
-// CELL: mf.matmul {{.*}} {name = "wq.matmul"}
-// CELL: mf.matmul {{.*}} {name = "wo.matmul"}
+// CELL: mf.matmul {{.*}} {name = "wq.matmul", recompute = #mf.recompute<output>}
+// CELL: mf.matmul {{.*}} {name = "wo.matmul", recompute = #mf.recompute<output>}
 // CELL: mf.reduce_scatter {{.*}} {name = "wo.matmul"}
 
 // What is gathered of a swapped value is swapped, too.

@@ -93,7 +93,7 @@ mf.model @select_names_a_cell attributes {
     // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<select>} :
     %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     // The Cell's result.
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul", recompute = #mf.recompute<output>} :
     %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
     %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -121,7 +121,7 @@ mf.model @select_names_a_nested_cell attributes {
     %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
     %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu"} :
+    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<output>} :
     %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
     %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -294,9 +294,9 @@ mf.model @views_carry_results_out_of_a_cell attributes {
       attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK: mf.neg {{.*}} {name = "attention.inner", recompute = #mf.recompute<select>}
     %inner = mf.neg %x {name = "attention.inner"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.silu {{.*}} {name = "attention.outer"}
+    // CHECK-NEXT: mf.silu {{.*}} {name = "attention.outer", recompute = #mf.recompute<output>}
     %outer = mf.silu %inner {name = "attention.outer"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.reshape {{.*}} {name = "attention.reshape"}
+    // CHECK-NEXT: mf.reshape {{.*}} {name = "attention.reshape", recompute = #mf.recompute<output>}
     %rows = mf.reshape %outer {name = "attention.reshape"} : (tensor<4x4xf32>) -> tensor<16xf32>
     %again = mf.reshape %rows {name = "reshape"} : (tensor<16xf32>) -> tensor<4x4xf32>
     mf.return %again : tensor<4x4xf32>

@@ -63,7 +63,7 @@ mf.model @full_marks_all_but_what_makes_the_result attributes {
     // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul", recompute = #mf.recompute<full>} :
     %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // The residual addition is the layer's output: it is kept.
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    // CHECK-NEXT: mf.add {{.*}} {name = "add", recompute = #mf.recompute<output>} :
     %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     mf.return %y : tensor<4x4xf32>
   }
@@ -95,7 +95,7 @@ mf.model @counts_per_stage_mark_the_first_layers_of_each attributes {
     %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul", recompute = #mf.recompute<full>} :
     %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    // CHECK-NEXT: mf.add {{.*}} {name = "add", recompute = #mf.recompute<output>} :
     %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     mf.return %y : tensor<4x4xf32>
   }
@@ -148,7 +148,7 @@ mf.model @counts_above_the_number_of_layers_mean_all attributes {
     %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul", recompute = #mf.recompute<full>} :
     %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    // CHECK-NEXT: mf.add {{.*}} {name = "add", recompute = #mf.recompute<output>} :
     %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     mf.return %y : tensor<4x4xf32>
   }
@@ -180,7 +180,7 @@ mf.model @exclude_beats_full attributes {
     %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul", recompute = #mf.recompute<full>} :
     %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+    // CHECK-NEXT: mf.add {{.*}} {name = "add", recompute = #mf.recompute<output>} :
     %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
     mf.return %y : tensor<4x4xf32>
   }
