@@ -2,9 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the headers that programs include (lib/Cann/Headers/AclnnOperators.td).
-// The main file includes them all, declares the functions that make executors,
-// and defines the operators where GET_ACLNN_OPERATORS is.
+// Writes the headers that programs include
+// (lib/Cann/Headers/AclnnOperators.td). The main file includes them all,
+// declares the functions that make executors, and defines the operators where
+// GET_ACLNN_OPERATORS is.
 //
 //===----------------------------------------------------------------------===//
 
