@@ -2,11 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/AscendDialect.h"
+#include "dialects/ascend/LaunchNumbers.h"
+#include "mf/Cann/Needs/CannNeeds.h"
+#include "mf/Program/Signatures/KernelSignature.h"
+#include "mf/Program/Signatures/KernelSpec.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
-#include "passes/cann/CannPlan.h"
-#include "passes/cann/ExpandSteps.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
 
 namespace mf::passes {
 #define GEN_PASS_DEF_LEGALIZEFORCANN
@@ -16,6 +23,223 @@ namespace mf::passes {
 using namespace mlir;
 using namespace mf;
 using namespace mf::passes;
+
+namespace {
+
+/// Counts what expandSteps has replaced.
+struct ExpandedSteps {
+  /// The number of launches that were replaced.
+  int64_t launches = 0;
+  /// The number of launches that replace them.
+  int64_t steps = 0;
+  /// The size of all new buffers for the values between steps, in bytes.
+  int64_t bufferBytes = 0;
+};
+
+} // namespace
+
+/// Returns the steps of a launch, or null if its kernel has none.
+static ascend::StepsAttr getSteps(ascend::LaunchOp launch) {
+  for (NamedAttribute named : launch.getKernelAttributes())
+    if (auto steps = dyn_cast<ascend::StepsAttr>(named.getValue()))
+      return steps;
+  return {};
+}
+
+/// Returns the buffer that a value is a view of, if the view has the whole
+/// buffer in another shape. Returns the value itself if it is a part of a
+/// buffer.
+static Value getWhole(Value value) {
+  while (auto view = value.getDefiningOp<ascend::ViewOp>()) {
+    if (view.getByteOffset() != 0)
+      break;
+    value = view.getSource();
+  }
+  return value;
+}
+
+namespace {
+
+/// Replaces one launch by launches of its steps.
+class StepsExpander {
+public:
+  StepsExpander(ascend::LaunchOp launch, ascend::StepsAttr steps)
+      : launch(launch), steps(steps), last(steps.getKernels().size() - 1) {}
+
+  /// Returns true if the last step may write to the output of the launch. A
+  /// step that reads the same memory may not, unless its kernel lets the two
+  /// share it.
+  bool isPossible() {
+    const KernelSignature *signature =
+        findKernelSignature(steps.getKernels()[last]);
+    const Value output = getWhole(launch.getOutputs().front());
+    for (auto [position, operand] :
+         llvm::enumerate(steps.getOperands()[last].asArrayRef()))
+      if (operand >= 0 && getWhole(launch.getInputs()[operand]) == output &&
+          !(signature && signature->mayShareMemory(0, position)))
+        return false;
+    return true;
+  }
+
+  void run(ExpandedSteps &expanded) {
+    OpBuilder builder(launch);
+    SmallVector<Value> results;
+    for (size_t step = 0; step <= last; ++step) {
+      SmallVector<Value> inputs;
+      for (const int64_t operand : steps.getOperands()[step].asArrayRef())
+        inputs.push_back(operand < 0 ? results[~operand]
+                                     : launch.getInputs()[operand]);
+      results.push_back(
+          step == last ? launch.getOutputs().front()
+                       : makeBuffer(builder, steps.getTypes()[step], expanded));
+      ascend::LaunchOp::create(builder, launch.getLoc(),
+                               steps.getKernels()[step], inputs, results.back(),
+                               Value(), steps.getAttributes()[step],
+                               launch.getCellAttr());
+    }
+    ++expanded.launches;
+    expanded.steps += static_cast<int64_t>(last) + 1;
+    launch.erase();
+  }
+
+private:
+  Value makeBuffer(OpBuilder &builder, RankedTensorType tensor,
+                   ExpandedSteps &expanded) {
+    auto type = ascend::BufferType::get(builder.getContext(), tensor,
+                                        ascend::Space::Hbm);
+    expanded.bufferBytes += type.getBytes();
+    return ascend::AllocOp::create(builder, launch.getLoc(), type,
+                                   ascend::RegionAttr(), IntegerAttr());
+  }
+
+  ascend::LaunchOp launch;
+  ascend::StepsAttr steps;
+  size_t last;
+};
+
+} // namespace
+
+/// Replaces each launch of a kernel that runs several steps as one, such as
+/// mfChain, by one launch for each step, and adds buffers for the values
+/// between them. A call that records events behind instructions of a routine
+/// still records them behind the same work. A launch stays as it is if its last
+/// step could not write to the launch's output, because it reads that memory
+/// too.
+static ExpandedSteps expandSteps(ascend::ProgramOp program) {
+  ExpandedSteps expanded;
+  llvm::StringMap<SmallVector<int64_t>> numbers;
+  for (auto routine : program.getBody().getOps<ascend::RoutineOp>()) {
+    SmallVector<int64_t> &ofRoutine = numbers[routine.getSymName()];
+    ofRoutine.push_back(0);
+    for (auto launch : llvm::make_early_inc_range(
+             routine.getBody().getOps<ascend::LaunchOp>())) {
+      const int64_t before = expanded.steps;
+      if (ascend::StepsAttr steps = getSteps(launch)) {
+        StepsExpander expander(launch, steps);
+        if (expander.isPossible())
+          expander.run(expanded);
+      }
+      ofRoutine.push_back(ofRoutine.back() +
+                          std::max<int64_t>(expanded.steps - before, 1));
+    }
+  }
+  if (expanded.launches > 0)
+    program.walk([&](ascend::CallOp call) {
+      ascend::renumberRecords(call, numbers[call.getRoutine()]);
+    });
+  return expanded;
+}
+
+//===----------------------------------------------------------------------===//
+// This file decides which launches get a larger workspace. It takes and returns
+// plain values and does not depend on MLIR.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A launch before the pass has changed it.
+struct LaunchForCann {
+  KernelSpec spec;
+  int64_t workspaceBytes = 0;
+};
+
+/// A workspace that replaces the one of a launch, if it has one.
+struct PlannedWorkspace {
+  /// The index of the launch in the list that was given.
+  size_t launch = 0;
+  int64_t bytes = 0;
+};
+
+/// Sums up the launches of one kernel that need temporary memory on CANN.
+struct KernelOnCann {
+  std::string name;
+  /// The number of launches that get a larger workspace, and the number of all
+  /// launches that need one.
+  int64_t changed = 0, launches = 0;
+  /// The size of the largest workspace in bytes, and the temporaries that lie
+  /// in it, for example "i64[32], f32[32x64]".
+  int64_t bytes = 0;
+  std::string temporaries;
+};
+
+/// Counts the launches of a kernel that programs on CANN cannot launch.
+struct MissingKernel {
+  std::string name;
+  /// The reason, or empty if CANN has no counterpart of the kernel.
+  std::string refusal;
+  int64_t launches = 0;
+};
+
+/// The changes that a program needs before it can run on CANN.
+struct CannPlan {
+  std::vector<PlannedWorkspace> workspaces;
+  /// The kernels that need temporary memory, sorted by name.
+  std::vector<KernelOnCann> kernels;
+  std::vector<MissingKernel> missing;
+};
+
+} // namespace
+
+/// Finds what the launches need from the records of their kernels.
+static CannPlan planForCann(llvm::ArrayRef<LaunchForCann> launches) {
+  CannPlan plan;
+  std::map<std::string, KernelOnCann> kernels;
+  std::map<std::pair<std::string, std::string>, int64_t> missing;
+  for (const auto &[number, launch] : llvm::enumerate(launches)) {
+    const cann::CannNeeds needs = cann::getCannNeeds(launch.spec);
+    if (!needs.isOnCann || !needs.refusal.empty())
+      ++missing[{launch.spec.name, needs.refusal}];
+    if (needs.bytes == 0)
+      continue;
+    KernelOnCann &kernel = kernels[launch.spec.name];
+    kernel.name = launch.spec.name;
+    ++kernel.launches;
+    if (needs.bytes > kernel.bytes) {
+      kernel.bytes = needs.bytes;
+      kernel.temporaries = needs.temporaries;
+    }
+    if (needs.bytes <= launch.workspaceBytes)
+      continue;
+    ++kernel.changed;
+    plan.workspaces.push_back({number, needs.bytes});
+  }
+  for (auto &[name, kernel] : kernels)
+    plan.kernels.push_back(std::move(kernel));
+  for (const auto &[kernel, count] : missing)
+    plan.missing.push_back({kernel.first, kernel.second, count});
+  return plan;
+}
+
+/// Prints one line for each kernel of the plan.
+static void printCannPlan(const CannPlan &plan, llvm::raw_ostream &os) {
+  for (const KernelOnCann &kernel : plan.kernels)
+    os << "  " << kernel.launches << " x " << kernel.name << ": up to "
+       << kernel.bytes << " bytes, " << kernel.temporaries << "\n";
+  for (const MissingKernel &kernel : plan.missing)
+    os << "  " << kernel.launches << " x " << kernel.name << ": "
+       << (kernel.refusal.empty() ? "CANN has no counterpart" : kernel.refusal)
+       << "\n";
+}
 
 namespace {
 

@@ -2,17 +2,149 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/RankMesh.h"
+#include "dialects/mf/MfOps.h"
+#include "dialects/mf/ParameterSharing.h"
 #include "dialects/mf/SampleOrderAttribute.h"
+#include "dialects/mf/ShardingRule.h"
+#include "mf/Frontend/Config/RankLayout.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
 #include "mlir/IR/Remarks.h"
+#include "passes/config/AxisCuts.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/ExpertAxes.h"
-#include "passes/config/FullSharding.h"
+#include "llvm/ADT/DenseSet.h"
 #include <cstdlib>
 
 using namespace mlir;
 using namespace mf::ir;
 
 namespace mf::passes {
+
+//===----------------------------------------------------------------------===//
+// Each parameter, including the weights of norms, is sharded separately along
+// its first dimension over the ranks that have different tokens (FSDP). With
+// several groups that hold the same shards it is HSDP.
+//===----------------------------------------------------------------------===//
+
+/// Returns whether ranks along this axis, or a factor of it, have different
+/// tokens.
+static bool hasOwnTokens(StringRef axis) {
+  return axis.starts_with("dp") || axis.starts_with("cp");
+}
+
+static bool isSharedWeight(ParamOp param) {
+  return !param.getFrozen() && !param.getUpdateRule();
+}
+
+/// Returns the number of ranks that shard a weight, of `copies` ranks that hold
+/// the same part.
+static int64_t getShards(bool isExpert, int64_t copies, const RankLayout &ranks,
+                         const FullyShardedConfig &config) {
+  return isExpert ? copies / config.replicate
+                  : config.getDenseShards(ranks.contextParallel);
+}
+
+/// Splits `axes` where the ranks end that shard a parameter of `model`.
+static void cutForFullSharding(ModelOp model, const RankLayout &ranks,
+                               const FullyShardedConfig &config,
+                               MutableArrayRef<NamedAxis> axes) {
+  for (auto param : model.getBody().getOps<ParamOp>()) {
+    if (!isSharedWeight(param))
+      continue;
+    const bool isExpert = ranks.expertParallel > 1 && getNumExperts(param);
+    std::optional<SmallVector<AxisSpan>> replicas =
+        takeReplicas(param, ranks.expertParallel, axes);
+    if (!replicas)
+      continue;
+    if (!isExpert)
+      llvm::erase_if(*replicas, [](const AxisSpan &span) {
+        return !hasOwnTokens(span.axis->name);
+      });
+    int64_t copies = 1;
+    for (const AxisSpan &span : *replicas)
+      copies *= span.size;
+    (void)takeInnerRanks(*replicas, getShards(isExpert, copies, ranks, config));
+  }
+}
+
+/// Returns the weights of experts that are distributed over the ranks of
+/// expert_parallel. Must be called before `ep` is resolved to axes.
+static SmallVector<ParamOp> getDistributedExperts(ModelOp model,
+                                                  const RankLayout &ranks) {
+  SmallVector<ParamOp> experts;
+  if (ranks.expertParallel > 1)
+    for (auto param : model.getBody().getOps<ParamOp>())
+      if (getNumExperts(param))
+        experts.push_back(param);
+  return experts;
+}
+
+/// Returns the inner axes of `mesh` over which `param` is sharded.
+static Axes getSharingAxes(ParamOp param, const MeshSizes &mesh,
+                           const RankLayout &ranks,
+                           const FullyShardedConfig &config, bool isExpert) {
+  Axes copies;
+  for (auto [axis, size] : mesh.axes)
+    if (size > 1 && axis != "pp" && !isCutOver(param.getCutsAttr(), axis) &&
+        (isExpert || hasOwnTokens(axis)))
+      copies.push_back(axis);
+  const int64_t shards =
+      getShards(isExpert, mesh.getNumParts(copies), ranks, config);
+  Axes axes;
+  for (StringRef axis : llvm::reverse(copies)) {
+    if (mesh.getNumParts(axes) >= shards)
+      break;
+    axes.insert(axes.begin(), axis);
+  }
+  return axes;
+}
+
+/// Returns the parameters that the head reads, if it has one loss.
+static llvm::DenseSet<Operation *> getHeadWeights(ModelOp model) {
+  llvm::DenseSet<Operation *> weights;
+  const SymbolTable symbols(model);
+  for (auto layer : model.getBody().getOps<LayerOp>()) {
+    Block &block = layer.getBody().front();
+    if (layer.getKind() != LayerKind::Head ||
+        block.getTerminator()->getNumOperands() > 1)
+      continue;
+    for (auto read : block.getOps<GetParamOp>())
+      weights.insert(symbols.lookup<ParamOp>(read.getParam()));
+  }
+  return weights;
+}
+
+/// Sets for each weight in `model` the axes of `mesh` over which it is sharded,
+/// and whether backward gathers it again. Norms always are gathered again,
+/// other weights by the policy of `config`. The head's weight is gathered again
+/// only if the policy is `always`, or if the head has several losses and hence
+/// no single point in time at which it runs.
+static void setFullSharding(ModelOp model, MeshAttr mesh,
+                            const RankLayout &ranks,
+                            const FullyShardedConfig &config,
+                            ArrayRef<ParamOp> experts) {
+  const MeshSizes sizes(mesh);
+  const ReshardPolicy policy = config.reshardAfterForward;
+  const llvm::DenseSet<Operation *> head = getHeadWeights(model);
+  for (auto param : model.getBody().getOps<ParamOp>()) {
+    // The model says of some weights that all ranks have them whole.
+    if (!isSharedWeight(param) || ParameterSharing::find(param))
+      continue;
+    const bool isExpert = llvm::is_contained(experts, param);
+    const bool isVector = param.getTensorType().getRank() == 1;
+    const bool gathersAgain =
+        isVector || policy == ReshardPolicy::Always ||
+        (policy == ReshardPolicy::Default && !head.contains(param));
+    ParameterSharing sharing;
+    sharing.axes = getSharingAxes(param, sizes, ranks, config, isExpert);
+    sharing.gathersAgain = gathersAgain && ranks.pipelineStages == 1;
+    // Norms, which are not shared out elsewhere either, must divide.
+    sharing.mustDivide =
+        (isVector && !param.getParallelOptimizer()) || isExpert;
+    sharing.dividesGradients = config.dividesGradients;
+    sharing.setOn(param);
+  }
+}
 
 /// Returns the number of ranks of model_parallel that hold the same key and
 /// value head. It is one, or more if the model's family copies heads to ranks

@@ -15,6 +15,7 @@ using namespace mf::ir;
 using mf::passes::Fusion;
 using mf::passes::FusionCandidate;
 using mf::passes::getOnlyReadOp;
+using mf::passes::getShape;
 
 namespace {
 
@@ -22,10 +23,6 @@ namespace {
 struct Rotation {
   Value input, cosine, sine;
 };
-
-ArrayRef<int64_t> getShape(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 /// Returns the value of which `value` is the first or the second half along the
 /// last dimension.
@@ -107,8 +104,8 @@ FusionCandidate getCandidate(AddOp sum, Rotation rotation) {
   std::string name = mf::passes::getCellPrefix(sum.getCellName()) + "rope";
   FusionCandidate candidate;
   candidate.results = {sum.getResult()};
-  candidate.site = Fusion::getSite(sum, name);
-  candidate.site.kernelsBefore = 7;
+  candidate.setPlace(sum, name);
+  candidate.kernelsBefore = 7;
   candidate.build = [=](OpBuilder &builder) mutable -> SmallVector<Value, 1> {
     return {mf::passes::createNamed<RotaryPositionEmbeddingOp>(
                 builder, sum.getLoc(), name, rotation.input.getType(),

@@ -1,10 +1,10 @@
 //===- FuseSwiGlu.cpp - SiLU and its product as one operator --------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "dialects/mf/MfOps.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
 #include "passes/fuse/Fusion.h"
-#include "passes/fuse/SwiGluSite.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_FUSESWIGLU
@@ -12,10 +12,139 @@ namespace mf::passes {
 } // namespace mf::passes
 
 using namespace mlir;
+using namespace mf;
 using namespace mf::ir;
-using mf::passes::Fusion;
-using mf::passes::FusionCandidate;
-using mf::passes::SwiGluSite;
+using namespace mf::passes;
+
+namespace {
+
+/// The pattern silu(gate) * up.
+struct SwiGluSite {
+  mf::ir::MulOp product;
+  mf::ir::SiluOp silu;
+  mlir::Value gate, up;
+  /// The value of which both are halves, or null. They are halves along
+  /// dimension `dim`, the first of which is the gate.
+  mlir::Value whole;
+  int64_t dim = 0;
+
+  /// Returns whether gate and up alternate: `dim` is the last dimension and has
+  /// size 2.
+  bool alternates() const;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Matching
+//===----------------------------------------------------------------------===//
+
+/// Returns the slice that `value` is, possibly through reshapes.
+static SliceOp getPart(Value value) {
+  while (auto view = getOnlyReadOp<ReshapeOp>(value))
+    value = view.getInput();
+  return getOnlyReadOp<SliceOp>(value);
+}
+
+/// Returns the only dimension along which a slice is smaller than its input, if
+/// there is exactly one.
+static std::optional<int64_t> getCutDim(SliceOp part) {
+  ArrayRef<int64_t> whole = getShape(part.getInput());
+  std::optional<int64_t> cut;
+  for (auto [dim, size] : llvm::enumerate(part.getSizes())) {
+    if (size == whole[dim])
+      continue;
+    if (cut)
+      return std::nullopt;
+    cut = static_cast<int64_t>(dim);
+  }
+  return cut;
+}
+
+/// Finds the value of which gate and up are halves, if there is one.
+static void findWhole(SwiGluSite &site) {
+  SliceOp gate = getPart(site.gate), up = getPart(site.up);
+  if (!gate || !up || gate.getInput() != up.getInput() ||
+      gate.getSizes() != up.getSizes())
+    return;
+  std::optional<int64_t> dim = getCutDim(gate);
+  if (!dim)
+    return;
+  int64_t size = gate.getSizes()[*dim];
+  if (getShape(gate.getInput())[*dim] != 2 * size ||
+      gate.getStarts()[*dim] != 0 || up.getStarts()[*dim] != size)
+    return;
+  site.whole = gate.getInput();
+  site.dim = *dim;
+}
+
+/// Returns the site with this product, if it is one.
+static std::optional<SwiGluSite> matchSwiGlu(MulOp product) {
+  Value lhs = product.getLhs(), rhs = product.getRhs();
+  // The product must not broadcast.
+  if (lhs.getType() != rhs.getType() || getShape(lhs).empty())
+    return std::nullopt;
+  for (auto [activated, other] : {std::pair(lhs, rhs), std::pair(rhs, lhs)})
+    if (auto silu = getOnlyReadOp<SiluOp>(activated)) {
+      SwiGluSite site{product, silu, silu.getInput(), other, Value()};
+      findWhole(site);
+      return site;
+    }
+  return std::nullopt;
+}
+
+bool SwiGluSite::alternates() const {
+  ArrayRef<int64_t> shape = getShape(whole);
+  return shape.back() == 2 && dim + 1 == static_cast<int64_t>(shape.size()) &&
+         shape.size() > 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+/// Returns [..., 2, n, ...] with all dimensions from n on merged into one.
+static SmallVector<int64_t> getHalvedShape(ArrayRef<int64_t> whole,
+                                           int64_t dim) {
+  SmallVector<int64_t> shape(whole.take_front(dim));
+  int64_t width = whole[dim] / 2;
+  for (int64_t size : whole.drop_front(dim + 1))
+    width *= size;
+  shape.append({2, width});
+  return shape;
+}
+
+/// Returns [..., 2, width] of gate and up for mf.swiglu. Operators are named
+/// for the Cell `cell`, or all get the name `name` if it is not empty.
+static Value joinGateAndUp(OpBuilder &builder, const SwiGluSite &site,
+                           StringRef cell, StringRef name) {
+  mlir::Location loc = SwiGluSite(site).product.getLoc();
+  auto getName = [&](StringRef leaf) {
+    return name.empty() ? (cell + leaf).str() : name.str();
+  };
+  if (!site.whole) {
+    SmallVector<int64_t> shape(getShape(site.gate));
+    shape.insert(shape.end() - 1, 1);
+    auto expand = [&](Value value) {
+      return reshapeNamed(builder, loc, getName("expand_dims"), value, shape);
+    };
+    Value gate = expand(site.gate), up = expand(site.up);
+    return createNamed<ConcatOp>(builder, loc, getName("w13_concat"),
+                                 ValueRange{gate, up},
+                                 static_cast<int64_t>(shape.size()) - 2)
+        .getResult();
+  }
+  ArrayRef<int64_t> whole = getShape(site.whole);
+  if (!site.alternates())
+    return reshapeNamed(builder, loc, getName("reshape"), site.whole,
+                        getHalvedShape(whole, site.dim));
+  auto perm = llvm::to_vector(
+      llvm::seq<int64_t>(0, static_cast<int64_t>(whole.size())));
+  std::swap(perm.back(), perm[perm.size() - 2]);
+  return createNamed<TransposeOp>(builder, loc, getName("transpose"),
+                                  site.whole, perm)
+      .getResult();
+}
 
 namespace {
 
@@ -48,9 +177,9 @@ struct FuseSwiGluPass : mf::passes::PrintingPass<
     for (LayerOp layer : layers) {
       bool isNever = needsRouter && !hasRouter(layer);
       for (MulOp product : layer.getBody().getOps<MulOp>())
-        if (std::optional<SwiGluSite> site = mf::passes::matchSwiGlu(product)) {
+        if (std::optional<SwiGluSite> site = matchSwiGlu(product)) {
           FusionCandidate candidate = getCandidate(*site);
-          candidate.site.isNever = isNever;
+          candidate.isNever = isNever;
           fusion.add(std::move(candidate));
         }
     }
@@ -74,17 +203,16 @@ FusionCandidate FuseSwiGluPass::getCandidate(SwiGluSite site) {
 
   FusionCandidate candidate;
   candidate.results = {site.product.getResult()};
-  candidate.site =
-      Fusion::getSite(site.product, only.empty() ? cell + "swiglu" : only);
+  candidate.setPlace(site.product, only.empty() ? cell + "swiglu" : only);
   int64_t bytes = mf::passes::getBytes(site.product);
-  candidate.site.kernelsBefore = site.whole ? 4 : 2;
-  candidate.site.kernelsAfter = site.whole && !site.alternates() ? 1 : 2;
-  candidate.site.keptBefore = (site.gate == site.up ? 2 : 3) * bytes;
-  candidate.site.keptAfter = 2 * bytes;
-  candidate.site.isAlways = isOfExperts(site);
+  candidate.kernelsBefore = site.whole ? 4 : 2;
+  candidate.kernelsAfter = site.whole && !site.alternates() ? 1 : 2;
+  candidate.keptBefore = (site.gate == site.up ? 2 : 3) * bytes;
+  candidate.keptAfter = 2 * bytes;
+  candidate.isAlways = isOfExperts(site);
   candidate.build = [=](OpBuilder &builder) mutable -> SmallVector<Value, 1> {
     mlir::Location loc = site.product.getLoc();
-    Value both = mf::passes::joinGateAndUp(builder, site, cell, only);
+    Value both = joinGateAndUp(builder, site, cell, only);
     Value result =
         mf::passes::createNamed<SwiGluOp>(
             builder, loc, only.empty() ? cell + "swiglu" : only, both)

@@ -94,15 +94,15 @@ SmallVector<Value, 1> build(OpBuilder &builder, Permutation found) {
 
 FusionCandidate getCandidate(Permutation found) {
   FusionCandidate candidate;
-  candidate.site = Fusion::getSite(found.forth, found.forth.getCellName());
+  candidate.setPlace(found.forth, found.forth.getCellName());
   // These are two sorts, a conversion between them and two gathers.
-  candidate.site.kernelsBefore = 5;
+  candidate.kernelsBefore = 5;
   bool isNarrow =
       cast<RankedTensorType>(found.forth.getType()).getElementType().isBF16();
-  candidate.site.kernelsAfter = isNarrow ? 2 : 6;
-  candidate.site.keptBefore =
+  candidate.kernelsAfter = isNarrow ? 2 : 6;
+  candidate.keptBefore =
       mf::passes::getBytes(found.order) + mf::passes::getBytes(found.places);
-  candidate.site.keptAfter = mf::passes::getBytes(found.places);
+  candidate.keptAfter = mf::passes::getBytes(found.places);
   candidate.results = {found.forth.getResult(), found.back.getResult()};
   candidate.build = [=](OpBuilder &builder) { return build(builder, found); };
   return candidate;

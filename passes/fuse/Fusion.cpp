@@ -30,12 +30,10 @@ Value reshapeNamed(OpBuilder &builder, mlir::Location loc, StringRef name,
       .getResult();
 }
 
-FusionSite Fusion::getSite(Operation *root, StringRef name) {
-  FusionSite site;
-  if (auto layer = root->getParentOfType<LayerOp>())
-    site.layer = layer.getSymName().str();
-  site.name = name.str();
-  return site;
+void FusionCandidate::setPlace(Operation *root, StringRef fused) {
+  if (auto inLayer = root->getParentOfType<LayerOp>())
+    layer = inLayer.getSymName().str();
+  name = fused.str();
 }
 
 FusionSwitch Fusion::getSwitch(FusionSwitch FusionConfig::*which) {
@@ -45,19 +43,39 @@ FusionSwitch Fusion::getSwitch(FusionSwitch FusionConfig::*which) {
   return getFusionConfig(training).*which;
 }
 
-void Fusion::warn(const FusionSwitch &asked, const FusionPlan &plan) {
-  if (!asked.isOn || plan.getNumFused() > 0 || !asked.location.isKnown())
-    return;
+void Fusion::warn(const FusionSwitch &asked) {
   DiagnosticList diagnostics;
   diagnostics.warning(
       asked.location,
       quote(asked.key) + " has no effect: " +
-          (plan.sites.empty()
+          (candidates.empty()
                ? "no layer has what becomes one " + what.str()
                : "only dense layers beside layers with experts have what "
                  "becomes one " +
                      what.str() + ", and these have no such form"));
   emitDiagnostics(model.getLoc(), diagnostics);
+}
+
+void Fusion::print(bool isSelected) {
+  PrintedPlan plan(model);
+  plan.os() << what << ": "
+            << llvm::count_if(candidates,
+                              [&](const FusionCandidate &candidate) {
+                                return candidate.isFused(isSelected);
+                              })
+            << " of " << candidates.size() << "\n";
+  for (const FusionCandidate &candidate : candidates) {
+    plan.os() << "  " << candidate.layer << " " << candidate.name << ": ";
+    if (candidate.isFused(isSelected))
+      plan.os() << candidate.kernelsAfter << " in place of "
+                << candidate.kernelsBefore << " kernels, keeps "
+                << candidate.keptAfter << " in place of "
+                << candidate.keptBefore << " bytes\n";
+    else if (candidate.isNever)
+      plan.os() << "stays, a dense layer beside layers with experts\n";
+    else
+      plan.os() << "stays\n";
+  }
 }
 
 /// Erases `op` and its producers as long as they have no readers.
@@ -75,38 +93,36 @@ static void eraseUnread(Operation *op) {
   }
 }
 
-void Fusion::apply(const FusionPlan &plan) {
-  for (auto [candidate, site] : llvm::zip_equal(candidates, plan.sites)) {
-    if (!site.isFused)
+void Fusion::run(FusionSwitch FusionConfig::*which) {
+  FusionSwitch asked = getSwitch(which);
+  if (printPlan)
+    print(asked.isOn);
+  int64_t fused = 0, kernelsSaved = 0, bytesSaved = 0;
+  for (const FusionCandidate &candidate : candidates) {
+    if (!candidate.isFused(asked.isOn))
       continue;
+    ++fused;
+    kernelsSaved += candidate.kernelsBefore - candidate.kernelsAfter;
+    bytesSaved += candidate.keptBefore - candidate.keptAfter;
     OpBuilder builder(candidate.results.front().getDefiningOp());
-    SmallVector<Value, 1> fused = candidate.build(builder);
-    for (auto [before, after] : llvm::zip_equal(candidate.results, fused))
-      before.replaceAllUsesWith(after);
+    SmallVector<Value, 1> values = candidate.build(builder);
+    for (auto [before, after] : llvm::zip_equal(candidate.results, values))
+      Value(before).replaceAllUsesWith(after);
     for (Value before : candidate.results)
       eraseUnread(before.getDefiningOp());
   }
-}
-
-void Fusion::run(FusionSwitch FusionConfig::*which) {
-  FusionSwitch asked = getSwitch(which);
-  std::vector<FusionSite> sites;
-  for (const FusionCandidate &candidate : candidates)
-    sites.push_back(candidate.site);
-  FusionPlan plan = planFusion(std::move(sites), asked.isOn);
-  if (printPlan)
-    plan.print(what, PrintedPlan(model).os());
-  warn(asked, plan);
-  apply(plan);
-  if (plan.getNumFused() == 0)
+  if (fused == 0) {
+    if (asked.isOn && asked.location.isKnown())
+      warn(asked);
     return;
+  }
   remark::passed(model.getLoc(),
                  remark::RemarkOpts::name("Fusion").category("fuse").function(
                      model.getSymName()))
       << remark::add("{0} made of several operators", what)
-      << remark::metric("fused", plan.getNumFused())
-      << remark::metric("kernels saved", plan.getKernelsSaved())
-      << remark::metric("bytes not kept", plan.getBytesSaved());
+      << remark::metric("fused", fused)
+      << remark::metric("kernels saved", kernelsSaved)
+      << remark::metric("bytes not kept", bytesSaved);
 }
 
 } // namespace mf::passes

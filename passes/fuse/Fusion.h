@@ -6,7 +6,6 @@
 
 #include "dialects/mf/MfOps.h"
 #include "passes/config/ConfigAttributes.h"
-#include "passes/fuse/FusionPlan.h"
 #include <functional>
 
 namespace mf::passes {
@@ -16,14 +15,31 @@ inline llvm::ArrayRef<int64_t> getShape(mlir::Value tensor) {
   return mlir::cast<mlir::RankedTensorType>(tensor.getType()).getShape();
 }
 
-/// A match of the pattern.
+/// Operators of a layer that may be fused into one: a match of the pattern.
 struct FusionCandidate {
-  FusionSite site;
+  std::string layer; ///< the layer of the model, for example `layers.0`
+  std::string name;  ///< the name of the fused operator
+  /// The numbers of kernels before and after the fusion.
+  int64_t kernelsBefore = 1, kernelsAfter = 1;
+  /// The bytes that backward needs of the unfused and of the fused operators.
+  int64_t keptBefore = 0, keptAfter = 0;
+  /// True if MindSpore Transformers has no unfused form.
+  bool isAlways = false;
+  /// True if its layer class has no fused form: a dense layer in a model that
+  /// has layers with experts.
+  bool isNever = false;
   /// The values of the pattern that other operators read.
   llvm::SmallVector<mlir::Value, 1> results;
   /// Builds a value that replaces each result. The builder's position is before
   /// the producer of the first one.
   std::function<llvm::SmallVector<mlir::Value, 1>(mlir::OpBuilder &)> build;
+
+  /// Names the layer that contains `root`, and the fused operator.
+  void setPlace(mlir::Operation *root, llvm::StringRef fused);
+  /// Returns the decision if the fusion is selected, or not.
+  bool isFused(bool isSelected) const {
+    return isAlways || (isSelected && !isNever);
+  }
 };
 
 /// One kind of fusion, applied to a model.
@@ -37,19 +53,16 @@ public:
   void add(FusionCandidate candidate) {
     candidates.push_back(std::move(candidate));
   }
-  /// Returns a site in the layer that contains `root`.
-  static FusionSite getSite(mlir::Operation *root, llvm::StringRef name);
-
-  /// Makes the plan, replaces the fused operators and erases those without
-  /// readers. The model's `training` attribute has the switch; without it, all
-  /// fusions are selected. A key that selects a fusion for which the model has
-  /// no operators is a warning.
+  /// Replaces the fused operators and erases those without readers. The model's
+  /// `training` attribute has the switch; without it, all fusions are selected.
+  /// A key that selects a fusion for which the model has no operators is a
+  /// warning.
   void run(FusionSwitch FusionConfig::*which);
 
 private:
   FusionSwitch getSwitch(FusionSwitch FusionConfig::*which);
-  void warn(const FusionSwitch &asked, const FusionPlan &plan);
-  void apply(const FusionPlan &plan);
+  void warn(const FusionSwitch &asked);
+  void print(bool isSelected);
 
   ir::ModelOp model;
   llvm::StringRef what;

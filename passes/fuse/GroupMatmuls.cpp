@@ -20,9 +20,9 @@ namespace {
 FusionCandidate getCandidate(ExpertMatmulOp products) {
   FusionCandidate candidate;
   candidate.results = {products.getResult()};
-  candidate.site = Fusion::getSite(products, products.getCellName());
-  candidate.site.keptBefore = mf::passes::getBytes(products.getInput());
-  candidate.site.keptAfter = candidate.site.keptBefore;
+  candidate.setPlace(products, products.getCellName());
+  candidate.keptBefore = mf::passes::getBytes(products.getInput());
+  candidate.keptAfter = candidate.keptBefore;
   candidate.build = [=](OpBuilder &builder) mutable -> SmallVector<Value, 1> {
     return {mf::passes::createNamed<GroupedMatmulOp>(
                 builder, products.getLoc(), products.getCellName(),

@@ -195,7 +195,7 @@ public:
     return found->second;
   }
 
-  /// Records that a routine now consists of parts (RoutineParts.h).
+  /// Records that a routine now consists of parts (LowerToAscend.cpp).
   void setParts(llvm::StringRef routine, RoutineParts made);
   /// Returns the parts of a routine, or null if it is not cut.
   const RoutineParts *getParts(llvm::StringRef routine) const {

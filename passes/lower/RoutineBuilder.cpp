@@ -2,13 +2,259 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/RoutineBuilder.h"
+#include "dialects/mf/CollectiveUnit.h"
 #include "dialects/mf/KeptType.h"
+#include "dialects/mf/MfOps.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 #include "mlir/IR/Remarks.h"
-#include "passes/lower/PlannedOperators.h"
+#include "passes/lower/CopyPlacement.h"
+#include "passes/lower/IssuePlan.h"
 
 using namespace mlir;
 using namespace mf;
 using namespace mf::passes;
+using ascend::StreamKind;
+
+void RoutineSwap::wait(Location loc, Value event) {
+  ascend::WaitOp::create(builder, loc, names::compute, event);
+}
+
+void RoutineSwap::beforeLaunch() {
+  auto next = static_cast<int64_t>(launches.size());
+  llvm::erase_if(releases, [&](const Release &release) {
+    if (release.kernel > next)
+      return false;
+    wait(release.loc, release.event);
+    return true;
+  });
+}
+
+/// Starts a copy after all launches so far. Returns the event of its end.
+Value RoutineSwap::startCopy(Location loc, StringRef name, StreamKind kind,
+                             Value source, Value target) {
+  StringRef stream = program.getStream(name, kind);
+  Value ready = ascend::RecordOp::create(builder, loc, names::compute);
+  return ascend::CopyOp::create(builder, loc, ready.getType(), source, target,
+                                stream, ready)
+      .getDone();
+}
+
+void RoutineSwap::copyOut(Location loc, Value buffer, Value host,
+                          int64_t distance) {
+  Value done = startCopy(loc, names::deviceToHost, StreamKind::DeviceToHost,
+                         buffer, host);
+  releases.push_back(
+      {placeRelease(static_cast<int64_t>(launches.size()), distance), loc,
+       done});
+}
+
+Value RoutineSwap::copyBack(Location loc, int64_t slot, Type tensor,
+                            int64_t distance) {
+  ascend::BufferType type = program.getBufferType(tensor);
+  PrefetchPlace place =
+      placePrefetch(static_cast<int64_t>(launches.size()), distance);
+  if (place.ahead > 0) {
+    Block &body = routine.getBody().front();
+    Value buffer = body.insertArgument(numBufferArguments++, type, loc);
+    Value done =
+        body.addArgument(ascend::EventType::get(program.getContext()), loc);
+    program.addEarlyPrefetch(routine.getSymName(), {slot, place.ahead, type});
+    wait(loc, done);
+    return buffer;
+  }
+  Value done, buffer;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    if (place.kernel < static_cast<int64_t>(launches.size()))
+      builder.setInsertionPoint(launches[place.kernel]);
+    Value host = ascend::SlotOp::create(
+        builder, loc, program.getBufferType(tensor, ascend::Space::Host), slot);
+    buffer = ascend::AllocOp::create(builder, loc, type, ascend::RegionAttr(),
+                                     IntegerAttr());
+    done = startCopy(loc, names::hostToDevice, StreamKind::HostToDevice, host,
+                     buffer);
+  }
+  wait(loc, done);
+  return buffer;
+}
+
+void RoutineSwap::finish() {
+  for (const Release &release : releases)
+    wait(release.loc, release.event);
+  releases.clear();
+  routine.setFunctionType(FunctionType::get(
+      program.getContext(), routine.getBody().front().getArgumentTypes(), {}));
+}
+
+static Value getRoot(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ascend::ViewOp>())
+    buffer = view.getSource();
+  return buffer;
+}
+
+void RoutineExchanges::wait(const Pending &exchange) {
+  ascend::WaitOp::create(builder, exchange.loc, names::compute, exchange.done);
+}
+
+void RoutineExchanges::waitFor(ValueRange read, ValueRange written) {
+  llvm::erase_if(pending, [&](const Pending &exchange) {
+    bool isUsed = llvm::any_of(read,
+                               [&](Value buffer) {
+                                 return getRoot(buffer) == exchange.output;
+                               }) ||
+                  llvm::any_of(written, [&](Value buffer) {
+                    Value root = getRoot(buffer);
+                    return root == exchange.output ||
+                           llvm::is_contained(exchange.inputs, root);
+                  });
+    if (isUsed)
+      wait(exchange);
+    return isUsed;
+  });
+}
+
+void RoutineExchanges::waitForAll() {
+  for (const Pending &exchange : pending)
+    wait(exchange);
+  pending.clear();
+}
+
+void RoutineExchanges::communicate(Location loc,
+                                   const ir::EmittedCollective &collective,
+                                   StringRef cell) {
+  Value output = collective.output.getValue();
+  SmallVector<Value, 3> inputs;
+  for (ir::EmittedBuffer read :
+       {collective.input, collective.send, collective.receive})
+    if (read)
+      inputs.push_back(read.getValue());
+  waitFor(inputs, output);
+  MLIRContext *context = program.getContext();
+  StringRef stream =
+      program.getStream((names::collective + "." + collective.channel).str(),
+                        ascend::StreamKind::Communication);
+  auto axes = llvm::map_to_vector(collective.axes, [&](StringRef axis) {
+    return StringAttr::get(context, axis);
+  });
+  Value ready = ascend::RecordOp::create(builder, loc, names::compute);
+  auto op = ascend::CollectiveOp::create(
+      builder, loc, ascend::EventType::get(context),
+      ascend::getDialectKind(collective.kind), collective.input.getValue(),
+      output, collective.send.getValue(), collective.receive.getValue(),
+      ascend::GroupAttr::get(context, axes, collective.stages),
+      ascend::getDialectReduction(collective.reduction),
+      collective.fill == 0 ? FloatAttr()
+                           : builder.getF64FloatAttr(collective.fill),
+      collective.channel,
+      cell.empty() ? StringAttr() : builder.getStringAttr(cell), stream, ready);
+  pending.push_back({llvm::map_to_vector<3>(inputs, getRoot), getRoot(output),
+                     op.getDone(), loc});
+}
+
+static bool communicates(Operation *op) {
+  auto compute = dyn_cast<ir::ComputeOpInterface>(op);
+  return compute && compute.getEngine() == Engine::Communication;
+}
+
+namespace {
+
+class OperatorDescriber {
+public:
+  explicit OperatorDescriber(ArrayRef<Operation *> operators)
+      : operators(operators), described(operators.size()) {
+    for (auto [index, op] : llvm::enumerate(operators))
+      indices[op] = static_cast<int64_t>(index);
+  }
+
+  std::vector<PlannedOperator> run(ArrayRef<Value> gradients);
+
+private:
+  bool isMadeOfParameters(Operation *op);
+  void addReduction(Value gradient);
+
+  ArrayRef<Operation *> operators;
+  std::vector<PlannedOperator> described;
+  DenseMap<Operation *, int64_t> indices;
+  DenseMap<Operation *, bool> madeOfParameters;
+};
+
+} // namespace
+
+/// A view, such as a barrier, is computed from parameters if its first operand
+/// is.
+bool OperatorDescriber::isMadeOfParameters(Operation *op) {
+  if (!op || isa<ir::GetParamOp>(op))
+    return op;
+  auto compute = dyn_cast<ir::ComputeOpInterface>(op);
+  if (!compute || op->getNumOperands() == 0)
+    return false;
+  auto [found, isNew] = madeOfParameters.try_emplace(op, false);
+  if (!isNew)
+    return found->second;
+  OperandRange operands = op->getOperands();
+  bool isMade = llvm::all_of(
+      compute.isView() ? operands.take_front() : operands, [&](Value operand) {
+        return isMadeOfParameters(operand.getDefiningOp());
+      });
+  return madeOfParameters[op] = isMade;
+}
+
+/// Follows a returned gradient back to the collective that summed it, as long
+/// as the values in between have no other readers.
+void OperatorDescriber::addReduction(Value gradient) {
+  SmallVector<int64_t, 2> tail;
+  std::optional<int64_t> reduction;
+  for (Value value = gradient; value && value.hasOneUse();) {
+    Operation *op = value.getDefiningOp();
+    auto found = indices.find(op);
+    if (found == indices.end() || op->getNumResults() != 1)
+      break;
+    // The first of several collectives is issued where its summand is computed.
+    if (communicates(op)) {
+      if (reduction)
+        tail.push_back(*reduction);
+      reduction = found->second;
+      value = op->getOperand(0);
+      continue;
+    }
+    // Continues at the producer of the summand.
+    if (reduction || op->getNumOperands() != 1)
+      break;
+    tail.push_back(found->second);
+    value = op->getOperand(0);
+  }
+  if (!reduction)
+    return;
+  described[*reduction].isReduction = true;
+  described[*reduction].tail.assign(tail.rbegin(), tail.rend());
+}
+
+std::vector<PlannedOperator> OperatorDescriber::run(ArrayRef<Value> gradients) {
+  for (auto [index, op] : llvm::enumerate(operators)) {
+    PlannedOperator &entry = described[index];
+    entry.isGather = communicates(op) && isMadeOfParameters(op);
+    entry.unit = ir::CollectiveUnit::find(op);
+    auto compute = dyn_cast<ir::ComputeOpInterface>(op);
+    // The values that a barrier waits for are not data.
+    OperandRange operands = op->getOperands();
+    if (compute && compute.isView())
+      operands = operands.take_front();
+    for (Value operand : operands)
+      if (auto found = indices.find(operand.getDefiningOp());
+          found != indices.end())
+        entry.producers.push_back(found->second);
+  }
+  for (Value gradient : gradients)
+    addReduction(gradient);
+  return std::move(described);
+}
+
+/// Describes `operators`, which are consecutive in a block. `gradients` are the
+/// gradients of parameters among the function's results.
+static std::vector<PlannedOperator>
+describeOperators(ArrayRef<Operation *> operators, ArrayRef<Value> gradients) {
+  return OperatorDescriber(operators).run(gradients);
+}
 
 namespace {
 

@@ -6,10 +6,91 @@
 
 #include "passes/lower/IssuePlan.h"
 #include "passes/lower/ProgramBuilder.h"
-#include "passes/lower/RoutineExchanges.h"
-#include "passes/lower/RoutineSwap.h"
 
 namespace mf::passes {
+
+/// Places the copies between device and host among a routine's launches, with
+/// the events that order them. A copy that must start before the routine
+/// becomes an argument, and is recorded in the program as an early prefetch.
+class RoutineSwap {
+public:
+  RoutineSwap(ProgramBuilder &program, ascend::RoutineOp routine,
+              mlir::OpBuilder &builder)
+      : program(program), routine(routine), builder(builder),
+        numBufferArguments(routine.getArgumentTypes().size()) {}
+
+  /// Must be called before each launch is made. Waits for copies out whose
+  /// memory is released here.
+  void beforeLaunch();
+  /// Must be called with each launch that is made.
+  void addLaunch(mlir::Operation *launch) { launches.push_back(launch); }
+
+  /// Starts to copy `buffer` to `host` at this point.
+  void copyOut(mlir::Location loc, mlir::Value buffer, mlir::Value host,
+               int64_t distance);
+
+  /// Returns a device buffer for `tensor`. Slot `slot` is copied to it before
+  /// the next launch, which is the first to read it.
+  mlir::Value copyBack(mlir::Location loc, int64_t slot, mlir::Type tensor,
+                       int64_t distance);
+
+  /// Waits for the copies that are not complete yet, and sets the routine's
+  /// final type.
+  void finish();
+
+private:
+  mlir::Value startCopy(mlir::Location loc, llvm::StringRef stream,
+                        ascend::StreamKind kind, mlir::Value source,
+                        mlir::Value target);
+  void wait(mlir::Location loc, mlir::Value event);
+
+  struct Release {
+    int64_t kernel;
+    mlir::Location loc;
+    mlir::Value event;
+  };
+
+  ProgramBuilder &program;
+  ascend::RoutineOp routine;
+  mlir::OpBuilder &builder;
+  unsigned numBufferArguments;
+  llvm::SmallVector<mlir::Operation *> launches;
+  llvm::SmallVector<Release> releases;
+};
+
+/// Places collectives among a routine's launches, each on the stream of its
+/// communicator. A collective starts after the launches before it. The compute
+/// stream waits for it before it first reads the collective's output, or writes
+/// a buffer that the collective uses.
+class RoutineExchanges {
+public:
+  RoutineExchanges(ProgramBuilder &program, mlir::OpBuilder &builder)
+      : program(program), builder(builder) {}
+
+  void communicate(mlir::Location loc, const ir::EmittedCollective &collective,
+                   llvm::StringRef cell);
+
+  /// Must be called before the compute stream, or work that it starts, reads
+  /// and writes these buffers.
+  void waitFor(mlir::ValueRange read, mlir::ValueRange written);
+
+  /// Must be called at the end of the routine.
+  void waitForAll();
+
+private:
+  /// A collective for which the compute stream has not waited yet.
+  struct Pending {
+    /// The buffers that it reads, and the buffer that it writes.
+    llvm::SmallVector<mlir::Value, 3> inputs;
+    mlir::Value output, done;
+    mlir::Location loc;
+  };
+  void wait(const Pending &exchange);
+
+  ProgramBuilder &program;
+  mlir::OpBuilder &builder;
+  llvm::SmallVector<Pending> pending;
+};
 
 /// Fills one routine with the launches of a function's operators. If the memory
 /// of a value is determined before its operator is reached (an output, a

@@ -3,15 +3,497 @@
 
 #include "passes/lower/StepBuilder.h"
 #include "dialects/mf/CertificateAttribute.h"
+#include "passes/lower/CopyPlacement.h"
 #include "passes/lower/LowerFunctions.h"
-#include "passes/lower/StepPrefetch.h"
-#include "passes/lower/StepReductions.h"
-#include "passes/lower/StepTransfers.h"
+#include "passes/lower/PlainReduction.h"
+#include "passes/lower/StepCalls.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mf;
 using namespace mf::passes;
 using ascend::Role;
+using ascend::StreamKind;
+
+//===----------------------------------------------------------------------===//
+// A transfer of a value into a call (load, receive) is issued on a separate
+// stream `ahead` calls earlier, after an event of the call before that one, so
+// its buffer is not needed earlier. A value that a call sends must have left
+// before the call that is `behind` calls later, where its buffer becomes free.
+// With 1 and 2, a transfer overlaps one whole call on either side, at the cost
+// of one more message in memory. A value that a call passes to a later call of
+// the stage stays in one message.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class StepTransfers {
+public:
+  /// Determines when the transfers of calls are issued. Fails if messages of a
+  /// channel would arrive in another order than they are read.
+  mlir::LogicalResult place(llvm::ArrayRef<StepCall> calls);
+  /// Adapts the places to calls in parts: `firsts` has the first part of each
+  /// call, and there are `numCalls` parts.
+  void renumber(llvm::ArrayRef<size_t> firsts, size_t numCalls);
+
+  /// Returns whether a transfer is issued right before a call.
+  bool areBefore(size_t call) const { return !issuedBefore[call].empty(); }
+  /// Issues the transfers before a call. They start after event `after` unless
+  /// it is null. `values` has the buffers of the schedule's tensors.
+  void emitBefore(size_t call, mlir::Value after, StepBlock &step,
+                  const llvm::DenseMap<mlir::Value, mlir::Value> &values);
+  /// Returns the event that is recorded when the value of a load or receive has
+  /// arrived.
+  mlir::Value getArrival(mlir::Operation *task) const {
+    return arrivals.lookup(task);
+  }
+  /// Returns the call before which the message has left; none if that is the
+  /// end of the step.
+  std::optional<size_t> getCallAfter(mlir::Operation *send) const {
+    auto found = sentBefore.find(send);
+    return found == sentBefore.end() ? std::nullopt
+                                     : std::optional(found->second);
+  }
+
+private:
+  /// For each call, the loads and receives that are issued right before it.
+  std::vector<llvm::SmallVector<mlir::Operation *, 2>> issuedBefore;
+  /// For each send, the call before which the message has left.
+  llvm::MapVector<mlir::Operation *, size_t> sentBefore;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> arrivals;
+};
+
+} // namespace
+
+LogicalResult StepTransfers::place(ArrayRef<StepCall> calls) {
+  issuedBefore.resize(calls.size());
+  // The messages of a channel arrive in the order of their receives.
+  llvm::StringMap<std::pair<int64_t, Operation *>> last;
+  for (auto [reader, call] : llvm::enumerate(calls)) {
+    for (Operation *task : call.incoming) {
+      auto receive = dyn_cast<ir::ReceiveOp>(task);
+      auto ahead = static_cast<int64_t>(
+          receive ? receive.getAhead() : cast<ir::LoadOp>(task).getAhead());
+      int64_t place =
+          std::max<int64_t>(static_cast<int64_t>(reader) - ahead, 0);
+      issuedBefore[place].push_back(task);
+      if (!receive)
+        continue;
+      auto &[lastPlace, lastReceive] = last[receive.getChannel()];
+      if (lastReceive && place < lastPlace) {
+        InFlightDiagnostic error = receive.emitOpError(
+            "is issued before another one of its channel, whose message is "
+            "read first; expected a smaller 'ahead'");
+        error.attachNote(lastReceive->getLoc()) << "the other is here";
+        return error;
+      }
+      lastPlace = place;
+      lastReceive = receive;
+    }
+    for (Operation *task : call.outgoing) {
+      const auto behind =
+          static_cast<size_t>(cast<ir::SendOp>(task).getBehind());
+      if (behind < calls.size() - reader)
+        sentBefore[task] = reader + behind;
+    }
+  }
+  return success();
+}
+
+void StepTransfers::renumber(ArrayRef<size_t> firsts, size_t numCalls) {
+  std::vector<SmallVector<Operation *, 2>> issued(numCalls);
+  for (auto [first, tasks] : llvm::zip_equal(firsts, issuedBefore))
+    llvm::append_range(issued[first], tasks);
+  issuedBefore = std::move(issued);
+  for (auto &[send, call] : sentBefore)
+    call = firsts[call];
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+/// Returns the slice of a step's tokens or labels that a rank reads: its rows
+/// of each micro-batch, cut over dp, and its part of the sequence, cut over cp
+/// and, if the head reads parts of the residual stream, over mp. Null if it
+/// reads all.
+static ascend::SliceAttr getInputSlice(ir::ModelOp model, int64_t microBatches,
+                                       RankedTensorType part) {
+  int64_t rows = static_cast<int64_t>(model.getMicroBatchSize()),
+          length = static_cast<int64_t>(model.getSequenceLength());
+  if (part.getRank() != 2 || part.getNumElements() == rows * length)
+    return {};
+  Builder builder(model.getContext());
+  auto mesh = ir::MeshAttr::find(model);
+  SmallVector<ArrayAttr> axes(3, builder.getArrayAttr({}));
+  // Adds axes of these names, or the factors of each, until there are `parts`.
+  auto cut = [&](int64_t dim, int64_t parts, ArrayRef<StringRef> names) {
+    SmallVector<Attribute> factors;
+    int64_t product = 1;
+    for (StringRef name : names)
+      for (auto [axis, size] : ir::MeshSizes(mesh).axes)
+        if (axis.starts_with(name) && size > 1 && product < parts) {
+          factors.push_back(builder.getStringAttr(axis));
+          product *= size;
+        }
+    axes[dim] = builder.getArrayAttr(factors);
+  };
+  cut(1, rows / part.getDimSize(0), {"dp"});
+  cut(2, length / part.getDimSize(1), {"cp", "mp"});
+  return ascend::SliceAttr::get(
+      model.getContext(), ArrayRef<int64_t>{microBatches, rows, length}, axes);
+}
+
+/// Returns the role of the host buffer of a micro-batch's input.
+static Role getRole(ir::InputKind kind) {
+  switch (kind) {
+  case ir::InputKind::Tokens:
+    return Role::Tokens;
+  case ir::InputKind::Draw:
+    return Role::Draw;
+  default:
+    return Role::Labels;
+  }
+}
+
+/// The host buffer of a step input has one entry per micro-batch. The load
+/// copies that of one micro-batch.
+static Value emitLoad(StepBlock &step, ir::LoadOp load, Value buffer,
+                      ValueRange after) {
+  ProgramBuilder &program = step.getProgram();
+  StringRef stream =
+      program.getStream(names::hostToDevice, StreamKind::HostToDevice);
+  auto tensor = cast<RankedTensorType>(load.getType());
+  SmallVector<int64_t> shape = {program.getMicroBatches()};
+  llvm::append_range(shape, tensor.getShape());
+  Role role = getRole(load.getInput());
+  Value host = step.getGlobal(program.getStatic(
+      getHostName(role),
+      program.getBufferType(
+          RankedTensorType::get(shape, tensor.getElementType()),
+          ascend::Space::Host),
+      role, {}, {}, {},
+      getInputSlice(program.getModel(), program.getMicroBatches(), tensor)));
+  auto type = program.getBufferType(tensor, ascend::Space::Host);
+  Value part = ascend::ViewOp::create(step, type, host,
+                                      load.getMicroBatch() * type.getBytes());
+  return ascend::CopyOp::create(step, step.getEventType(), part, buffer, stream,
+                                after)
+      .getDone();
+}
+
+/// Returns the rank on another stage that has this one's other coordinates.
+static ascend::PeerAttr getPeer(StepBlock &step, int64_t stage) {
+  return ascend::PeerAttr::get(step.getContext(), step.getStringAttr("pp"),
+                               stage,
+                               /*relative=*/false);
+}
+
+static Value emitReceive(StepBlock &step, ir::ReceiveOp receive, Value buffer,
+                         ValueRange after) {
+  StringRef stream = step.getProgram().getStream(
+      ("receive." + receive.getChannel()).str(), StreamKind::Communication);
+  return ascend::ReceiveOp::create(
+             step, step.getEventType(), buffer,
+             getPeer(step, static_cast<int64_t>(receive.getStage())),
+             receive.getChannel(), stream, after)
+      .getDone();
+}
+
+void StepTransfers::emitBefore(size_t call, Value after, StepBlock &step,
+                               const DenseMap<Value, Value> &values) {
+  const ValueRange events = after ? ValueRange(after) : ValueRange();
+  for (Operation *task : issuedBefore[call]) {
+    step.setLoc(task->getLoc());
+    const Value buffer = values.lookup(task->getResult(0));
+    auto load = dyn_cast<ir::LoadOp>(task);
+    arrivals[task] =
+        load ? emitLoad(step, load, buffer, events)
+             : emitReceive(step, cast<ir::ReceiveOp>(task), buffer, events);
+  }
+}
+
+/// Sends the value in `buffer` after event `after`. Returns the event of the
+/// end of the transfer.
+static Value emitSend(StepBlock &step, ir::SendOp send, Value buffer,
+                      Value after) {
+  step.setLoc(send.getLoc());
+  StringRef stream = step.getProgram().getStream(
+      ("send." + send.getChannel()).str(), StreamKind::Communication);
+  return ascend::SendOp::create(
+             step, step.getEventType(), buffer,
+             getPeer(step, static_cast<int64_t>(send.getStage())),
+             send.getChannel(), stream, after)
+      .getDone();
+}
+
+/// Copies a scalar that changes with every step to the device. Returns the
+/// event of the end of the copy.
+static Value emitInputCopy(StepBlock &step, Value buffer, Role role) {
+  ProgramBuilder &program = step.getProgram();
+  StringRef stream =
+      program.getStream(names::hostToDevice, StreamKind::HostToDevice);
+  auto type = cast<ascend::BufferType>(buffer.getType());
+  Value host = step.getGlobal(program.getStatic(
+      getHostName(role),
+      program.getBufferType(type.getTensor(), ascend::Space::Host), role));
+  return ascend::CopyOp::create(step, step.getEventType(), host, buffer, stream,
+                                ValueRange())
+      .getDone();
+}
+
+/// Copies the quantities that the host reads after the step to host memory.
+static void emitReports(StepBlock &step) {
+  ProgramBuilder &program = step.getProgram();
+  if (program.getReports().empty())
+    return;
+  StringRef stream =
+      program.getStream(names::deviceToHost, StreamKind::DeviceToHost);
+  step.wait(stream, step.record(names::compute));
+  for (ascend::StaticOp device : program.getReports()) {
+    StringRef quantity = *device.getOf();
+    auto type = cast<ascend::BufferType>(device.getType());
+    ascend::StaticOp host = program.getStatic(
+        getHostReportName(quantity),
+        program.getBufferType(type.getTensor(), ascend::Space::Host),
+        Role::Report, quantity);
+    ascend::CopyOp::create(step, Type(), step.getGlobal(device),
+                           step.getGlobal(host), stream, ValueRange());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// A sum over ranks that needs only collectives is issued by the step, after the
+// launch of the last backward that completes the gradient. The update waits for
+// it.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class StepReductions {
+public:
+  /// Determines after which launches of which calls the sums start.
+  void place(ProgramBuilder &program, llvm::ArrayRef<StepCall> calls);
+  /// Returns the numbers of launches of a call after which sums start,
+  /// ascending.
+  llvm::SmallVector<int64_t> getLaunches(size_t call) const;
+  /// Issues the sums that start while a call runs, which records `events`.
+  void emitBeside(StepBlock &step, size_t call, const LaunchEvents &events);
+  /// Returns, for each stream, the event of its last sum so far.
+  const llvm::MapVector<llvm::StringRef, mlir::Value> &getEnds() const {
+    return ends;
+  }
+
+private:
+  /// A sum over ranks that starts after some launches of a call.
+  struct StepReduction {
+    int64_t launches;
+    ir::ReduceGradientOp op;
+  };
+  void placeOne(const ProgramBuilder &program, llvm::ArrayRef<StepCall> calls,
+                ir::ReduceGradientOp op);
+  void emitOne(StepBlock &step, ir::ReduceGradientOp reduction,
+               mlir::Value ready);
+
+  /// For each call, its reductions in the order of launches.
+  std::vector<std::vector<StepReduction>> reductions;
+  llvm::MapVector<llvm::StringRef, mlir::Value> ends;
+};
+
+} // namespace
+
+/// The reduction follows the last call that adds to the gradient, and within it
+/// the last launch that does.
+void StepReductions::placeOne(const ProgramBuilder &program,
+                              ArrayRef<StepCall> calls,
+                              ir::ReduceGradientOp op) {
+  ArrayRef<GradientPlace> places = program.getGradientPlaces(op.getParam());
+  for (size_t index = calls.size(); index-- > 0;) {
+    std::optional<int64_t> launches;
+    for (const GradientPlace &place : places)
+      if (place.routine == calls[index].routine)
+        launches = std::max(launches.value_or(0), place.launches);
+    if (!launches)
+      continue;
+    // Reductions after the same launch stay in the order of the update.
+    std::vector<StepReduction> &list = reductions[index];
+    auto next = llvm::find_if(list, [&](const StepReduction &other) {
+      return other.launches > *launches;
+    });
+    list.insert(next, {*launches, op});
+    return;
+  }
+}
+
+void StepReductions::place(ProgramBuilder &program, ArrayRef<StepCall> calls) {
+  reductions.resize(calls.size());
+  for (auto update : program.getModel().getBody().getOps<ir::UpdateOp>()) {
+    if (static_cast<int64_t>(update.getStage()) != program.getStage())
+      continue;
+    for (auto op : update.getBody().getOps<ir::ReduceGradientOp>())
+      if (findPlainReduction(program, op))
+        placeOne(program, calls, op);
+  }
+}
+
+SmallVector<int64_t> StepReductions::getLaunches(size_t call) const {
+  return llvm::map_to_vector(
+      reductions[call],
+      [](const StepReduction &reduction) { return reduction.launches; });
+}
+
+void StepReductions::emitOne(StepBlock &step, ir::ReduceGradientOp reduction,
+                             Value ready) {
+  ProgramBuilder &program = step.getProgram();
+  step.setLoc(reduction.getLoc());
+  MLIRContext *context = step.getContext();
+  auto sums = findPlainReduction(program, reduction);
+  for (const StateCollective &sum : *sums) {
+    const ir::EmittedCollective &collective = sum.collective;
+    StringRef stream =
+        program.getStream((names::collective + "." + collective.channel).str(),
+                          ascend::StreamKind::Communication);
+    auto axes = llvm::map_to_vector(collective.axes, [&](StringRef axis) {
+      return StringAttr::get(context, axis);
+    });
+    Value input =
+        step.getGlobal(program.getState(sum.input, reduction.getParam()));
+    Value output =
+        step.getGlobal(program.getState(sum.output, reduction.getParam()));
+    auto op = ascend::CollectiveOp::create(
+        step, step.getEventType(), ascend::getDialectKind(collective.kind),
+        input, output,
+        /*send=*/Value(), /*receive=*/Value(),
+        ascend::GroupAttr::get(context, axes, collective.stages),
+        ascend::getDialectReduction(collective.reduction),
+        /*fill=*/FloatAttr(), collective.channel, StringAttr(), stream, ready);
+    ready = op.getDone();
+    // A stream works in order, so its last work ends last.
+    ends[stream] = ready;
+  }
+}
+
+void StepReductions::emitBeside(StepBlock &step, size_t call,
+                                const LaunchEvents &events) {
+  for (const StepReduction &reduction : reductions[call])
+    emitOne(step, reduction.op, events.getAfter(reduction.launches));
+}
+
+//===----------------------------------------------------------------------===//
+// A copy that starts before the call that reads it belongs to the step. It
+// waits for an event that an earlier call records, or that is recorded right
+// before one.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The copy of a swapped value for call `reader`, which starts before kernel
+/// `kernel` of another call. It records `events[event]` of its reader.
+struct EarlyCopy {
+  int64_t kernel;
+  size_t reader, event;
+  mlir::Value buffer;
+  int64_t slot;
+};
+
+class EarlyCopies {
+public:
+  /// Determines when copies start. Adds to the calls the buffers of the copied
+  /// values, and null events that stand for the ends of the copies.
+  void place(StepBlock &step, llvm::MutableArrayRef<StepCall> calls);
+  /// Returns the kernels of a call before which copies start, ascending,
+  /// without the first one.
+  llvm::SmallVector<int64_t> getKernels(size_t call) const;
+  /// Issues the copies that start before a call.
+  void emitBefore(StepBlock &step, llvm::MutableArrayRef<StepCall> calls,
+                  size_t call) const;
+  /// Issues the copies that start while a call runs, which records `events`.
+  void emitBeside(StepBlock &step, llvm::MutableArrayRef<StepCall> calls,
+                  size_t call, const LaunchEvents &events) const;
+
+private:
+  /// For each call, the copies that start before or while it runs, by kernel.
+  std::vector<std::vector<EarlyCopy>> copies;
+};
+
+} // namespace
+
+void EarlyCopies::place(StepBlock &step, MutableArrayRef<StepCall> calls) {
+  ProgramBuilder &program = step.getProgram();
+  copies.resize(calls.size());
+  std::vector<int64_t> lengths;
+  // The first call with a frame computes the values that the others read.
+  DenseMap<Value, int64_t> makers;
+  for (auto [index, call] : llvm::enumerate(calls)) {
+    lengths.push_back(program.countLaunches(call.routine));
+    if (call.frame)
+      makers.try_emplace(call.frame, index);
+  }
+  for (size_t reader = 0; reader < calls.size(); ++reader) {
+    StepCall &call = calls[reader];
+    step.setLoc(call.loc);
+    for (const EarlyPrefetch &prefetch :
+         program.getEarlyPrefetches(call.routine)) {
+      SchedulePlace place = walkBack(lengths, static_cast<int64_t>(reader),
+                                     prefetch.ahead, makers.lookup(call.frame));
+      Value buffer = step.createMessage(prefetch.type);
+      copies[place.task].push_back(
+          {place.kernel, reader, call.events.size(), buffer, prefetch.slot});
+      call.buffers.push_back(buffer);
+      call.events.emplace_back();
+    }
+  }
+  for (std::vector<EarlyCopy> &list : copies)
+    llvm::sort(list, [](const EarlyCopy &a, const EarlyCopy &b) {
+      return std::tuple(a.kernel, a.reader, a.event) <
+             std::tuple(b.kernel, b.reader, b.event);
+    });
+}
+
+SmallVector<int64_t> EarlyCopies::getKernels(size_t call) const {
+  SmallVector<int64_t> kernels;
+  for (const EarlyCopy &copy : copies[call])
+    if (copy.kernel > 0 && (kernels.empty() || kernels.back() != copy.kernel))
+      kernels.push_back(copy.kernel);
+  return kernels;
+}
+
+/// Emits a copy that starts after event `started`.
+static void emitCopy(StepBlock &step, MutableArrayRef<StepCall> calls,
+                     const EarlyCopy &copy, Value started) {
+  ProgramBuilder &program = step.getProgram();
+  StepCall &reader = calls[copy.reader];
+  step.setLoc(reader.loc);
+  StringRef stream =
+      program.getStream(names::hostToDevice, ascend::StreamKind::HostToDevice);
+  auto type = cast<ascend::BufferType>(copy.buffer.getType());
+  Value host = ascend::SlotOp::create(
+      step, program.getBufferType(type.getTensor(), ascend::Space::Host),
+      copy.slot, reader.frame);
+  reader.events[copy.event] =
+      ascend::CopyOp::create(step, started.getType(), host, copy.buffer, stream,
+                             started)
+          .getDone();
+}
+
+void EarlyCopies::emitBefore(StepBlock &step, MutableArrayRef<StepCall> calls,
+                             size_t call) const {
+  Value started;
+  for (const EarlyCopy &copy : copies[call]) {
+    if (copy.kernel > 0)
+      break;
+    if (!started)
+      started = step.record(names::compute);
+    emitCopy(step, calls, copy, started);
+  }
+}
+
+void EarlyCopies::emitBeside(StepBlock &step, MutableArrayRef<StepCall> calls,
+                             size_t call, const LaunchEvents &events) const {
+  for (const EarlyCopy &copy : copies[call])
+    if (copy.kernel > 0)
+      emitCopy(step, calls, copy, events.getAfter(copy.kernel));
+}
 
 namespace {
 

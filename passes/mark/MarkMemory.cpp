@@ -1,19 +1,22 @@
 //===- MarkMemory.cpp - Marks recomputed and swapped operators ------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "dialects/mf/MfOps.h"
+#include "mf/Frontend/Config/LayerPlan.h"
 #include "mf/Program/Signatures/KernelSignature.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
 #include "passes/adapters/AdapterPlan.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/TrainingCheck.h"
 #include "passes/mark/ExpertLevels.h"
-#include "passes/mark/KeptOperators.h"
 #include "passes/mark/LayerCommunication.h"
 #include "passes/mark/LayerReport.h"
-#include "passes/mark/SliceActivation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_MARKMEMORY
@@ -24,6 +27,179 @@ using namespace mlir;
 using namespace mf;
 using namespace mf::ir;
 using mf::passes::LayerCommunication;
+
+/// Returns the dynamic graph's name, in lower case, of the operator that
+/// launches a kernel. It usually is that of the kernel.
+static std::string getDynamicName(llvm::StringRef kernel) {
+  kernel.consume_front("aclnn");
+  return llvm::StringSwitch<llvm::StringRef>(kernel)
+      .Case("Matmul", "MatMulExt")
+      .Case("Add", "AddExt")
+      .Case("Adds", "AddScalar")
+      .Case("Muls", "MulScalar")
+      .Case("Embedding", "Gather")
+      .Case("Cat", "Concat")
+      .Cases({"Permute", "LayerNorm", "Reshape"}, "")
+      .Default(kernel)
+      .lower();
+}
+
+/// Returns whether the dynamic graph's name of the operator that `op` launches
+/// contains one of `parts`, which are in lower case. Views, and operators whose
+/// results the framework never keeps, have no such name.
+static bool isKeptOperator(ComputeOpInterface op,
+                           llvm::ArrayRef<std::string> parts) {
+  if (parts.empty() || op.isView())
+    return false;
+  const std::string name = getDynamicName(op.getKernelName());
+  return !name.empty() && llvm::any_of(parts, [&](const std::string &part) {
+    return llvm::StringRef(name).contains(part);
+  });
+}
+
+static int64_t countBackwardKernels(LayerOp layer,
+                                    const LayerEffects &effects) {
+  int64_t kernels = 0;
+  for (auto op : layer.getBody().getOps<ComputeOpInterface>())
+    kernels += !op.isView();
+  return kernels * (effects.fullRecompute ? 3 : 2);
+}
+
+/// Converts prefetch distances that count layers to numbers of kernels.
+/// Backward of a layer is counted as two kernels for each kernel of forward,
+/// and three if the layer is recomputed as a whole.
+static void countSwapKernels(llvm::ArrayRef<LayerOp> layers,
+                             std::vector<LayerEffects> &effects) {
+  for (size_t number = 0; number < effects.size(); ++number)
+    for (SwapTarget &target : effects[number].swap) {
+      if (!target.countsLayers)
+        continue;
+      int64_t kernels = 0;
+      for (int64_t ahead = 1; ahead <= target.prefetch; ++ahead)
+        if (const size_t other = number + static_cast<size_t>(ahead);
+            other < effects.size())
+          kernels += countBackwardKernels(layers[other], effects[other]);
+      target.prefetch = std::max<int64_t>(kernels, 1);
+      target.countsLayers = false;
+    }
+}
+
+namespace {
+
+/// Lets ranks that hold the same input of a recomputed layer each keep only a
+/// part of it. Reports once if that is not possible.
+class ActivationSlicer {
+public:
+  explicit ActivationSlicer(ir::ModelOp model) : model(model) {}
+
+  bool slice(ir::LayerOp layer, const LayerCommunication &communication);
+
+private:
+  ir::ModelOp model;
+  bool hasWarned = false;
+};
+
+/// The decision of recompute_slice_activation for a layer.
+struct SliceDecision {
+  /// The axes over which the kept input of a recomputed layer is cut along its
+  /// first dimension; empty if each rank keeps all of it.
+  Axes axes;
+  /// The reason for the decision.
+  std::string reason;
+  /// True if the user requested something that is not possible.
+  bool isWarning = false;
+};
+
+} // namespace
+
+/// Decides for a tensor with layout `layout` and `size` rows on each rank. It
+/// can only be cut over ranks that hold the same part of it.
+static SliceDecision planSlice(const MeshSizes &mesh, const Layout &layout,
+                               int64_t size) {
+  Axes axes;
+  for (auto [axis, ranks] : mesh.axes)
+    if (axis != "pp" && ranks > 1 && !layout.cutsOver(axis))
+      axes.push_back(axis);
+  if (axes.empty())
+    return {{}, "no two ranks have the same part of it"};
+  int64_t copies = mesh.getNumParts(axes);
+  std::string over = llvm::join(axes, " and ");
+  if (size % copies != 0)
+    return {{},
+            "its first dimension, " + std::to_string(size) +
+                ", does not divide over the " + std::to_string(copies) +
+                " ranks of " + over + " that have it",
+            /*isWarning=*/true};
+  return {axes, "each of " + std::to_string(copies) + " ranks of " + over +
+                    " keeps its part"};
+}
+
+/// Returns the hidden input or, if a rank first takes its own part of it, that
+/// part.
+static Value findInput(LayerOp layer, const LayerCommunication &communication) {
+  for (Value argument : layer.getArguments()) {
+    if (!isFloatTensor(argument.getType()))
+      continue;
+    while (argument.hasOneUse()) {
+      auto user = dyn_cast<ComputeOpInterface>(*argument.getUsers().begin());
+      if (!user || !communication.isInserted(user) || user.isView())
+        break;
+      argument = user->getResult(0);
+    }
+    return argument;
+  }
+  return nullptr;
+}
+
+bool ActivationSlicer::slice(LayerOp layer,
+                             const LayerCommunication &communication) {
+  MeshAttr mesh = MeshAttr::find(model);
+  Value input = findInput(layer, communication);
+  if (!mesh || !input || mesh.getNumRanks() == mesh.getSize("pp"))
+    return false;
+  remark::RemarkOpts options = remark::RemarkOpts::name("SliceActivation")
+                                   .category("recompute")
+                                   .function(layer.getSymName());
+  auto type = cast<RankedTensorType>(input.getType());
+  LayoutAttr layout = LayoutAttr::find(type);
+  if (!layout) {
+    remark::missed(layer.getLoc(), options) << remark::add(
+        "the kept input is not sliced: which ranks have it is not known");
+    return false;
+  }
+  MeshSizes sizes(mesh);
+  RankedTensorType local = getLocalType(type, layout, sizes);
+  SliceDecision decision = planSlice(sizes, Layout(layout, type.getRank()),
+                                     local ? local.getDimSize(0) : 1);
+  if (decision.axes.empty()) {
+    remark::missed(layer.getLoc(), options)
+        << remark::add("the kept input is not sliced: {0}", decision.reason);
+    if (!decision.isWarning || hasWarned)
+      return false;
+    hasWarned = true;
+    DictionaryAttr locations = model.getTrainingAttr().getLocations();
+    auto place =
+        locations ? locations.getAs<LocationAttr>("recompute_slice_activation")
+                  : LocationAttr();
+    emitWarning(place ? mlir::Location(place) : model.getLoc())
+        << "recompute_slice_activation has no effect: the kept input of '"
+        << layer.getSymName() << "' is not sliced, as " << decision.reason;
+    return false;
+  }
+  OpBuilder builder(layer.getContext());
+  builder.setInsertionPointAfterValue(input);
+  auto kept = KeepPartOp::create(builder, layer.getLoc(), input,
+                                 builder.getStrArrayAttr(decision.axes));
+  kept.setCellName("input");
+  kept.setRecomputeMark(RecomputeKind::Full);
+  input.replaceAllUsesExcept(kept, kept);
+  int64_t bytes = getTensorBytes(local);
+  remark::passed(layer.getLoc(), options)
+      << remark::add("of the kept input {0}", decision.reason)
+      << remark::metric("bytes", bytes)
+      << remark::metric("bytes kept", bytes / sizes.getNumParts(decision.axes));
+  return true;
+}
 
 namespace {
 
@@ -146,7 +322,7 @@ std::optional<RecomputeKind> getMark(const LayerEffects &effects,
       effects.getRecomputeSetting(op.getCellName());
   if (!setting)
     return std::nullopt;
-  if (!setting->enabled || mf::passes::isKeptOperator(op, keptOperators))
+  if (!setting->enabled || isKeptOperator(op, keptOperators))
     return RecomputeKind::Excluded;
   if (setting->isPreset)
     return RecomputeKind::Preset;
@@ -242,10 +418,10 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
     ArrayRef<LayerOp> layers = planner.getLayers();
     // The diagnostics for the first piece apply to all pieces.
     DiagnosticList diagnostics, repeated;
-    mf::passes::ActivationSlicer slicer(model);
+    ActivationSlicer slicer(model);
     keptOperators =
         mf::passes::getRecomputeConfig(model.getTrainingAttr()).keptOperators;
-    mf::passes::countSwapKernels(layers, plan->layers);
+    countSwapKernels(layers, plan->layers);
     for (auto [number, effects] : llvm::enumerate(plan->layers))
       for (LayerOp layer : planner.getPieces(number))
         mark(layer, effects, slicer,
@@ -264,8 +440,7 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
 
 private:
   /// `effects` then has what the layer really gets.
-  void mark(LayerOp layer, LayerEffects &effects,
-            mf::passes::ActivationSlicer &slicer,
+  void mark(LayerOp layer, LayerEffects &effects, ActivationSlicer &slicer,
             DiagnosticList &diagnostics) const {
     LayerCommunication communication(layer);
     for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {

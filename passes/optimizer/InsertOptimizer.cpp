@@ -1,6 +1,7 @@
 //===- InsertOptimizer.cpp - Clipping and the optimizer, per stage --------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Program/DropRates.h"
 #include "mlir/IR/Remarks.h"
@@ -8,9 +9,9 @@
 #include "passes/config/TrainingCheck.h"
 #include "passes/optimizer/CameUpdate.h"
 #include "passes/optimizer/CuttingAxes.h"
-#include "passes/optimizer/LogitClip.h"
 #include "passes/optimizer/MuonUpdate.h"
-#include "passes/optimizer/TrainedParameters.h"
+#include "llvm/ADT/MapVector.h"
+#include <numeric>
 
 namespace mf::passes {
 #define GEN_PASS_DEF_INSERTOPTIMIZER
@@ -19,7 +20,162 @@ namespace mf::passes {
 
 using namespace mlir;
 using namespace mf::ir;
-using mf::passes::TrainedParameters;
+
+/// Returns the axes that cut the rows that a rank stores, but not the rows that
+/// its layers use.
+static SmallVector<Attribute> getSharingAxes(ParamOp param) {
+  SmallVector<Attribute> axes;
+  LayoutAttr stored = param.getStoredLayout(), used = param.getLayoutAttr();
+  if (!stored)
+    return axes;
+  auto getRowAxes = [](LayoutAttr layout) {
+    return cast<ArrayAttr>(layout.getCuts()[0]).getValue();
+  };
+  ArrayRef<Attribute> known = used ? getRowAxes(used) : ArrayRef<Attribute>();
+  for (Attribute axis : getRowAxes(stored))
+    if (!llvm::is_contained(known, axis))
+      axes.push_back(axis);
+  return axes;
+}
+
+static LogicalResult clip(OpBuilder &builder, ParamOp param,
+                          FloatAttr threshold, Value overflow) {
+  Location loc = param.getLoc();
+  LogitClipAttr clip = *param.getLogitClip();
+  MatricesAttr matrices = *param.getMatrices();
+  const std::vector<int64_t> rest = matrices.getTail();
+  auto largest =
+      SymbolTable::lookupNearestSymbolFrom<ParamOp>(param, clip.getLargest());
+  const int64_t rows = param.getLocalType().getDimSize(0);
+  if (!largest ||
+      matrices.countPeriods(rows) != largest.getLocalType().getNumElements())
+    return param.emitError("weights of a rank that are clipped by their "
+                           "logits (qk_clip_threshold) must be those of its "
+                           "own heads, but a rank has ")
+           << rows << " rows of '" << param.getSymName()
+           << "'; set qk_clip_enabled to False, or let q_lora_rank be a size";
+  auto type = RankedTensorType::get({rows}, builder.getF32Type());
+  Value factors =
+      LogitFactorsOp::create(builder, loc, type, clip.getLargest(), overflow,
+                             threshold, matrices.getSizes(), clip.getRoots(),
+                             builder.getI64IntegerAttr(std::accumulate(
+                                 rest.begin(), rest.end(), int64_t(0))));
+  for (Attribute axis : getSharingAxes(param)) {
+    ArrayAttr axes = builder.getArrayAttr(axis);
+    const int64_t parts = getGroupSize(param, axes);
+    if (parts == 1)
+      continue;
+    type = type.clone(ArrayRef<int64_t>{type.getDimSize(0) / parts});
+    factors = OwnPartOp::create(builder, loc, type, factors, axes, int64_t(0));
+  }
+  ScaleRowsOp::create(builder, loc,
+                      FlatSymbolRefAttr::get(param.getSymNameAttr()), factors);
+  return success();
+}
+
+/// Builds the product of the rows of `params` with the factors that their
+/// #mf.logit_clip define, if the optimizer is Muon with a `logit_threshold`.
+/// Each rank multiplies the rows of its own part. The factors are 1 if
+/// `overflow` is not 0. Fails if a rank has rows of heads whose logits it does
+/// not have.
+static LogicalResult clipLogits(OpBuilder &builder, OptimizerAttr optimizer,
+                                ArrayRef<ParamOp> params, Value overflow) {
+  MuonAttr muon = optimizer.getMuon();
+  std::optional<double> threshold;
+  if (muon)
+    threshold = muon.getConfig().logitThreshold;
+  if (!threshold)
+    return success();
+  for (ParamOp param : params)
+    if (param.needsGradient() && param.getLogitClip() &&
+        failed(clip(builder, param, builder.getF64FloatAttr(*threshold),
+                    overflow)))
+      return failure();
+  return success();
+}
+
+namespace {
+
+/// The placement of trained parameters: the stages whose backward computes
+/// their gradients, and their positions in the vector of norms.
+struct TrainedParameters {
+  llvm::MapVector<int64_t, llvm::SmallVector<ParamOp>> byStage;
+  /// The stage of each parameter, by its name.
+  llvm::StringMap<int64_t> stages;
+  /// The position of each parameter that contributes to the norm. Tied ones do
+  /// not.
+  llvm::StringMap<int64_t> positions;
+  /// The parameters that are tied to each owner, in the model's order.
+  struct Tied {
+    llvm::SmallVector<mlir::Attribute> names;
+    /// The owner's stage, then the stage of each name.
+    llvm::SmallVector<int64_t> stages;
+  };
+  llvm::MapVector<llvm::StringRef, Tied> tied;
+
+  /// Collects the parameters of `model`. Reports a parameter that several
+  /// chunks train, and a tied parameter whose owner no chunk trains.
+  mlir::LogicalResult build(ModelOp model);
+
+private:
+  mlir::LogicalResult groupTied(ModelOp model);
+};
+
+} // namespace
+
+LogicalResult TrainedParameters::build(ModelOp model) {
+  mlir::SymbolTable symbols(model);
+  llvm::StringMap<std::tuple<int64_t, int64_t, int64_t>> chunks;
+  for (auto backward : model.getBody().getOps<GradientFunctionOpInterface>()) {
+    // The other version of a chunk computes the same gradients.
+    if (backward.getPlacement().getKeeps())
+      continue;
+    int64_t stage = backward.getPlacement().getStage();
+    for (auto name : backward.getGradients().getAsRange<FlatSymbolRefAttr>()) {
+      auto param = symbols.lookup<ParamOp>(name.getValue());
+      if (!param)
+        return backward->emitOpError("expected a parameter, but got '")
+               << name.getValue() << "'";
+      PlacementAttr place = backward.getPlacement();
+      auto [known, isNew] = chunks.try_emplace(
+          param.getSymName(), stage, place.getChunk(), place.getPiece());
+      auto [knownStage, knownChunk, knownPiece] = known->second;
+      // All pieces of the sequence add to one gradient.
+      if (!isNew && knownStage == stage && knownChunk == place.getChunk() &&
+          knownPiece != place.getPiece())
+        continue;
+      if (!stages.try_emplace(param.getSymName(), stage).second)
+        return backward->emitOpError("expected '")
+               << param.getSymName()
+               << "' to be read by one chunk; tie a second parameter to it "
+                  "for the other";
+      byStage[stage].push_back(param);
+    }
+  }
+  for (ParamOp param : model.getBody().getOps<ParamOp>())
+    if (!param.getTied() && !param.getUpdateRule() &&
+        stages.contains(param.getSymName()))
+      positions.try_emplace(param.getSymName(), positions.size());
+  return groupTied(model);
+}
+
+LogicalResult TrainedParameters::groupTied(ModelOp model) {
+  for (ParamOp param : model.getBody().getOps<ParamOp>()) {
+    std::optional<StringRef> owner = param.getTied();
+    if (!owner || !stages.contains(param.getSymName()))
+      continue;
+    auto ownerStage = stages.find(*owner);
+    if (ownerStage == stages.end())
+      return param.emitOpError("is tied to '")
+             << *owner << "', which no chunk trains";
+    Tied &group = tied[*owner];
+    if (group.names.empty())
+      group.stages.push_back(ownerStage->second);
+    group.names.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
+    group.stages.push_back(stages.lookup(param.getSymName()));
+  }
+  return success();
+}
 
 namespace {
 
@@ -218,7 +374,7 @@ LogicalResult UpdateBuilder::update(ArrayRef<Value> rates, Value step,
   if (!matrices.empty())
     mf::passes::MuonBuilder(builder, optimizer, overflow)
         .updateAll(matrices, getRate);
-  return mf::passes::clipLogits(builder, optimizer, params, overflow);
+  return clipLogits(builder, optimizer, params, overflow);
 }
 
 /// Reports, for each row, the sum over experts of the amount by which their

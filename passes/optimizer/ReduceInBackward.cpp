@@ -8,7 +8,6 @@
 #include "passes/PrintedPlan.h"
 #include "passes/config/TrainingCheck.h"
 #include "passes/optimizer/ParameterReads.h"
-#include "passes/optimizer/ReductionPlan.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mf::passes {
@@ -20,15 +19,55 @@ using namespace mlir;
 using namespace mf::ir;
 using namespace mf::passes;
 
-static ReducedParameter describe(ParamOp param) {
-  ReducedParameter described;
-  described.name = param.getSymName();
-  if (LayoutAttr layout = param.getLayoutAttr())
-    described.summands = getGroupSize(param, layout.getReduced());
-  described.isShared = param.getStored().has_value();
-  described.scattersGradients = param.scattersGradients();
-  described.isGatheredOnce = param.getGathered().has_value();
-  return described;
+namespace {
+
+/// Where in a step the ranks' summands of a parameter's gradient are summed.
+enum class ReductionPlace {
+  /// No ranks hold summands.
+  Nowhere,
+  /// The gradient is summed where backward computes it.
+  Backward,
+  /// The gradient is reduce-scattered where a micro-batch's backward computes
+  /// it. Summands along other axes are summed at the end of the step.
+  MicroBatch,
+  /// The gradient is summed at the end of the step.
+  Step
+};
+
+} // namespace
+
+static StringRef describe(ReductionPlace place) {
+  switch (place) {
+  case ReductionPlace::Nowhere:
+    return "nowhere";
+  case ReductionPlace::Backward:
+    return "in backward";
+  case ReductionPlace::MicroBatch:
+    return "by micro-batch";
+  case ReductionPlace::Step:
+    return "at the step's end";
+  }
+  return "";
+}
+
+/// Returns the number of ranks that hold summands of a parameter's gradient; 1
+/// if each holds the whole.
+static int64_t getSummands(ParamOp param) {
+  LayoutAttr layout = param.getLayoutAttr();
+  return layout ? getGroupSize(param, layout.getReduced()) : 1;
+}
+
+/// Returns where the gradient of `param` is summed. If the step has only `runs`
+/// = 1 backward, the gradient is complete where that computes it, and the whole
+/// gradient need not be kept. Otherwise it is accumulated over micro-batches
+/// first.
+static ReductionPlace placeReduction(int64_t runs, ParamOp param) {
+  if (getSummands(param) == 1 && !param.getStored())
+    return ReductionPlace::Nowhere;
+  if (runs == 1 && !param.getGathered())
+    return ReductionPlace::Backward;
+  return param.scattersGradients() ? ReductionPlace::MicroBatch
+                                   : ReductionPlace::Step;
 }
 
 /// Inserts a mirror after `read`, or after its cast, over the axes whose ranks
@@ -52,8 +91,7 @@ static void mirror(OpBuilder &builder, GetParamOp read, ParamOp param) {
 
 /// Emits one remark per place with the number of parameters whose gradients are
 /// summed there.
-static void emitRemarks(ModelOp model, ArrayRef<ReducedParameter> parameters,
-                        ArrayRef<ReductionPlace> places) {
+static void emitRemarks(ModelOp model, ArrayRef<ReductionPlace> places) {
   llvm::MapVector<ReductionPlace, int64_t> counts;
   for (ReductionPlace place : places)
     if (place != ReductionPlace::Nowhere)
@@ -62,7 +100,7 @@ static void emitRemarks(ModelOp model, ArrayRef<ReducedParameter> parameters,
     remark::passed(model.getLoc(), remark::RemarkOpts::name("Reduction")
                                        .category("optimizer")
                                        .function(model.getSymName()))
-        << remark::add("gradients are summed over ranks {0}", getName(place))
+        << remark::add("gradients are summed over ranks {0}", describe(place))
         << remark::metric("parameters", count);
 }
 
@@ -78,24 +116,26 @@ struct ReduceInBackwardPass
     if (failed(mf::passes::checkTraining(model)))
       return signalPassFailure();
     TrainingAttr training = model.getTrainingAttr();
-    SmallVector<ParamOp> params;
-    std::vector<ReducedParameter> parameters;
-    for (auto param : model.getBody().getOps<ParamOp>())
-      if (param.needsGradient() && !param.keepsLargest()) {
-        params.push_back(param);
-        parameters.push_back(describe(param));
-      }
     ParallelAttr parallel = training.getParallel();
-    std::vector<ReductionPlace> places =
-        planReductions(parallel.getStages() * parallel.getMicroBatches() *
-                           parallel.getSequencePieces(),
-                       parameters);
-    if (printPlan)
-      printReductions(parameters, places, mf::passes::PrintedPlan(model).os());
-    emitRemarks(model, parameters, places);
-    for (auto [param, place] : llvm::zip_equal(params, places))
-      if (place == ReductionPlace::Backward)
-        param.setReducedInBackward(true);
+    const int64_t runs = parallel.getStages() * parallel.getMicroBatches() *
+                         parallel.getSequencePieces();
+    SmallVector<ReductionPlace> places;
+    {
+      mf::passes::PrintedPlan plan(model);
+      for (auto param : model.getBody().getOps<ParamOp>()) {
+        if (!param.needsGradient() || param.keepsLargest())
+          continue;
+        places.push_back(placeReduction(runs, param));
+        if (places.back() == ReductionPlace::Backward)
+          param.setReducedInBackward(true);
+        const int64_t summands = getSummands(param);
+        if (printPlan)
+          plan.os() << param.getSymName() << ": gradient of " << summands
+                    << (summands == 1 ? " rank" : " ranks") << " summed "
+                    << describe(places.back()) << '\n';
+      }
+    }
+    emitRemarks(model, places);
     OpBuilder builder(&getContext());
     const SymbolTable symbols(model);
     model.walk([&](GetParamOp read) {

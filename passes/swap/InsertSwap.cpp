@@ -6,7 +6,6 @@
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
 #include "passes/split/FreeValues.h"
-#include "passes/swap/SwapPlan.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_INSERTSWAP
@@ -15,13 +14,49 @@ namespace mf::passes {
 
 using namespace mlir;
 using namespace mf::ir;
-using mf::passes::SwapCandidate;
-using mf::passes::SwapDecision;
-using mf::passes::SwapPlan;
 
 namespace {
 
-/// Finds marked operators in one chunk, and inserts the copies of a plan.
+/// Whether a marked value is swapped, and why not.
+enum class SwapDecision {
+  /// The value is copied out in forward and copied back in backward.
+  Swap,
+  /// Backward does not read the value, so it is released after forward anyway.
+  NotRead,
+  /// The value depends on parameters alone, which stay on the device through
+  /// the whole step.
+  Parameters,
+  /// MindSpore Transformers' second coupling rule: an operator whose output is
+  /// read by a recomputed operator is not swapped.
+  ReadByRecompute
+};
+
+/// A value computed by forward that is marked for swap.
+struct SwapCandidate {
+  Value value;
+  /// The name of the operator that computes it.
+  std::string name;
+  int64_t bytes = 0;
+  /// The number of kernels between the start of the copy back and its first
+  /// reader.
+  int64_t distance = 1;
+  bool isReadByBackward = false;
+  /// True if the value is computed from parameters alone.
+  bool isMadeOfParameters = false;
+  /// True if an operator that backward runs again reads it.
+  bool isReadByRecompute = false;
+
+  SwapDecision decide() const {
+    if (isMadeOfParameters)
+      return SwapDecision::Parameters;
+    if (!isReadByBackward)
+      return SwapDecision::NotRead;
+    return isReadByRecompute ? SwapDecision::ReadByRecompute
+                             : SwapDecision::Swap;
+  }
+};
+
+/// Finds marked operators in one chunk, and inserts the copies.
 class ChunkSwapper {
 public:
   explicit ChunkSwapper(ChunkOp chunk)
@@ -29,10 +64,10 @@ public:
 
   /// Fills `candidates` with the marked values, in the order of forward.
   void collect();
-  void emitRemarks(const SwapPlan &plan);
-  void insert(const SwapPlan &plan);
-
-  std::vector<SwapCandidate> candidates;
+  /// Prints the decision for each candidate, if there are any.
+  void print();
+  void emitRemarks();
+  void insert();
 
 private:
   bool isForward(Operation *op) const { return forwardOps.contains(op); }
@@ -45,8 +80,7 @@ private:
   OpBuilder builder;
   mf::passes::FreeValues freeValues;
   DenseSet<Operation *> forwardOps;
-  /// The values of the candidates.
-  SmallVector<Value> values;
+  std::vector<SwapCandidate> candidates;
   /// The copies of swapped values in host memory, with their distances.
   DenseMap<Value, OffloadOp> offloads;
   /// Maps swapped values, and views of them, to those in backward.
@@ -54,6 +88,21 @@ private:
 };
 
 } // namespace
+
+/// Returns the reason for a decision, as remarks state it.
+static StringRef getReason(SwapDecision decision) {
+  switch (decision) {
+  case SwapDecision::Swap:
+    return "leaves the device between forward and backward";
+  case SwapDecision::NotRead:
+    return "not swapped: backward does not read it";
+  case SwapDecision::Parameters:
+    return "not swapped: it is made of parameters alone";
+  case SwapDecision::ReadByRecompute:
+    return "not swapped: an operator that is recomputed reads it";
+  }
+  return "";
+}
 
 /// Examines the users of `value` and of its views.
 void ChunkSwapper::findReaders(Value value, SwapCandidate &candidate) {
@@ -72,9 +121,13 @@ void ChunkSwapper::findReaders(Value value, SwapCandidate &candidate) {
 }
 
 void ChunkSwapper::addCandidate(Value value, int64_t distance) {
-  if (llvm::is_contained(values, value) || !value.getDefiningOp())
+  auto isOfValue = [&](const SwapCandidate &other) {
+    return other.value == value;
+  };
+  if (llvm::any_of(candidates, isOfValue) || !value.getDefiningOp())
     return;
   SwapCandidate candidate;
+  candidate.value = value;
   Operation *producer = value.getDefiningOp();
   if (auto compute = dyn_cast<ComputeOpInterface>(producer))
     candidate.name = compute.getCellName().str();
@@ -82,7 +135,6 @@ void ChunkSwapper::addCandidate(Value value, int64_t distance) {
   candidate.distance = distance;
   candidate.isMadeOfParameters = freeValues.isFree(producer);
   findReaders(value, candidate);
-  values.push_back(value);
   candidates.push_back(std::move(candidate));
 }
 
@@ -101,20 +153,41 @@ void ChunkSwapper::collect() {
   }
 }
 
-void ChunkSwapper::emitRemarks(const SwapPlan &plan) {
-  for (auto [value, candidate, decision] :
-       llvm::zip(values, candidates, plan.decisions)) {
+void ChunkSwapper::print() {
+  if (candidates.empty())
+    return;
+  int64_t swapped = 0, swappedBytes = 0, keptBytes = 0;
+  for (const SwapCandidate &candidate : candidates)
+    if (candidate.decide() == SwapDecision::Swap) {
+      ++swapped;
+      swappedBytes += candidate.bytes;
+    } else if (candidate.decide() == SwapDecision::ReadByRecompute) {
+      keptBytes += candidate.bytes;
+    }
+  mf::passes::PrintedPlan plan(chunk);
+  plan.os() << "swap plan: " << swapped << " of " << candidates.size()
+            << " values swapped, " << swappedBytes << " bytes; " << keptBytes
+            << " bytes kept\n";
+  for (const SwapCandidate &candidate : candidates)
+    plan.os() << "  " << candidate.name << ", " << candidate.bytes
+              << " bytes, distance " << candidate.distance << ": "
+              << getReason(candidate.decide()) << "\n";
+}
+
+void ChunkSwapper::emitRemarks() {
+  for (const SwapCandidate &candidate : candidates) {
     auto options = remark::RemarkOpts::name("Swap").category("swap").function(
         chunk.getSymName());
-    auto describe = [&, &entry = candidate, &what = decision](auto &&remark) {
-      remark << remark::add("{0} {1}", entry.name, mf::passes::getReason(what))
-             << remark::metric("bytes", entry.bytes)
-             << remark::metric("distance", entry.distance);
+    const SwapDecision decision = candidate.decide();
+    auto describe = [&](auto &&remark) {
+      remark << remark::add("{0} {1}", candidate.name, getReason(decision))
+             << remark::metric("bytes", candidate.bytes)
+             << remark::metric("distance", candidate.distance);
     };
     if (decision == SwapDecision::Swap)
-      describe(remark::passed(value.getLoc(), options));
+      describe(remark::passed(candidate.value.getLoc(), options));
     else
-      describe(remark::missed(value.getLoc(), options));
+      describe(remark::missed(candidate.value.getLoc(), options));
   }
 }
 
@@ -139,11 +212,11 @@ Value ChunkSwapper::getInBackward(Value value) {
   return inBackward.lookup(value);
 }
 
-void ChunkSwapper::insert(const SwapPlan &plan) {
-  for (auto [value, candidate, decision] :
-       llvm::zip(values, candidates, plan.decisions)) {
-    if (decision != SwapDecision::Swap)
+void ChunkSwapper::insert() {
+  for (const SwapCandidate &candidate : candidates) {
+    if (candidate.decide() != SwapDecision::Swap)
       continue;
+    Value value = candidate.value;
     builder.setInsertionPointAfter(value.getDefiningOp());
     offloads[value] = OffloadOp::create(
         builder, value.getLoc(),
@@ -170,12 +243,10 @@ struct InsertSwapPass : mf::passes::PrintingPass<
   void runOnOperation() override {
     ChunkSwapper swapper(getOperation());
     swapper.collect();
-    SwapPlan plan = mf::passes::planSwap(swapper.candidates);
-    if (printPlan && !swapper.candidates.empty())
-      plan.print(swapper.candidates,
-                 mf::passes::PrintedPlan(getOperation()).os());
-    swapper.emitRemarks(plan);
-    swapper.insert(plan);
+    if (printPlan)
+      swapper.print();
+    swapper.emitRemarks();
+    swapper.insert();
   }
 };
 

@@ -7,6 +7,9 @@
 // RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/sequence.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory))' %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NONE --implicit-check-not=warning
 // RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/four.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory))' %t/model.mlir 2>&1 | FileCheck %s --check-prefix=WARN --implicit-check-not=mf.keep_part
 
+// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/replicas.yaml},mf.model(mf-partition,mf-mark-memory))' --remarks-filter=recompute %t/replicas.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=REPLICAS
+// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/sequence.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory))' --remarks-filter=recompute %t/model.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=CUT
+
 // Of two layers one is recomputed.
 // CHECK: mf.layer @layers.0 body (%[[X:.*]]: tensor<2x4x8xf32, {{.*}}>)
 // CHECK-NEXT: %[[KEPT:.*]] = mf.keep_part %[[X]] over ["mp"] {name = "input", recompute = #mf.recompute<full>} : tensor<2x4x8xf32, {{.*}}>
@@ -26,6 +29,10 @@
 // WARN: four.yaml:2:65: warning: recompute_slice_activation has no effect: the kept input of 'layers.0' is not sliced, as its first dimension, 2, does not divide over the 4 ranks of mp that have it
 // WARN-NOT: warning
 
+// Ranks of several axes that have the same input are one group.
+// REPLICAS: SliceActivation {{.*}}"of the kept input each of 4 ranks of dp and mp keeps its part"
+// CUT: SliceActivation {{.*}}"the kept input is not sliced: no two ranks have the same part of it"
+
 //--- slice.yaml
 parallel_config: {model_parallel: 2}
 recompute_config: {recompute: [1], recompute_slice_activation: True}
@@ -38,6 +45,19 @@ recompute_config: {recompute: [1], recompute_slice_activation: True}
 //--- four.yaml
 parallel_config: {model_parallel: 4}
 recompute_config: {recompute: True, recompute_slice_activation: True}
+
+//--- replicas.yaml
+parallel_config: {data_parallel: 2, model_parallel: 2}
+recompute_config: {recompute: True, recompute_slice_activation: True}
+
+//--- replicas.mlir
+#replicated = #mf.layout<[[], [], []]>
+mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layers.0 body (%x: tensor<4x4x8xf32, #replicated>) -> tensor<4x4x8xf32, #replicated> {
+    %y = mf.silu %x {name = "silu"} : (tensor<4x4x8xf32, #replicated>) -> tensor<4x4x8xf32, #replicated>
+    mf.return %y : tensor<4x4x8xf32, #replicated>
+  }
+}
 
 //--- model.mlir
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {

@@ -107,3 +107,28 @@ mf.model @several_micro_batches attributes {
   }
 }
 }
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
+// The gradient of a parameter that a step gathers once is summed at the step's
+// end, unless micro-batches scatter it.
+// CHECK-LABEL: mf.model @gathered_once
+// CHECK-NOT: reduced_in_backward
+// PLAN: once: gradient of 2 ranks summed at the step's end
+// PLAN-NEXT: scattered: gradient of 2 ranks summed by micro-batch
+// REMARK: gradients are summed over ranks at the step's end{{.*}}parameters=1
+// REMARK: gradients are summed over ranks by micro-batch{{.*}}parameters=1
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
+mf.model @gathered_once attributes {
+    micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @once : tensor<16x8xf32> init <ones> layout <[[mp], []], reduced = [dp]> stored <[[mp, dp], []]> {gathered = tensor<8x8xf32>}
+  mf.param @scattered : tensor<16x8xf32> init <ones> layout <[[mp], []], reduced = [dp]> stored <[[mp, dp], []]> {gathered = tensor<8x8xf32>, scatter_gradients}
+}
+}
