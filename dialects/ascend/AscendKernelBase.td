@@ -166,9 +166,9 @@ class Kernel<string kernelName, string kernelFactory> {
   list<Measure> measures = [];
 
   // How the kernel may be a step of a chain (mfChain): a C++ expression over
-  // `const KernelSpec &spec` of type mf::StepKind, which may call
-  // lib/Program/Signatures/StepFormulas.h. If it is empty, the kernel may never
-  // be one. `stepFactory` is the function that makes a StepFunction
+  // `const KernelSpec &spec` of type mf::StepKind, which may call functions of
+  // lib/Program/Signatures/KernelFormulas.h. If it is empty, the kernel may
+  // never be one. `stepFactory` is the function that makes a StepFunction
   // (lib/Exec/Kernels/ChainSteps.h) from a KernelSpec that `factory` accepts.
   string step = "";
   string stepFactory = "";

@@ -14,6 +14,12 @@
 
 namespace mf {
 
+/// Returns the step of a kernel with one operand that only changes the size of
+/// the last dimension, with zeros as padding.
+StepKind getResizedStep(const KernelSpec &spec);
+/// Returns the step of a concatenation along the last dimension.
+StepKind getConcatenatedStep(const KernelSpec &spec);
+
 /// Returns a bool attribute of a kernel, or `whenAbsent`.
 bool getFlag(const KernelSpec &spec, llvm::StringRef name, bool whenAbsent);
 

@@ -5,7 +5,6 @@
 #include "KernelFormulas.h"
 #include "PartFormulas.h"
 #include "ProfiledOperands.h"
-#include "StepFormulas.h"
 #include "mf/Program/Signatures/KernelChain.h"
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"

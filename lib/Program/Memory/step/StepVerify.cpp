@@ -1,16 +1,453 @@
 //===- StepVerify.cpp - Legality of a step's memory plan ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "LayoutVerify.h"
-#include "StepRegions.h"
+#include "StepBlocks.h"
+#include "StepPlaces.h"
 #include "lib/Program/Memory/packing/StableSort.h"
 #include "mf/Program/Memory/StepPlan.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
+#include <array>
+#include <map>
+#include <tuple>
 
 using llvm::Error;
 using llvm::Twine;
 
 namespace mf::memory {
+
+//===----------------------------------------------------------------------===//
+// The check of a step's plan compares regions that share addresses at the same
+// time. Both finding such regions and comparing their contents take time in
+// proportion to what they share, not to all that is live or that they contain.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A block that may be partly free at times.
+struct Region {
+  enum class Kind { Frame, Scratch, Buffer };
+  Kind kind;
+  MemoryBlock block;
+  /// The index of the frame instance or of the task.
+  size_t index = 0;
+  /// The part of the frame.
+  size_t part = 0;
+};
+
+/// The residuals and temporaries of frames and scratch.
+class RegionContents {
+public:
+  /// Keeps references to all arguments.
+  RegionContents(const StepProblem &problem, const StepPlan &plan,
+                 const StepPlaces &timeline);
+
+  /// Adds the contents of a region in [begin, end). They have names only if
+  /// `hasNames` is true.
+  void add(const Region &region, int64_t begin, int64_t end, bool hasNames,
+           std::vector<MemoryBlock> &blocks) const;
+
+private:
+  /// A buffer in a part of a frame or in scratch. `offset` is relative to it,
+  /// and moments are relative to the phases of the frame or to the task.
+  struct Content {
+    int64_t offset = 0;
+    int64_t size = 0;
+    PhaseMoment first;
+    PhaseMoment last;
+    const std::string *name = nullptr;
+    bool isResidual = false;
+  };
+  /// Contents in order of offset.
+  struct SortedContents {
+    std::vector<Content> contents;
+    /// For each content, the highest end of it and the preceding ones.
+    std::vector<int64_t> reaches;
+
+    void sort();
+  };
+
+  void addTemporaries(size_t routine);
+
+  const StepProblem &problem;
+  const StepPlan &plan;
+  const StepPlaces &timeline;
+  /// The contents by frame and part, and by routine.
+  std::vector<std::vector<SortedContents>> frames;
+  std::vector<SortedContents> scratches;
+};
+
+/// Numbered ranges of addresses that may overlap. Ranges of similar size are
+/// stored together, by address, so that few of them contain a given address.
+class AddressRanges {
+public:
+  void insert(size_t number, int64_t begin, int64_t end);
+  void erase(size_t number, int64_t begin, int64_t end);
+  /// Returns the numbers of the ranges that share an address with [begin, end),
+  /// ascending.
+  std::vector<size_t> find(int64_t begin, int64_t end) const;
+
+private:
+  static unsigned getClass(int64_t size);
+
+  /// For each power of two, the ranges that are smaller than it but not than
+  /// its half, with their ends.
+  std::array<std::map<std::pair<int64_t, size_t>, int64_t>, 65> classes;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Contents
+//===----------------------------------------------------------------------===//
+
+RegionContents::RegionContents(const StepProblem &problem, const StepPlan &plan,
+                               const StepPlaces &timeline)
+    : problem(problem), plan(plan), timeline(timeline),
+      scratches(problem.routines.size()) {
+  for (const auto &[frame, layout] : llvm::zip(problem.frames, plan.frames)) {
+    std::vector<SortedContents> &parts =
+        frames.emplace_back(layout.parts.size());
+    for (const auto &[residual, offset] :
+         llvm::zip(frame.residuals, layout.residualOffsets)) {
+      if (residual.size == 0)
+        continue;
+      const size_t part = layout.getPart(offset);
+      parts[part].contents.push_back({offset - layout.parts[part].begin,
+                                      problem.alignedSize(residual.size),
+                                      {residual.birthPhase, residual.birth},
+                                      {residual.deathPhase, residual.death},
+                                      &residual.name,
+                                      true});
+    }
+  }
+  for (size_t routine = 0; routine < problem.routines.size(); ++routine)
+    addTemporaries(routine);
+  for (std::vector<SortedContents> &parts : frames)
+    for (SortedContents &part : parts)
+      part.sort();
+  for (SortedContents &scratch : scratches)
+    scratch.sort();
+}
+
+void RegionContents::addTemporaries(size_t routine) {
+  const int64_t frame = timeline.getFrame(static_cast<int64_t>(routine));
+  for (const auto &[temporary, place] :
+       llvm::zip(problem.routines[routine].temporaries,
+                 plan.routines[routine].temporaries)) {
+    if (temporary.begin >= temporary.end || temporary.size == 0)
+      continue;
+    const bool isInFrame = place.region == TemporaryPlace::Region::Frame;
+    const int64_t phase =
+        isInFrame ? timeline.getPhase(static_cast<int64_t>(routine)) : 0;
+    Content content = {place.offset,
+                       problem.alignedSize(temporary.size),
+                       {phase, temporary.begin},
+                       {phase, temporary.end},
+                       &temporary.name};
+    if (!isInFrame) {
+      scratches[routine].contents.push_back(content);
+      continue;
+    }
+    const size_t part = plan.frames[frame].getPart(place.offset);
+    content.offset -= plan.frames[frame].parts[part].begin;
+    frames[frame][part].contents.push_back(content);
+  }
+}
+
+void RegionContents::SortedContents::sort() {
+  llvm::sort(contents, [](const Content &a, const Content &b) {
+    return std::tie(a.offset, a.size, *a.name) <
+           std::tie(b.offset, b.size, *b.name);
+  });
+  for (const Content &content : contents) {
+    const int64_t end = content.offset + content.size;
+    reaches.push_back(reaches.empty() ? end : std::max(reaches.back(), end));
+  }
+}
+
+void RegionContents::add(const Region &region, int64_t begin, int64_t end,
+                         bool hasNames,
+                         std::vector<MemoryBlock> &blocks) const {
+  if (region.kind == Region::Kind::Buffer) {
+    blocks.push_back(region.block);
+    return;
+  }
+  const bool isFrame = region.kind == Region::Kind::Frame;
+  const FrameInstance *instance =
+      isFrame ? &timeline.getInstances()[region.index] : nullptr;
+  const SortedContents &sorted =
+      isFrame ? frames[instance->frame][region.part]
+              : scratches[problem.tasks[region.index].routine];
+  auto getMoment = [&](PhaseMoment moment) -> StepMoment {
+    return {instance ? instance->tasks[moment.phase]
+                     : static_cast<int64_t>(region.index),
+            moment.instruction};
+  };
+  const int64_t base = region.block.offset;
+  size_t next = llvm::partition_point(sorted.contents,
+                                      [&](const Content &content) {
+                                        return base + content.offset < end;
+                                      }) -
+                sorted.contents.begin();
+  for (; next > 0 && base + sorted.reaches[next - 1] > begin; --next) {
+    const Content &content = sorted.contents[next - 1];
+    if (base + content.offset + content.size <= begin)
+      continue;
+    std::string name;
+    if (hasNames)
+      name = std::string(content.isResidual ? "residual '" : "temporary '") +
+             *content.name + "' in " + region.block.name;
+    blocks.push_back({std::move(name), base + content.offset, content.size,
+                      getMoment(content.first), getMoment(content.last)});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+unsigned AddressRanges::getClass(int64_t size) {
+  return llvm::bit_width(static_cast<uint64_t>(size));
+}
+
+void AddressRanges::insert(size_t number, int64_t begin, int64_t end) {
+  classes[getClass(end - begin)].insert({{begin, number}, end});
+}
+
+void AddressRanges::erase(size_t number, int64_t begin, int64_t end) {
+  classes[getClass(end - begin)].erase({begin, number});
+}
+
+std::vector<size_t> AddressRanges::find(int64_t begin, int64_t end) const {
+  std::vector<size_t> found;
+  for (const auto &[number, ranges] : llvm::enumerate(classes)) {
+    if (ranges.empty())
+      continue;
+    // No range of the class is that large.
+    const int64_t bound =
+        number < 62 ? int64_t{1} << number : std::max<int64_t>(begin, 0) + 1;
+    for (auto range = ranges.lower_bound({begin - bound, 0});
+         range != ranges.end() && range->first.first < end; ++range)
+      if (range->second > begin)
+        found.push_back(range->first.second);
+  }
+  llvm::sort(found);
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks that do not depend on the bases of the tasks.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+std::string describe(PhaseMoment moment) {
+  return "instruction " + std::to_string(moment.instruction) + " of phase " +
+         std::to_string(moment.phase);
+}
+
+class LayoutVerifier {
+public:
+  LayoutVerifier(const StepProblem &problem, const StepPlan &plan,
+                 const StepPlaces &timeline)
+      : problem(problem), plan(plan), timeline(timeline) {}
+
+  Error verify() {
+    if (Error error = verifyShapes())
+      return error;
+    for (size_t i = 0; i < problem.routines.size(); ++i)
+      if (Error error = verifyRoutine(i))
+        return error;
+    for (size_t i = 0; i < problem.frames.size(); ++i)
+      if (Error error = verifyBetweenPhases(i))
+        return error;
+    return Error::success();
+  }
+
+private:
+  Error fail(const Twine &message) { return llvm::createStringError(message); }
+  Error verifyShapes();
+  Error verifyParts(size_t frame);
+  Error verifyRoutine(size_t index);
+  Error verifyBetweenPhases(size_t frame);
+  Error verifyPart(const MemoryBlock &block, size_t frame, PhaseMoment first,
+                   PhaseMoment last);
+
+  const StepProblem &problem;
+  const StepPlan &plan;
+  const StepPlaces &timeline;
+};
+
+Error LayoutVerifier::verifyShapes() {
+  auto count = [&](const char *what, size_t expected, size_t found) {
+    return expected == found ? Error::success()
+                             : fail(Twine("expected ") + Twine(expected) + " " +
+                                    what + ", found " + Twine(found));
+  };
+  if (Error error = count("frames", problem.frames.size(), plan.frames.size()))
+    return error;
+  if (Error error =
+          count("routines", problem.routines.size(), plan.routines.size()))
+    return error;
+  if (Error error = count("tasks", problem.tasks.size(), plan.tasks.size()))
+    return error;
+  if (Error error = count("task buffer offsets", problem.taskBuffers.size(),
+                          plan.taskBufferOffsets.size()))
+    return error;
+  if (Error error =
+          count("persistent offsets", problem.persistentBuffers.size(),
+                plan.persistentOffsets.size()))
+    return error;
+  for (size_t i = 0; i < problem.frames.size(); ++i)
+    if (Error error = verifyParts(i))
+      return error;
+  for (const auto &[layout, frame] : llvm::zip(plan.frames, problem.frames))
+    if (Error error = count("residual offsets", frame.residuals.size(),
+                            layout.residualOffsets.size()))
+      return error;
+  for (const auto &[layout, routine] :
+       llvm::zip(plan.routines, problem.routines))
+    if (Error error = count("temporary places", routine.temporaries.size(),
+                            layout.temporaries.size()))
+      return error;
+  return Error::success();
+}
+
+/// Checks that the parts of a frame cover it, one after another.
+Error LayoutVerifier::verifyParts(size_t index) {
+  const ResidualFrame &frame = problem.frames[index];
+  const ResidualFrameLayout &layout = plan.frames[index];
+  int64_t end = 0;
+  for (const auto &[number, part] : llvm::enumerate(layout.parts)) {
+    std::string owner =
+        ("part " + Twine(number) + " of frame '" + frame.name + "'").str();
+    if (part.begin != end || part.begin % problem.alignment != 0 ||
+        part.size < 0 || part.size % problem.alignment != 0)
+      return fail(owner + " is at " + Twine(part.begin) + " and has " +
+                  Twine(part.size) + " bytes, expected it at " + Twine(end) +
+                  ", and multiples of " + Twine(problem.alignment));
+    auto isValid = [&](PhaseMoment moment) {
+      auto numPhases = static_cast<int64_t>(frame.phases.size());
+      return moment.phase >= 0 && moment.phase < numPhases &&
+             moment.instruction >= 0 &&
+             moment.instruction <=
+                 problem.routines[frame.phases[moment.phase]].length;
+    };
+    if (!isValid(part.first) || !isValid(part.last))
+      return fail(owner + " is there from " + describe(part.first) + " to " +
+                  describe(part.last) + ", which the frame does not have");
+    end += part.size;
+  }
+  if (layout.parts.empty() || layout.size != end)
+    return fail("frame '" + frame.name + "' has " + Twine(layout.size) +
+                " bytes, but its parts have " + Twine(end));
+  return Error::success();
+}
+
+/// Checks that a block is inside of one part of the frame, which is in the
+/// arena for as long as the block is live.
+Error LayoutVerifier::verifyPart(const MemoryBlock &block, size_t frame,
+                                 PhaseMoment first, PhaseMoment last) {
+  if (block.size == 0)
+    return Error::success();
+  const FramePart &part =
+      plan.frames[frame].parts[plan.frames[frame].getPart(block.offset)];
+  if (block.offset + block.size > part.begin + part.size)
+    return fail(block.name + " at [" + Twine(block.offset) + ", " +
+                Twine(block.offset + block.size) +
+                ") lies in two parts of the frame");
+  auto isLater = [](PhaseMoment a, PhaseMoment b) {
+    return std::tie(a.phase, a.instruction) > std::tie(b.phase, b.instruction);
+  };
+  if (isLater(part.first, first) || isLater(last, part.last))
+    return fail(block.name + " is alive from " + describe(first) + " to " +
+                describe(last) + ", but its part of the frame is there from " +
+                describe(part.first) + " to " + describe(part.last));
+  return Error::success();
+}
+
+Error LayoutVerifier::verifyRoutine(size_t index) {
+  const RoutineMemory &routine = problem.routines[index];
+  const RoutineLayout &layout = plan.routines[index];
+  int64_t frame = timeline.getFrame(static_cast<int64_t>(index));
+  // Addresses inside of the routine: the frame first, then scratch.
+  int64_t frameSize = frame >= 0 ? plan.frames[frame].size : 0;
+  std::vector<MemoryBlock> blocks;
+  if (layout.scratchSize < 0 || layout.scratchSize % problem.alignment != 0)
+    return fail("routine '" + routine.name + "' has scratch of " +
+                Twine(layout.scratchSize) + " bytes, expected a multiple of " +
+                Twine(problem.alignment));
+  for (const auto &[temporary, place] :
+       llvm::zip(routine.temporaries, layout.temporaries)) {
+    bool inFrame = place.region == TemporaryPlace::Region::Frame;
+    MemoryBlock block = {"temporary '" + temporary.name + "' of routine '" +
+                             routine.name + "'",
+                         place.offset,
+                         problem.alignedSize(temporary.size),
+                         {0, temporary.begin},
+                         {0, temporary.end}};
+    if (Error error = verifyPlace(block, problem.alignment,
+                                  inFrame ? "the frame" : "the scratch",
+                                  inFrame ? frameSize : layout.scratchSize))
+      return error;
+    int64_t phase = timeline.getPhase(static_cast<int64_t>(index));
+    if (inFrame)
+      if (Error error = verifyPart(block, frame, {phase, temporary.begin},
+                                   {phase, temporary.end}))
+        return error;
+    block.offset += inFrame ? 0 : frameSize;
+    blocks.push_back(std::move(block));
+  }
+  if (frame >= 0)
+    for (const auto &[residual, offset] :
+         llvm::zip(problem.frames[frame].residuals,
+                   plan.frames[frame].residualOffsets))
+      if (auto range = getLiveRange(
+              residual, timeline.getPhase(static_cast<int64_t>(index)),
+              routine.length))
+        blocks.push_back({"residual '" + residual.name + "'",
+                          offset,
+                          problem.alignedSize(residual.size),
+                          {0, range->first},
+                          {0, range->second}});
+  return findOverlap(blocks);
+}
+
+Error LayoutVerifier::verifyBetweenPhases(size_t index) {
+  const ResidualFrame &frame = problem.frames[index];
+  const ResidualFrameLayout &layout = plan.frames[index];
+  std::vector<MemoryBlock> blocks;
+  for (const auto &[residual, offset] :
+       llvm::zip(frame.residuals, layout.residualOffsets)) {
+    // The residual is live from the end of its birth phase to the start of its
+    // death phase.
+    blocks.push_back(
+        {"residual '" + residual.name + "' of frame '" + frame.name + "'",
+         offset,
+         problem.alignedSize(residual.size),
+         {residual.birthPhase, 1},
+         {residual.deathPhase, 1}});
+    if (Error error = verifyPlace(blocks.back(), problem.alignment, "the frame",
+                                  layout.size))
+      return error;
+    if (Error error = verifyPart(blocks.back(), index,
+                                 {residual.birthPhase, residual.birth},
+                                 {residual.deathPhase, residual.death}))
+      return error;
+  }
+  return findOverlap(blocks);
+}
+
+} // namespace
+
+/// Fails unless the plan has an entry for everything in the problem, and no two
+/// buffers of a frame, or of the scratch of a routine, share an address while
+/// both are live.
+static Error verifyLayouts(const StepProblem &problem, const StepPlan &plan,
+                           const StepPlaces &timeline) {
+  return LayoutVerifier(problem, plan, timeline).verify();
+}
 
 namespace {
 
