@@ -2,15 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/EventEngine/PipelineModel.h"
-#include "BlockingTransfers.h"
-#include "TaskTimes.h"
 #include "mf/Pipeline/ScheduleError.h"
+#include "mf/Pipeline/TaskGraph.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 using llvm::Error;
@@ -18,6 +22,368 @@ using llvm::Expected;
 using llvm::Twine;
 
 namespace mf::events {
+
+//===----------------------------------------------------------------------===//
+// The order of tasks, sends and receives on a stage in the published model.
+//===----------------------------------------------------------------------===//
+
+using schedule::Phase;
+using schedule::Pipeline;
+using schedule::Schedule;
+using schedule::Task;
+
+namespace {
+
+/// Returns the number of forwards that a stage runs ahead of the next one; none
+/// for a schedule that does not alternate between forwards and backwards.
+std::optional<int64_t> getLead(const Schedule &schedule) {
+  if (!schedule.pipeline.recomputed.empty())
+    return std::nullopt;
+  return llvm::StringSwitch<std::optional<int64_t>>(schedule.name)
+      .Cases({"1f1b", "interleaved-low-memory"}, 1)
+      .Case("interleaved", 2)
+      .Default(std::nullopt);
+}
+
+/// Places the transfers of one stage.
+class StageTransfers {
+public:
+  StageTransfers(const Schedule &schedule, int64_t stage);
+
+  std::vector<Block> place() const;
+
+private:
+  /// A message that `producer` sends before task `before`, by their numbers.
+  struct Send {
+    size_t before, producer;
+  };
+
+  /// Returns whether the task is in the part of the stage's order in which
+  /// forwards and backwards alternate.
+  bool isSteady(size_t index) const {
+    return index >= steadyBegin && index < steadyEnd;
+  }
+  bool isInterleaved() const { return chunksPerStage > 1; }
+  /// Returns the sends in the order in which they are issued.
+  std::vector<Send> getSends() const;
+  size_t getLateness(size_t index) const;
+  bool sendsFirst(size_t index, size_t numSends) const;
+
+  const Schedule &schedule;
+  const Pipeline &pipeline;
+  llvm::ArrayRef<Task> tasks;
+  int64_t stage;
+  int64_t chunksPerStage;
+  /// The number of micro-batches that do not fill a group, and the size of the
+  /// first group.
+  int64_t remainder, firstGroup;
+  size_t steadyBegin, steadyEnd;
+};
+
+StageTransfers::StageTransfers(const Schedule &schedule, int64_t stage)
+    : schedule(schedule), pipeline(schedule.pipeline),
+      tasks(schedule.stages[stage]), stage(stage),
+      chunksPerStage(pipeline.getNumChunks() / pipeline.stages),
+      remainder(pipeline.microBatches % pipeline.stages),
+      firstGroup(std::min(pipeline.stages + remainder, pipeline.microBatches)) {
+  size_t forwards = llvm::count_if(
+      tasks, [](const Task &task) { return task.phase == Phase::Forward; });
+  steadyBegin = forwards;
+  if (std::optional<int64_t> lead = getLead(schedule))
+    steadyBegin =
+        std::min<size_t>(forwards, firstGroup * (chunksPerStage - 1) +
+                                       *lead * (pipeline.stages - stage - 1));
+  steadyEnd = steadyBegin + 2 * (forwards - steadyBegin);
+}
+
+size_t StageTransfers::getLateness(size_t index) const {
+  if (!isInterleaved() || !getLead(schedule))
+    return 0;
+  const Task &task = tasks[index];
+  size_t lateness = isSteady(index) && isSteady(index + 1);
+  if (task.microBatch >= firstGroup)
+    return lateness;
+  if (task.phase == Phase::Forward && stage == pipeline.stages - 1)
+    lateness +=
+        remainder + std::max<int64_t>(0, task.microBatch - pipeline.stages + 1);
+  if (task.phase == Phase::Backward && stage == 0)
+    lateness += isSteady(index) ? 2 * remainder : remainder;
+  return lateness;
+}
+
+std::vector<StageTransfers::Send> StageTransfers::getSends() const {
+  std::vector<Send> sends;
+  for (auto [index, task] : llvm::enumerate(tasks))
+    if (getReader(pipeline, task))
+      sends.push_back(
+          {std::min(index + 1 + getLateness(index), tasks.size()), index});
+  llvm::sort(sends, [](const Send &left, const Send &right) {
+    return std::tie(left.before, left.producer) <
+           std::tie(right.before, right.producer);
+  });
+  return sends;
+}
+
+bool StageTransfers::sendsFirst(size_t index, size_t numSends) const {
+  bool turnsToBackwards = index > 0 &&
+                          tasks[index - 1].phase == Phase::Forward &&
+                          tasks[index].phase != Phase::Forward;
+  bool turnsToForwards = index > 0 &&
+                         tasks[index - 1].phase != Phase::Forward &&
+                         tasks[index].phase == Phase::Forward;
+  // This is the first backward, and all forwards have run before it.
+  if (turnsToBackwards && index == steadyBegin)
+    return true;
+  // In 1F1B both transfers are with the same neighbour, and gradients precede
+  // forwards.
+  if (!isInterleaved() && isSteady(index) && turnsToBackwards)
+    return false;
+  if (!isInterleaved() && isSteady(index) && turnsToForwards)
+    return true;
+  if (numSends > 1)
+    return true;
+  // If the only neighbour must send late, both stages swap their order.
+  if (isInterleaved() && pipeline.stages == 2 && remainder != 0)
+    return stage == 1;
+  return stage % 2 == 0;
+}
+
+std::vector<Block> StageTransfers::place() const {
+  std::vector<Send> sends = getSends();
+  std::vector<Block> blocks;
+  auto next = sends.begin();
+  for (auto [index, task] : llvm::enumerate(tasks)) {
+    auto begin = next;
+    while (next != sends.end() && next->before == index)
+      ++next;
+    bool receives = getProducer(pipeline, task).has_value();
+    bool sendFirst = sendsFirst(index, next - begin);
+    if (receives && !sendFirst)
+      blocks.push_back({BlockKind::Receive, task});
+    for (; begin != next; ++begin)
+      blocks.push_back({BlockKind::Send, tasks[begin->producer]});
+    if (receives && sendFirst)
+      blocks.push_back({BlockKind::Receive, task});
+    blocks.push_back({BlockKind::Compute, task});
+  }
+  for (; next != sends.end(); ++next)
+    blocks.push_back({BlockKind::Send, tasks[next->producer]});
+  return blocks;
+}
+
+/// Puts the transfers of a stage between two tasks in the order that its only
+/// neighbour has.
+void followNeighbour(const Pipeline &pipeline, llvm::ArrayRef<Block> neighbour,
+                     std::vector<Block> &blocks) {
+  // The key of a message: whether its reader is a forward, the reader's chunk
+  // and its micro-batch.
+  auto getMessage = [&](const Block &block) {
+    Task reader = block.kind == BlockKind::Send
+                      ? *getReader(pipeline, block.task)
+                      : block.task;
+    bool isForward = reader.phase == Phase::Forward;
+    return (reader.chunk * 2 + isForward) * pipeline.microBatches +
+           reader.microBatch;
+  };
+  llvm::DenseMap<int64_t, size_t> positions;
+  for (auto [index, block] : llvm::enumerate(neighbour))
+    if (block.kind != BlockKind::Compute)
+      positions[getMessage(block)] = index;
+  auto isTransfer = [](const Block &block) {
+    return block.kind != BlockKind::Compute;
+  };
+  for (auto begin = blocks.begin(); begin != blocks.end();) {
+    begin = std::find_if(begin, blocks.end(), isTransfer);
+    auto end = std::find_if_not(begin, blocks.end(), isTransfer);
+    std::sort(begin, end, [&](const Block &left, const Block &right) {
+      return positions.lookup(getMessage(left)) <
+             positions.lookup(getMessage(right));
+    });
+    begin = end;
+  }
+}
+
+} // namespace
+
+/// Returns the blocks of every stage, without times.
+static std::vector<std::vector<Block>>
+placeBlockingTransfers(const Schedule &schedule) {
+  const Pipeline &pipeline = schedule.pipeline;
+  std::vector<std::vector<Block>> stages;
+  for (int64_t stage = 0; stage < pipeline.stages; ++stage)
+    stages.push_back(StageTransfers(schedule, stage).place());
+  if (pipeline.stages == 2 && pipeline.getNumChunks() > 2 &&
+      pipeline.microBatches % 2 != 0 && getLead(schedule))
+    followNeighbour(pipeline, stages[1], stages[0]);
+  return stages;
+}
+
+/// Returns the time that blocking transfers of length 1 add to a step if all
+/// chunks take the same time; nothing for a schedule without a closed formula.
+static std::optional<double> getBlockingTransferTime(const Schedule &schedule) {
+  if (!getLead(schedule))
+    return std::nullopt;
+  auto stages = static_cast<double>(schedule.pipeline.stages);
+  auto microBatches = static_cast<double>(schedule.pipeline.microBatches);
+  double chunks =
+      static_cast<double>(schedule.pipeline.getNumChunks()) / stages;
+  bool isEven = schedule.pipeline.stages % 2 == 0;
+  if (stages == 1)
+    return 0;
+  if (chunks == 1) {
+    if (stages == 2)
+      return 2 * microBatches;
+    return 4 * microBatches + 4 * stages - (isEven ? 14 : 12);
+  }
+  if (stages == 2)
+    return (4 * chunks - 2) * microBatches;
+  if (isEven)
+    return 4 * chunks * microBatches + 4 * stages - 13;
+  double time = (6 * chunks - 2) * microBatches + (6 - 2 * chunks) * stages +
+                4 * chunks - 16;
+  // For these numbers of stages, the published share is this much above the
+  // simulated one.
+  return schedule.pipeline.stages % 4 == 1 ? time + 6 : time;
+}
+
+namespace {
+
+/// Returns the number at an index of a list, or 0 if the list is empty.
+inline double getOrZero(llvm::ArrayRef<double> numbers, size_t index) {
+  return numbers.empty() ? 0 : numbers[index];
+}
+
+/// The durations of a schedule's tasks. All pieces of a sequence take the same
+/// time, although later ones read more.
+class TaskTimes {
+public:
+  TaskTimes(const schedule::Schedule &schedule, const PipelineCosts &costs);
+
+  /// Returns the time of a task that has a slot of its own.
+  double get(const schedule::Task &task) const {
+    return times[task.chunk][static_cast<size_t>(task.phase)] /
+           static_cast<double>(schedule.pipeline.pieces);
+  }
+
+  /// Calls `visit(tasks, duration, hidden)` for each slot: `hidden` is the time
+  /// that it saves.
+  template <typename Visit> void forEachSlot(Visit visit) const {
+    for (auto [number, tasks] : llvm::enumerate(schedule.stages)) {
+      const auto stage = static_cast<int64_t>(number);
+      const auto numTasks = static_cast<int64_t>(tasks.size());
+      for (int64_t begin = 0; begin < numTasks;) {
+        const int64_t end = schedule.getSlotEnd(stage, begin);
+        double rest = 0;
+        for (int64_t position = begin + 1; position < end; ++position)
+          rest += get(tasks[position]);
+        const double first = get(tasks[begin]);
+        const double hidden = costs.pairHidden * std::min(first, rest);
+        visit(llvm::ArrayRef(tasks).slice(begin, end - begin),
+              first + rest - hidden, hidden);
+        begin = end;
+      }
+    }
+  }
+
+private:
+  /// Durations of a chunk's tasks by phase.
+  using ChunkTimes = std::array<double, 5>;
+
+  const schedule::Schedule &schedule;
+  const PipelineCosts &costs;
+  std::vector<ChunkTimes> times;
+};
+
+Error checkNumber(double number, const Twine &what) {
+  if (std::isfinite(number) && number >= 0)
+    return Error::success();
+  return llvm::createStringError("the " + what +
+                                 llvm::formatv(" is {0}, expected a finite "
+                                               "number from 0",
+                                               number));
+}
+
+Error checkNumbers(llvm::ArrayRef<double> numbers, int64_t count,
+                   const Twine &what, const Twine &owners, bool mayBeEmpty) {
+  if (mayBeEmpty && numbers.empty())
+    return Error::success();
+  if (static_cast<int64_t>(numbers.size()) != count)
+    return llvm::createStringError(
+        "there are " + Twine(numbers.size()) + " numbers for the " + what +
+        " of " + Twine(count) + " " + owners + ", expected one for each");
+  for (double number : numbers)
+    if (Error error = checkNumber(number, what))
+      return error;
+  return Error::success();
+}
+
+/// Checks the times of backwards; those of forwards are right.
+Error checkBackwards(const PipelineCosts &costs, int64_t chunks) {
+  if (Error error = checkNumber(costs.backwardRatio, "backward ratio"))
+    return error;
+  if (Error error =
+          checkNumbers(costs.backward, chunks, "backward time", "chunks", true))
+    return error;
+  if (Error error = checkNumbers(costs.weightGradient, chunks,
+                                 "weight gradient's time", "chunks", true))
+    return error;
+  for (auto [chunk, weight] : llvm::enumerate(costs.weightGradient))
+    if (weight > costs.getBackward(chunk))
+      return llvm::createStringError(llvm::formatv(
+          "the weight gradient of chunk {0} takes {1}, expected at most the "
+          "{2} of its backward",
+          chunk, weight, costs.getBackward(chunk)));
+  return Error::success();
+}
+
+} // namespace
+
+Error PipelineCosts::check(const schedule::Pipeline &pipeline) const {
+  int64_t chunks = pipeline.getNumChunks();
+  if (Error error =
+          checkNumbers(forward, chunks, "forward time", "chunks", false))
+    return error;
+  if (Error error =
+          checkNumbers(recompute, chunks, "recompute time", "chunks", true))
+    return error;
+  if (Error error = checkNumbers(activationMemory, chunks, "activation memory",
+                                 "chunks", true))
+    return error;
+  if (Error error = checkNumbers(parameterMemory, pipeline.stages,
+                                 "parameter memory", "stages", true))
+    return error;
+  if (Error error = checkBackwards(*this, chunks))
+    return error;
+  if (Error error = checkNumber(transferTime, "transfer time"))
+    return error;
+  if (Error error = checkNumber(constantMemory, "constant memory"))
+    return error;
+  auto checkShare = [](double share, const char *what) -> Error {
+    if (share >= 0 && share <= 1)
+      return Error::success();
+    return llvm::createStringError(llvm::formatv(
+        "the share {0} is {1}, expected a number from 0 to 1", what, share));
+  };
+  if (Error error = checkShare(inputGradientShare, "of the input gradient"))
+    return error;
+  return checkShare(pairHidden, "of a forward that a backward hides");
+}
+
+TaskTimes::TaskTimes(const schedule::Schedule &schedule,
+                     const PipelineCosts &costs)
+    : schedule(schedule), costs(costs) {
+  const bool hasTasks = !schedule.pipeline.recomputed.empty();
+  for (auto [chunk, forward] : llvm::enumerate(costs.forward)) {
+    double backward = costs.getBackward(chunk);
+    double input = costs.weightGradient.empty()
+                       ? backward * costs.inputGradientShare
+                       : backward - costs.weightGradient[chunk];
+    double recompute = getOrZero(costs.recompute, chunk);
+    double within = hasTasks ? 0 : recompute;
+    times.push_back({forward, backward + within, input + within,
+                     backward - input, recompute});
+  }
+}
 
 using schedule::Pipeline;
 using schedule::Schedule;

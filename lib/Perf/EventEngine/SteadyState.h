@@ -7,7 +7,7 @@
 // at the marks of queues (Queues::markPeriod). It is used only if these
 // conditions are proven:
 //
-// - The queues' items repeat: see Periods.h.
+// - The queues' items repeat: see SteadyState.cpp.
 // - In a simulation period by period (Simulation::run with limits), all queues
 //   are at the same places of their periods at two of these limits. Their
 //   clocks differ by the same time, transfers under way have the same progress,

@@ -11,13 +11,59 @@
 #ifndef MF_LIB_PERF_SIMULATOR_STEPQUEUES_H
 #define MF_LIB_PERF_SIMULATOR_STEPQUEUES_H
 
-#include "StepOps.h"
+#include "StepCosts.h"
 #include "mf/Perf/EventEngine/Queues.h"
 #include "mf/Program/StepWalker.h"
 #include "llvm/ADT/STLExtras.h"
 #include <deque>
 
 namespace mf::simulator {
+
+enum class OpKind : uint8_t {
+  /// Successive kernels.
+  Kernels,
+  Copy,
+  Exchange,
+  Wait,
+  Record,
+  /// A place at which a call may record events of the step.
+  CallRecord,
+  Call
+};
+
+struct Op {
+  OpKind kind = OpKind::Kernels;
+  /// For a Wait, true if a call passes the event.
+  bool isArgument = false;
+  uint32_t stream = 0;
+  /// The number of the event, or of the cost of the exchange.
+  uint32_t operand = 0;
+  /// The instructions of the list. For Kernels, those in [first, last] that are
+  /// kernels of the stream.
+  uint32_t first = 0;
+  uint32_t last = 0;
+  /// The time of Kernels and Copy.
+  double seconds = 0;
+
+  /// Calls `visit(number, instruction)` for the kernels of Kernels, in order.
+  template <typename Visitor>
+  void forEachKernel(const program::InstructionList &list,
+                     Visitor visit) const {
+    for (uint32_t i = first; i <= last; ++i)
+      if (list.instructions[i].work == program::Work::Kernel &&
+          list.instructions[i].stream == stream)
+        visit(i, list.instructions[i]);
+  }
+};
+
+/// The operations of a stage's step and routines.
+struct StageOps {
+  std::vector<Op> step;
+  std::vector<std::vector<Op>> routines;
+};
+
+StageOps makeStageOps(const program::Program &program, size_t stage,
+                      const StepCosts &costs);
 
 /// An item that is put on a queue.
 struct Emitted {

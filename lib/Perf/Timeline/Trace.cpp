@@ -7,13 +7,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ActivityText.h"
+#include "Clock.h"
 #include "FileStream.h"
 #include "TimelineParts.h"
 #include "TraceEvents.h"
 #include "mf/Perf/Timeline/Writers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include <algorithm>
 #include <map>
 #include <set>
@@ -25,6 +28,81 @@ using llvm::StringRef;
 using llvm::Twine;
 
 namespace mf::timeline {
+
+namespace {
+
+/// The JSON that all spans of an activity share, which is made once.
+struct ActivityText {
+  std::string name;
+  /// Members of an object that identify the activity's place in the model.
+  std::string brief;
+  /// Members with its inputs and outputs.
+  std::string details;
+};
+
+/// Returns the ranks, for example "0 1 2 3". If there are many, only the first
+/// ones and the number are named.
+std::string getRanks(const Activity &activity) {
+  constexpr size_t maxListed = 16;
+  const llvm::ArrayRef<int64_t> ranks = activity.ranks;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(ranks.take_front(maxListed), os, " ");
+  if (ranks.size() > maxListed)
+    os << " ... (" << ranks.size() << ")";
+  return text;
+}
+
+} // namespace
+
+static ActivityText makeText(const Activity &activity) {
+  ActivityText text;
+  text.name = quoteJson(getSpanName(activity));
+  auto add = [](std::string &members, StringRef key, const Twine &value) {
+    if (!members.empty())
+      members += ',';
+    members += (quoteJson(key) + ":" + value).str();
+  };
+  if (!activity.kind.empty() && activity.kind != getSpanName(activity))
+    add(text.brief, "kind", quoteJson(activity.kind));
+  if (!activity.cell.empty())
+    add(text.brief, "operator", quoteJson(activity.cell));
+  std::string shapes = getShapes(activity);
+  if (!shapes.empty())
+    add(text.details, "shapes", quoteJson(shapes));
+  if (activity.flops > 0)
+    add(text.details, "FLOPs", Twine(activity.flops));
+  if (activity.bytes > 0)
+    add(text.details, "bytes", Twine(activity.bytes));
+  if (!activity.networks.empty())
+    add(text.details, "networks",
+        quoteJson(llvm::join(activity.networks, " ")));
+  if (!activity.ranks.empty())
+    add(text.details, "ranks", quoteJson(getRanks(activity)));
+  return text;
+}
+
+/// Returns a member with the rate of a span: of FLOPs on the cube, and
+/// otherwise of bytes. Empty if there is none. The text is stored in `storage`.
+static StringRef makeRate(const Activity &activity, Nanoseconds duration,
+                          llvm::SmallVectorImpl<char> &storage) {
+  const bool computes = activity.engine == Engine::Cube && activity.flops > 0 &&
+                        activity.category == Category::Kernel;
+  const auto amount =
+      static_cast<double>(computes ? activity.flops : activity.bytes);
+  if (duration <= 0 || amount <= 0)
+    return {};
+  storage.clear();
+  llvm::raw_svector_ostream os(storage);
+  // The rate is an amount per nanosecond, of which there are 10^9 in a second.
+  if (computes)
+    os << "\"TFLOP/s\":"
+       << llvm::format("%.4g", amount / static_cast<double>(duration) / 1000);
+  else
+    os << "\"GB/s\":"
+       << llvm::format("%.4g", amount / static_cast<double>(duration));
+  return os.str();
+}
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decodes what lib/Perf/Timeline/PageData.h describes. Times become seconds.
+// Decodes what lib/Perf/Timeline/Page.cpp describes. Times become seconds.
 
 function decodeTasks(numbers, tick) {
   const tasks = [];

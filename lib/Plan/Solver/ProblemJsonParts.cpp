@@ -1,7 +1,7 @@
-//===- ProblemJsonObject.cpp - Members of JSON objects --------------------===//
+//===- ProblemJsonParts.cpp - Parts of the file of a problem ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "ProblemJsonObject.h"
+#include "ProblemJsonParts.h"
 #include "mf/Support/NearestName.h"
 #include "mf/Support/NumberText.h"
 #include "llvm/ADT/STLExtras.h"
