@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Runner/ModelState.h"
-#include "GatheredStatics.h"
 #include "mf/Exec/Data/ElementConversion.h"
 #include "mf/Exec/Data/Safetensors.h"
 #include "mf/Exec/Ranks/CheckpointParts.h"
+#include "mf/Exec/Runner/ProcessGroup.h"
+#include "mf/Exec/Runner/Runner.h"
 #include "mf/Program/LocatedError.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -18,6 +19,50 @@ using namespace mf::program;
 using namespace mf::ranks;
 
 namespace mf::runner {
+
+namespace {
+
+/// Brings statics to the process that writes files, one at a time.
+class GatheredStatics {
+public:
+  /// `processes` is null if all ranks of interest live in this process.
+  GatheredStatics(Runner &runner, ProcessGroup *processes)
+      : runner(runner), processes(processes) {}
+
+  bool isWriter() const { return !processes || processes->isFirst(); }
+
+  /// Returns the bytes of a static, until the next call, in the writer, and
+  /// nothing in other processes. All processes call it for the same statics in
+  /// the same order.
+  llvm::Expected<llvm::ArrayRef<uint8_t>> get(int64_t rank, uint32_t number);
+
+private:
+  Runner &runner;
+  ProcessGroup *processes;
+  /// Bytes from another process.
+  std::vector<uint8_t> received;
+};
+
+} // namespace
+
+llvm::Expected<llvm::ArrayRef<uint8_t>> GatheredStatics::get(int64_t rank,
+                                                             uint32_t number) {
+  const bool isHere = llvm::is_contained(runner.getLocalRanks(), rank);
+  if (isWriter() && isHere)
+    return llvm::ArrayRef<uint8_t>(runner.getStatic(rank, number));
+  if (isWriter()) {
+    received.resize(runner.getProgram().getStageOf(rank).statics[number].bytes);
+    if (llvm::Error error =
+            processes->receive(processes->getProcess(rank), received))
+      return error;
+    return llvm::ArrayRef<uint8_t>(received);
+  }
+  if (isHere)
+    if (llvm::Error error =
+            processes->sendToFirst(runner.getStatic(rank, number)))
+      return error;
+  return llvm::ArrayRef<uint8_t>();
+}
 
 static const std::vector<Static> &getStatics(const Runner &runner,
                                              int64_t rank) {

@@ -5,16 +5,100 @@
 #define MF_LIB_EXEC_RUNNER_RANKEXECUTOR_H
 
 #include "IssueList.h"
-#include "OperatorDump.h"
-#include "StallTable.h"
-#include "StepRecorder.h"
 #include "mf/Exec/Device/Device.h"
 #include "mf/Exec/Kernels/ThreadPool.h"
+#include "mf/Exec/Ranks/TensorDump.h"
 #include "mf/Exec/Runner/Communicator.h"
 #include "mf/Exec/Runner/Runner.h"
+#include "mf/Exec/Runner/StepRecord.h"
+#include "mf/Program/Program.h"
 #include <deque>
+#include <map>
+#include <string>
 
 namespace mf::runner {
+
+/// Reports the results of instructions in a stage's chunks to a TensorDump.
+class OperatorDump {
+public:
+  /// Fails where the calls of a frame are no tasks. The dump and the program
+  /// must outlive it.
+  static llvm::Expected<OperatorDump> create(const program::Program &program,
+                                             const program::StageProgram &stage,
+                                             ranks::TensorDump &dump);
+
+  /// Must be called right after instruction `number` of a list, on the stream
+  /// that ran it.
+  void add(int64_t rank, const IssueContext &context, uint32_t number) const;
+
+private:
+  OperatorDump(const program::Program &program,
+               const program::StageProgram &stage, ranks::TensorDump &dump)
+      : program(&program), stage(&stage), dump(&dump) {}
+
+  ranks::MadeTensor getMade(const program::InstructionList &list,
+                            const program::Instruction &instruction,
+                            const IssueContext &context, size_t access) const;
+
+  const program::Program *program;
+  const program::StageProgram *stage;
+  ranks::TensorDump *dump;
+  /// For each position in the step, whether it is a call of a chunk's forward.
+  std::vector<bool> isForward;
+};
+
+/// The record of one rank's step. The issuing thread adds an entry, in the
+/// order of the stream, and the stream's thread writes the times there. Nothing
+/// is locked and no entry moves: memory for a whole step is reserved at the
+/// start.
+class StepRecorder {
+public:
+  explicit StepRecorder(const program::StageProgram &stage);
+
+  /// Adds an entry for the record of an instruction, for at most one step. Only
+  /// one thread may call it. The entry is valid until `take`.
+  RecordedWork *add(uint32_t stream, uint32_t position,
+                    std::optional<uint32_t> instruction);
+
+  /// Must be called when all streams are synchronised.
+  std::vector<std::vector<RecordedWork>> take() { return std::move(streams); }
+
+private:
+  std::vector<std::vector<RecordedWork>> streams;
+};
+
+/// The seconds for which the compute stream of a rank is blocked in waits, by
+/// the operator after the wait and the stream that it waits for. All calls of a
+/// routine add to the same entries.
+class StallTable {
+public:
+  explicit StallTable(const program::StageProgram &stage);
+
+  /// Returns where instruction `number` of a routine's list, or of the step's
+  /// if `routine` is empty, adds its seconds in the wait for the event at
+  /// `place` among those it waits for; null if it is not on the compute stream.
+  double *find(std::optional<uint32_t> routine, uint32_t number,
+               size_t place) const {
+    const Places &found = places[routine ? *routine + 1 : 0][number];
+    return place < found.size() ? found[place] : nullptr;
+  }
+
+  /// Returns the waiting time for each "operator, waiting for stream". Must not
+  /// be called during a step.
+  std::map<std::string, double> getSeconds() const;
+
+private:
+  /// One entry for each event that an instruction waits for.
+  using Places = llvm::SmallVector<double *, 1>;
+
+  void addList(const program::StageProgram &stage,
+               const program::InstructionList &list, llvm::StringRef title,
+               llvm::ArrayRef<uint32_t> passedStreams);
+
+  std::deque<std::pair<std::string, double>> entries;
+  /// The entries by list, with the step before the routines, and instruction.
+  std::vector<std::vector<Places>> places;
+};
 
 /// Issues the step of its stage to the streams of one rank.
 class RankExecutor {
