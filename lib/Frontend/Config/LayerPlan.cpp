@@ -2,13 +2,67 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/LayerPlan.h"
+#include "LayerNormalizer.h"
 #include "PlanPatterns.h"
-#include "PlanText.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mf {
+
+static std::string reprKey(llvm::StringRef text) {
+  char mark = text.contains('\'') && !text.contains('"') ? '"' : '\'';
+  return mark + escapeControls(text) + mark;
+}
+
+/// Returns `{'pattern': layers, ...}`. A backslash of a pattern is printed
+/// once, as in the documentation, and not escaped.
+static std::string reprPatterns(const std::vector<PatternLayers> &patterns) {
+  std::string text = "{";
+  for (const PatternLayers &pattern : patterns)
+    text += (text.size() > 1 ? ", " : "") + reprKey(pattern.pattern) + ": " +
+            pattern.layers.repr();
+  return text + "}";
+}
+
+static std::string reprSwapEntries(const std::vector<SwapEntry> &entries) {
+  std::string text = "[";
+  for (const SwapEntry &entry : entries)
+    text +=
+        (text.size() > 1 ? ", " : "") + std::string("{") +
+        "'backward_prefetch': " + std::to_string(entry.prefetch) +
+        ", 'layers': " + (entry.allLayers ? "True" : reprList(entry.layers)) +
+        "}";
+  return text + "]";
+}
+
+static std::string
+reprOpSwap(const std::vector<SwapConfig::OperatorSwap> &swaps) {
+  std::string text = "{";
+  for (const SwapConfig::OperatorSwap &swap : swaps)
+    text += (text.size() > 1 ? ", " : "") + reprKey(swap.pattern) + ": " +
+            reprSwapEntries(swap.entries);
+  return text + "}";
+}
+
+/// Marks the layers of a swap entry in `layers.mask`, and warns about indices
+/// that no layer has.
+static void setCoveredLayers(const SwapEntry &entry, llvm::StringRef name,
+                             const StageMap &stages, NormalizedLayers &layers,
+                             DiagnosticList &diagnostics) {
+  if (entry.allLayers)
+    layers.kind = NormalizedLayers::Kind::All;
+  for (int64_t layer : entry.layers) {
+    if (layer >= 0 && layer < stages.getNumLayers()) {
+      layers.mask[static_cast<size_t>(layer)] = true;
+      continue;
+    }
+    diagnostics.warning(entry.location,
+                        quote(name) + " names layer " + llvm::Twine(layer) +
+                            ", but there are " +
+                            llvm::Twine(stages.getNumLayers()) + " layers");
+  }
+}
 
 /// A limit for hostile input, far above what real files request.
 static constexpr size_t mostPatternLayers = 1 << 17;

@@ -2,18 +2,172 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/TrainingConfig.h"
-#include "AutoLayout.h"
 #include "DynamicConfig.h"
 #include "SectionReader.h"
-#include "SpeedUpFile.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/YamlReader.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
 
 namespace mf {
+
+static constexpr StringLiteral overlapKey = "pp_1f1b_overlap";
+
+/// The exchanges beside which MindSpore lets a pair compute.
+static constexpr StringLiteral pairExchanges[] = {
+    "AlltoAll",  "AlltoAllV",     "MorphAllGather",    "AllReduce",
+    "AllGather", "ReduceScatter", "MorphReduceScatter"};
+
+/// Returns the path of the file, or nothing if there is none.
+static std::optional<std::string> findFile(const Node &key) {
+  const Location location = key.getLocation();
+  const StringRef folder = sys::path::parent_path(location.file);
+  const StringRef asked = key.getText();
+  for (const StringRef name : {asked, sys::path::filename(asked)}) {
+    SmallString<128> path(name);
+    if (!sys::path::is_absolute(name)) {
+      path = folder;
+      sys::path::append(path, name);
+    }
+    if (sys::fs::is_regular_file(path))
+      return path.str().str();
+  }
+  return std::nullopt;
+}
+
+/// Returns whether the value names exchanges.
+static bool readOverlap(const Node &value, DiagnosticList &diagnostics) {
+  const std::string known = join(ArrayRef(pairExchanges), ", ");
+  if (!value.isString()) {
+    rejectValue(value, "text with names of " + known, diagnostics);
+    return false;
+  }
+  SmallVector<StringRef> names;
+  value.getText().split(names, ',', -1, /*KeepEmpty=*/false);
+  for (const StringRef name : names)
+    if (!is_contained(pairExchanges, name.trim())) {
+      rejectValue(value, "names of " + known + ", divided by commas",
+                  diagnostics);
+      return false;
+    }
+  return !names.empty();
+}
+
+/// Reads pp_1f1b_overlap from the JSON file that parallel_speed_up_json_path of
+/// `ascend`, the section ascend_config, names: in the folder of the YAML, by
+/// its path or by its name alone. Warns if the schedule depends on a file that
+/// is not there. Other keys of the file change no values and no memory.
+static void readSpeedUpFile(const Node &ascend, ParallelConfig &parallel,
+                            DiagnosticList &diagnostics) {
+  const Node key = ascend["parallel_speed_up_json_path"];
+  // Other schedules have no pairs.
+  if (!key.isString() || parallel.pipelineScheduler != "zero_bubble_v" ||
+      parallel.pipelineStage == 1)
+    return;
+  const std::optional<std::string> path = findFile(key);
+  if (!path) {
+    diagnostics.warning(key.getLocation(),
+                        "there is no '" + key.getText() +
+                            "' in the folder of this file: forwards and "
+                            "backwards are not paired, which " +
+                            overlapKey +
+                            " in it would ask for; put the file there");
+    return;
+  }
+  const Node file = parseYamlFile(*path, diagnostics);
+  if (const Node value = file[overlapKey])
+    parallel.pairsV = readOverlap(value, diagnostics);
+}
+
+/// The number of ranks of a stage that MindSpore Transformers' documentation of
+/// auto parallel assumes for each of its models. The names come from the
+/// comments in its YAML files.
+static constexpr int64_t ranksOfStage = 8;
+
+static int64_t countReplicas(const ParallelConfig &parallel) {
+  if (parallel.deviceNum <= 0)
+    return ranksOfStage;
+  const int64_t others = parallel.getDeviceCount() / parallel.dataParallel;
+  return std::max<int64_t>(1, parallel.deviceNum / others);
+}
+
+/// Divides batch_size by the number of replicas: with full_batch it is the
+/// number of rows of all replicas.
+static void shareOutBatch(TrainingConfig &config, DiagnosticList &diagnostics) {
+  Node rows = config.runner.node["batch_size"];
+  const int64_t replicas = config.parallel.dataParallel;
+  if (!rows || !config.parallel.fullBatch)
+    return;
+  if (config.runner.batchSize % replicas == 0) {
+    config.runner.batchSize /= replicas;
+    return;
+  }
+  diagnostics.error(
+      rows.getLocation(),
+      "batch_size " + llvm::Twine(config.runner.batchSize) +
+          " is that of a stage with parallel_mode 2 and no data_parallel, and "
+          "does not divide over " +
+          llvm::Twine(replicas) +
+          " ranks; set parallel_mode to 1, data_parallel and model_parallel, "
+          "and batch_size to the rows of one replica");
+}
+
+static std::string describeLayout(const TrainingConfig &config) {
+  const ParallelConfig &parallel = config.parallel;
+  std::string text = "data_parallel " + std::to_string(parallel.dataParallel) +
+                     ", model_parallel " +
+                     std::to_string(parallel.modelParallel);
+  if (parallel.contextParallel > 1)
+    text += ", context_parallel " + std::to_string(parallel.contextParallel);
+  return text + ", pipeline_stage " + std::to_string(parallel.pipelineStage);
+}
+
+/// In auto parallel, MindSpore searches a layout for each operator. This
+/// project does not repeat that search: the step is that of semi-auto parallel
+/// with the layout of parallel_config. Without a layout there, all ranks of a
+/// stage are replicas, and batch_size, which then is the batch size of the
+/// stage, is divided among them. Emits a warning at parallel_mode.
+static void resolveAutoLayout(TrainingConfig &config,
+                              DiagnosticList &diagnostics) {
+  ParallelConfig &parallel = config.parallel;
+  if (parallel.parallelMode != ParallelMode::Auto)
+    return;
+  Node mode = parallel.parallelNode["parallel_mode"];
+  const std::string searched =
+      "parallel_mode " + mode.repr(60) +
+      " is auto parallel: MindSpore searches a layout for each operator, which "
+      "is not modelled; ";
+  if (parallel.node["data_parallel"] || parallel.node["model_parallel"]) {
+    diagnostics.warning(mode.getLocation(),
+                        searched + "the step is that of parallel_mode 1 with " +
+                            describeLayout(config));
+    return;
+  }
+  parallel.dataParallel = countReplicas(parallel);
+  const int64_t wholeBatch = config.runner.batchSize;
+  shareOutBatch(config, diagnostics);
+  std::string batch;
+  if (config.runner.batchSize != wholeBatch)
+    batch = " and batch_size " + std::to_string(wholeBatch) +
+            ", that of a "
+            "stage, as " +
+            std::to_string(config.runner.batchSize) + " of each replica";
+  diagnostics.warning(
+      mode.getLocation(),
+      searched +
+          "parallel_config has none either, so the step is that of "
+          "parallel_mode 1 with " +
+          describeLayout(config) + batch +
+          "; set parallel_mode to 1, data_parallel and model_parallel, and "
+          "batch_size to the rows of one replica");
+}
 
 llvm::StringRef getName(ParallelMode mode) {
   switch (mode) {
