@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Advice.h"
-#include "AdviceSearch.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/SettingChanges.h"
+#include "mf/Plan/Settings/MemoryWays.h"
 #include "mf/Support/NumberText.h"
 #include "mf/Support/TextTable.h"
 #include "tools/terminal/Interrupt.h"
@@ -12,7 +12,10 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
+#include <atomic>
 #include <chrono>
+#include <future>
+#include <thread>
 
 using namespace mf::planner;
 using llvm::Expected;
@@ -21,6 +24,58 @@ using llvm::StringRef;
 using llvm::WithColor;
 
 namespace mf::tools {
+
+namespace {
+
+/// Searches in a separate thread, because a compile cannot be interrupted.
+class AdviceSearch {
+public:
+  /// Starts the search. It ends some time before `seconds` have passed, unless
+  /// a compile takes long, and soon after `stop` is set. The request's own kept
+  /// settings and time limit are ignored.
+  AdviceSearch(planner::PlanRequest request, double seconds,
+               const std::atomic<bool> &stop);
+  AdviceSearch(const AdviceSearch &) = delete;
+  AdviceSearch &operator=(const AdviceSearch &) = delete;
+  /// Waits for the end.
+  ~AdviceSearch() { thread.join(); }
+
+  /// Waits at most this long. Returns true if there is a result.
+  bool wait(int milliseconds) const;
+
+  /// Waits for the result and returns it.
+  llvm::Expected<planner::WaySearchResult> take();
+
+private:
+  // A future cannot hold an llvm::Expected by value.
+  using Result = std::shared_ptr<llvm::Expected<planner::WaySearchResult>>;
+  std::future<Result> result;
+  std::thread thread;
+};
+
+} // namespace
+
+AdviceSearch::AdviceSearch(PlanRequest request, double seconds,
+                           const std::atomic<bool> &stop) {
+  // The remaining time is for the compile that runs when the share has passed.
+  constexpr double searchedShare = 0.75;
+  request.stop = &stop;
+  request.timeLimit = searchedShare * seconds;
+  std::packaged_task<Result()> task([request = std::move(request)] {
+    return std::make_shared<Expected<WaySearchResult>>(searchWays(request));
+  });
+  result = task.get_future();
+  thread = std::thread(std::move(task));
+}
+
+bool AdviceSearch::wait(int milliseconds) const {
+  return result.wait_for(std::chrono::milliseconds(milliseconds)) ==
+         std::future_status::ready;
+}
+
+Expected<WaySearchResult> AdviceSearch::take() {
+  return std::move(*result.get());
+}
 
 static std::string showSeconds(double seconds) {
   if (seconds < 1)
@@ -40,10 +95,6 @@ private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin = Clock::now();
 };
-
-} // namespace
-
-namespace {
 
 /// The unit of sizes in tables: GiB, or MiB for steps of less than one GiB.
 struct SizeUnit {

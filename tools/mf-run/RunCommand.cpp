@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "RunCommand.h"
-#include "Calibrate.h"
+#include "Options.h"
 #include "Processes.h"
 #include "ProgramComparison.h"
 #include "Routing.h"
-#include "Simulate.h"
 #include "StepOutputs.h"
 #include "Targets.h"
 #include "dialects/ascend/AscendDialect.h"
@@ -15,9 +14,14 @@
 #include "mf/Exec/Interpreter/Interpreter.h"
 #include "mf/Exec/Runner/MemoryReport.h"
 #include "mf/Exec/Runner/ProgramEngine.h"
+#include "mf/Perf/Calibration/Calibration.h"
+#include "mf/Perf/Simulator/StepSimulator.h"
+#include "mf/Perf/Target/Target.h"
 #include "mf/Perf/Timeline/MemoryPage.h"
+#include "mf/Perf/Timeline/Writers.h"
 #include "mf/Program/Decoder.h"
 #include "mf/Program/LocatedError.h"
+#include "mf/Program/Program.h"
 #include "mf/Program/Verifier.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/FileUtilities.h"
@@ -26,6 +30,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace mf::program;
@@ -34,6 +39,94 @@ using mf::runner::ProcessGroup;
 using mf::tools::Messages;
 using mf::tools::Options;
 using mf::tools::ProgramComparison;
+using namespace mf;
+using namespace mf::tools;
+using llvm::Error;
+
+/// Returns the rates that kernels could reach at the peaks of the target.
+static timeline::BoundRates getRates(const target::Target &target) {
+  timeline::BoundRates rates;
+  for (const target::ComputeEngine &engine : target.engines)
+    if (engine.engine == Engine::Cube)
+      for (const target::Peak &peak : engine.peaks)
+        rates.flopsPerSecond[peak.type] = peak.flopsPerSecond;
+  rates.bytesPerSecond = target.memory.bytesPerSecond;
+  rates.source = "peaks of " + target.name;
+  return rates;
+}
+
+/// Simulates a step on a target, prints the table, and writes the requested
+/// outputs.
+static Error simulateStep(const Options &options,
+                          const program::Program &program,
+                          const target::Target &target, llvm::raw_ostream &os) {
+  if (Error error = checkStepFiles(options, program.mesh))
+    return error;
+  const int64_t limit = options.getHbmBytes();
+  if (Error error = runner::checkDeviceMemory(program, limit))
+    return error;
+  simulator::SimulationOptions simulation;
+  simulation.withSpans = !options.trace.empty() || !options.profile.empty() ||
+                         !options.html.empty() || options.kernelTable;
+  llvm::Expected<timeline::StepTimeline> timeline =
+      simulator::simulate(program, target, simulation);
+  if (!timeline)
+    return timeline.takeError();
+  timeline->program = options.input;
+  if (limit > 0)
+    for (timeline::StageTimeline &stage : timeline->stages)
+      stage.limitBytes = limit;
+  if (options.kernelTable)
+    timeline->rates = getRates(target);
+  if (!options.report.empty())
+    if (Error error = timeline::writeReport(options.report, *timeline))
+      return error;
+  if (!options.memoryHtml.empty())
+    if (Error error = timeline::writeMemoryPage(options.memoryHtml, program,
+                                                options.input, &*timeline))
+      return error;
+  if (Error error = writeStep(options, *timeline, program.mesh, os))
+    return error;
+  return options.routing.empty()
+             ? Error::success()
+             : simulateRouting(options, program, target, os);
+}
+
+static Error calibrateTo(const LoadedTarget &start, const Options &options,
+                         mlir::MLIRContext &context) {
+  Expected<calibration::Profile> profile =
+      calibration::readProfile(options.calibrate);
+  if (!profile)
+    return profile.takeError();
+  Expected<calibration::Calibration> fitted =
+      calibration::calibrate(start.changed, *profile);
+  if (!fitted)
+    return fitted.takeError();
+  const std::string comment = calibration::describeCalibration(
+      *fitted, options.calibrate, options.target);
+  if (Error error =
+          writeTarget(options, start, fitted->target, comment, context))
+    return error;
+  if (!options.quiet)
+    calibration::printCalibration(*fitted,
+                                  options.output == "-" ? errs() : outs());
+  return Error::success();
+}
+
+/// Implements --calibrate. Fits --target, as changed by --set, to a profile,
+/// writes it to -o atomically, and prints the quality of the fit on standard
+/// output, or on standard error if the target is written to standard output.
+/// After an error the file of -o is unchanged. Returns the exit code.
+static int calibrateTarget(const Options &options, Messages &messages) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  const std::optional<LoadedTarget> start =
+      loadTarget(options, context, messages);
+  if (!start)
+    return 1;
+  if (Error error = calibrateTo(*start, options, context))
+    return messages.fail(toString(std::move(error)));
+  return 0;
+}
 
 /// Reports an error at the operations to which it refers, if there are any.
 static int failAt(Error error, const DecodedProgram &decoded,
@@ -259,8 +352,8 @@ int RunCommand::simulate(mlir::MLIRContext &context) {
   if (options.verify)
     if (Error error = verifyBeforeRun().takeError())
       return failAt(std::move(error), decoded, messages);
-  if (Error error = mf::tools::simulateStep(options, decoded.program,
-                                            loaded->changed, outs()))
+  if (Error error =
+          simulateStep(options, decoded.program, loaded->changed, outs()))
     return failAt(std::move(error), decoded, messages);
   return 0;
 }
@@ -344,7 +437,7 @@ int RunCommand::runFile() {
   if (options.printTarget)
     return mf::tools::printTarget(options, messages);
   if (!options.calibrate.empty())
-    return mf::tools::calibrateTarget(options, messages);
+    return calibrateTarget(options, messages);
   mlir::MLIRContext context(source ? mlir::MLIRContext::Threading::ENABLED
                                    : mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<mf::ascend::AscendDialect, mf::ir::MfDialect>();
