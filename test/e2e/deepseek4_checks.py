@@ -12,7 +12,7 @@ import safetensors
 import step_results
 import torch_deepseek4
 import training
-from deepseek4_matches_torch import BATCH, HYBRID, LATENT, SHORT, lower, write_data
+from deepseek4_matches_torch import BATCH, FUSED, HYBRID, LATENT, SHORT, lower, write_data
 
 
 class Model:
@@ -93,6 +93,36 @@ def check_indexer(tools):
     yield "all entries", is_close(dense.losses[0][0], chosen.losses[0][0], 1e-6)
 
 
+def check_fused(tools):
+    """The indexer's loss of the fused kernels has another gradient than that of the single operators, and trains nothing
+    but the indexer, too."""
+    fused = Model(tools, "fused", FUSED).run()
+    single = Model(tools, "single", dict(FUSED, apply_dsa_kernel_fusion=False)).run()
+    names = [name for name in fused.gradients if ".indexer." in name]
+    yield "fused: another gradient of the indexer", all((fused.gradients[n] != single.gradients[n]).any() for n in names)
+    yield "fused: other gradients", all(
+        (fused.gradients[n] == single.gradients[n]).all() for n in fused.gradients if n not in names
+    )
+
+
+def check_sink(tools):
+    """A sink far above all scores takes all probability: no token sees another one. One far below takes nothing."""
+    length, vocabulary = SHORT["seq_length"], SHORT["vocab_size"]
+    model = dict(SHORT, num_hidden_layers=1, compress_ratios=[4], first_k_dense_replace=1, num_hash_layers=0)
+
+    def set_sink(number):
+        return lambda name, value: 0 * value + number if name.endswith("attn_sink") else value
+
+    rows = torch_deepseek4.make_tokens(BATCH, length, vocabulary)
+    changed = rows.copy()
+    changed[:, 0] = (changed[:, 0] + 1) % vocabulary
+    taken = Model(tools, "taken", model, set_sink(1e4))
+    reached = (taken.get_hidden(rows) != taken.get_hidden(changed)).any(-1).any(0)
+    yield "a high sink: each token sees itself", reached[0] and not reached[1:].any()
+    low, lower_one = (Model(tools, "low-%d" % n, model, set_sink(-(10.0**n))).get_hidden(rows) for n in (3, 30))
+    yield "a low sink takes nothing", (low == lower_one).all()
+
+
 def check_sight(tools):
     """Which tokens a query depends on."""
     length, vocabulary = HYBRID["seq_length"], HYBRID["vocab_size"]
@@ -124,7 +154,7 @@ def check_sight(tools):
 
 def main():
     tools = training.Tools(sys.argv[1], sys.argv[2])
-    checks = (check_streams, check_limits, check_indexer, check_sight)
+    checks = (check_streams, check_limits, check_indexer, check_fused, check_sink, check_sight)
     results = [result for check in checks for result in check(tools)]
     for what, holds in results:
         print("%-45s %s" % (what, "holds" if holds else "FAILS"))

@@ -51,18 +51,27 @@ FUSED = dict(
     SHORT, num_attention_heads=2, head_dim=512, v_head_dim=512, index_n_heads=8, index_head_dim=128,
     sliding_window=128, apply_dsa_kernel_fusion=True,
 )  # fmt: skip
-# The model, and the loss of the first step if another program has computed it.
+# The model, and the loss and the gradients' norm of the first step if another program has computed them.
 CASES = {
-    "hybrid": (HYBRID, 5.962171675),
-    "plain-residuals": (dict(HYBRID, enable_hyper_connections=False, seq_length=128), 6.042764289),
-    "short": (SHORT, 4.471720974),
-    "latent": (LATENT, 6.103250868),
+    "hybrid": (HYBRID, (5.962171675, 0.863785350)),
+    "plain-residuals": (dict(HYBRID, enable_hyper_connections=False, seq_length=128), (6.042764289, 1.239735132)),
+    "short": (SHORT, (4.471720974, 1.940757198)),
+    "latent": (LATENT, (6.103250868, 2.031373625)),
     "fused-loss": (FUSED, None),
     "all-entries": (dict(SHORT, csa_dense_mode=True), None),
     "ragged": (dict(SHORT, seq_length=30, index_topk=64), None),
     "no-indexer-loss": (dict(SHORT, dsa_indexer_loss_coeff=0), None),
     "one-stream": (dict(LATENT, hc_mult=1, hidden_act="silu", num_hash_layers=0), None),
     "many-iterations": (dict(LATENT, hc_mult=5, hc_sinkhorn_iters=20), None),
+    # Hash layers divide gates by their sum whatever norm_topk_prob says, and a layer of later tokens is no hash layer.
+    "plain-gates": (dict(
+        SHORT, norm_topk_prob=False, num_nextn_predict_layers=1, compress_ratios=[0, 4, 4], num_hash_layers=1,
+        hidden_act="fusedswiglu", swiglu_limit=0.3,
+    ), None),
+    "all-hash": (dict(
+        SHORT, num_nextn_predict_layers=1, compress_ratios=[4, 0, 4], num_hash_layers=2, first_k_dense_replace=0,
+        enable_hc_head=False, hc_mult=3, num_experts_per_tok=3,
+    ), None),
     "softmax-scores": (dict(
         LATENT, moe_router_score_function="softmax", moe_router_enable_expert_bias=False, num_hash_layers=3
     ), None),
@@ -153,8 +162,10 @@ def compare(tools, name):
         if set(actual) != set(gradients):
             problems.append("gradients of %s" % sorted(set(actual) ^ set(gradients)))
             continue
-        if index == 0 and known is not None and abs(loss - known) > 1e-6:
-            problems.append("PyTorch's loss is %.9f, not %.9f" % (loss, known))
+        if index == 0 and known is not None:
+            for what, value, expected in zip(("loss", "norm"), (loss, norm), known, strict=True):
+                if abs(value - expected) > 1e-6:
+                    problems.append("PyTorch's %s is %.9f, not %.9f" % (what, value, expected))
         error = abs(report["steps"][index]["loss"] - loss) / loss
         worst["loss"] = max(worst["loss"], error)
         if not error <= LOSS_BOUND:
