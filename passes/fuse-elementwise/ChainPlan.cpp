@@ -3,6 +3,7 @@
 
 #include "passes/fuse-elementwise/ChainPlan.h"
 #include "mf/Program/Signatures/KernelChain.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <map>
@@ -50,7 +51,7 @@ private:
   const BufferUses &uses;
   const PlannedChain &chain;
   int64_t first, last;
-  std::map<int64_t, Outside> outside;
+  llvm::DenseMap<int64_t, Outside> outside;
 };
 
 } // namespace
@@ -107,7 +108,7 @@ std::map<int64_t, int64_t> WindowBytes::getBytes(const Window &window) const {
   struct Range {
     size_t begin, end;
   };
-  std::map<int64_t, Range> ranges;
+  llvm::DenseMap<int64_t, Range> ranges;
   for (auto [place, moment] : llvm::enumerate(window)) {
     auto use = [&, place = place](int64_t buffer, bool isWrite) {
       auto [range, isNew] = ranges.try_emplace(buffer, Range{place, place});
@@ -120,13 +121,19 @@ std::map<int64_t, int64_t> WindowBytes::getBytes(const Window &window) const {
     for (int64_t buffer : moment.writes)
       use(buffer, true);
   }
+  // By how much the bytes of all live buffers change at each place.
+  std::vector<int64_t> changes(window.size() + 1, 0);
+  for (const auto &[buffer, range] : ranges) {
+    const int64_t size = graph.buffers[buffer].bytes;
+    changes[range.begin] += size;
+    if (!outside.at(buffer).behind)
+      changes[range.end + 1] -= size;
+  }
   std::map<int64_t, int64_t> bytes;
+  int64_t live = 0;
   for (auto [place, moment] : llvm::enumerate(window)) {
     int64_t &sum = bytes[moment.launch];
-    for (const auto &[buffer, range] : ranges)
-      if (range.begin <= place &&
-          (place <= range.end || outside.at(buffer).behind))
-        sum += graph.buffers[buffer].bytes;
+    sum = live += changes[place];
     // The result replaces a buffer that is read for the last time.
     for (int64_t written : moment.writes) {
       const Range &range = ranges.at(written);
