@@ -82,13 +82,22 @@ static int64_t countLayers(const StageMapOptions &options, int64_t miniStages) {
 static std::string describeSum(const StageMapOptions &options,
                                int64_t miniStages) {
   const int64_t all = options.numLayers + options.mtpLayers;
-  std::string text = std::to_string(all % miniStages) + ", what remains of " +
-                     std::to_string(all) + " layers over " +
-                     std::to_string(miniStages) + " mini stages";
-  if (options.mayLeaveOutMtp && options.mtpLayers > 0)
-    text += ", or to " + std::to_string(options.numLayers % miniStages) +
-            " without the layer that predicts later tokens";
-  return text;
+  auto describe = [&](int64_t layers) {
+    return std::to_string(layers % miniStages) + ", what remains of " +
+           std::to_string(layers) + " layers";
+  };
+  const std::string over =
+      " over " + std::to_string(miniStages) + " mini stages (pipeline_stage " +
+      std::to_string(miniStages / options.interleave) +
+      " * pp_interleave_num " + std::to_string(options.interleave) + ")";
+  if (!options.mayLeaveOutMtp || options.mtpLayers == 0)
+    return describe(all) + over;
+  return describe(options.numLayers) +
+         " without the one that predicts later "
+         "tokens" +
+         over +
+         ", as current releases of MindSpore Transformers count, or to " +
+         describe(all) + " with it, as older releases do";
 }
 
 /// Checks an offset as MindSpore Transformers does, in the same order.
@@ -99,7 +108,10 @@ static bool checkOffset(const StageOffset &offset,
       static_cast<int64_t>(offset.rows.empty() ? 0 : offset.rows[0].size());
   int64_t layers = options.numLayers + options.mtpLayers;
   const std::string proposal = proposeOffset(
-      options.mayLeaveOutMtp ? options.numLayers : layers, stages, interleave);
+      options.mayLeaveOutMtp && options.numLayers >= stages * interleave
+          ? options.numLayers
+          : layers,
+      stages, interleave);
   if (offset.kind != StageOffset::Kind::Scalar && columns != stages) {
     diagnostics.error(offset.location,
                       "expected one value per pipeline stage (" +
@@ -126,9 +138,7 @@ static bool checkOffset(const StageOffset &offset,
     diagnostics.error(offset.location,
                       "expected the values of 'offset' " + offset.repr() +
                           " to add up to " + describeSum(options, miniStages) +
-                          " (pipeline_stage " + llvm::Twine(stages) + " * " +
-                          "pp_interleave_num " + llvm::Twine(interleave) +
-                          "), but they add up to " +
+                          ", but they add up to " +
                           llvm::Twine(offset.getSum()) + proposal);
     return false;
   }
@@ -192,8 +202,9 @@ getVisits(const StageMapOptions &options, int64_t stages,
 
 /// Checks the numbers of layers as MindSpore Transformers does: none is
 /// negative, and only the first and the last mini stage, which have the
-/// embedding and the head, may be without layers.
-static bool checkCounts(const StageMap &map, int64_t layers,
+/// embedding and the head, may be without layers. The last one has `later`
+/// layers that predict later tokens, if the offset counts these.
+static bool checkCounts(const StageMap &map, int64_t layers, int64_t later,
                         const StageOffset &offset,
                         DiagnosticList &diagnostics) {
   const int64_t stages = map.getNumStages(), interleave = map.getNumChunks();
@@ -210,18 +221,22 @@ static bool checkCounts(const StageMap &map, int64_t layers,
         map.getLayersPerStage()[static_cast<size_t>(chunk)]
                                [static_cast<size_t>(position)];
     total += count;
-    const bool isOuter = number == 0 || number + 1 == placed.size();
-    if (count >= 0 && (placed[number] > 0 || isOuter))
+    const bool isLast = number + 1 == placed.size();
+    const bool isOuter = number == 0 || isLast;
+    const int64_t least = !isOuter ? 1 : isLast ? later : 0;
+    if (count >= 0 && placed[number] >= least)
       continue;
-    diagnostics.error(
-        offset.location,
-        "'offset' " + offset.repr() + " leaves stage " +
-            llvm::Twine(map.getStage(chunk, position)) + " of interleave " +
-            llvm::Twine(chunk) + " with " +
-            llvm::Twine(std::min(count, placed[number])) +
-            " layers; expected at least " +
-            (isOuter ? "0 there" : "1 between the first and the last of all") +
-            proposeOffset(layers, stages, interleave));
+    diagnostics.error(offset.location,
+                      "'offset' " + offset.repr() + " leaves stage " +
+                          llvm::Twine(map.getStage(chunk, position)) +
+                          " of interleave " + llvm::Twine(chunk) + " with " +
+                          llvm::Twine(std::min(count, placed[number])) +
+                          " layers; expected at least " + llvm::Twine(least) +
+                          (!isOuter ? " between the first and the last of all"
+                           : least > 0
+                               ? " there, where later tokens are predicted"
+                               : " there") +
+                          proposeOffset(layers, stages, interleave));
     return false;
   }
   if (total != layers)
@@ -306,7 +321,8 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
             {stage, chunk, next - std::max<int64_t>(first, 0), position});
     }
   }
-  if (!checkCounts(map, layers, offset, diagnostics))
+  const int64_t later = uncounted > 0 ? 0 : options.mtpLayers;
+  if (!checkCounts(map, layers, later, offset, diagnostics))
     return std::nullopt;
   warnAboutLeftOut(options, layers, stages * interleave, offset, diagnostics);
   map.numUncounted = uncounted;

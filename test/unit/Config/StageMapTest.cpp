@@ -191,11 +191,23 @@ TEST(StageMapTest, AnOffsetThatCountsTheLayerForLaterTokens) {
 TEST(StageMapTest, AnOffsetThatFitsNeitherCount) {
   EXPECT_EQ(buildMcore(45, 8, 1, "0").messages,
             "t.yaml:1:1: error: expected the values of 'offset' 0 to add up to "
-            "6, what remains of 46 layers over 8 mini stages, or to 5 without "
-            "the layer that predicts later tokens (pipeline_stage 8 * "
-            "pp_interleave_num 1), but they add up to 0; [0, 0, 1, 1, 1, 1, 1, "
-            "0] would do\n");
+            "5, what remains of 45 layers without the one that predicts later "
+            "tokens over 8 mini stages (pipeline_stage 8 * pp_interleave_num "
+            "1), as current releases of MindSpore Transformers count, or to 6, "
+            "what remains of 46 layers with it, as older releases do, but they "
+            "add up to 0; [0, 0, 1, 1, 1, 1, 1, 0] would do\n");
   EXPECT_TRUE(buildMcore(45, 8, 1, "[0, 0, 1, 1, 1, 1, 1, 0]").map);
+  // Without the layer there are fewer layers than stages.
+  EXPECT_THAT(buildMcore(3, 4, 1, "1").messages,
+              HasSubstr("but they add up to 1; [0, 0, 0, 0] would do"));
+}
+
+TEST(StageMapTest, TheLayerForLaterTokensIsOnTheLastMiniStage) {
+  EXPECT_THAT(buildMcore(7, 2, 2, "[[0, 1], [1, -2]]").messages,
+              HasSubstr("leaves stage 1 of interleave 1 with 0 layers; "
+                        "expected at least 1 there, where later tokens are "
+                        "predicted; "));
+  EXPECT_TRUE(buildMcore(8, 2, 2, "[[0, 1], [1, -2]]").map);
 }
 
 TEST(StageMapTest, OneIntCountsForEveryStage) {
