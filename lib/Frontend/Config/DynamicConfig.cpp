@@ -4,6 +4,7 @@
 #include "DynamicConfig.h"
 #include "DynamicLayers.h"
 #include "NodeBuilder.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/StageMap.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -270,8 +271,10 @@ void StaticSections::writeRates() {
   // A type that is null is an error already.
   if (reader.getNode()["type"].getKind() == NodeKind::Null)
     return;
+  reader.warnAboutOthers(lrScheduleSection.getNames());
   for (const Node::Entry &entry : reader.getNode().getEntries())
-    to.set("lr_schedule." + entry.key.getText().str(), entry.value);
+    if (llvm::StringRef key = entry.key.getText(); lrScheduleSection.find(key))
+      to.set(("lr_schedule." + key).str(), entry.value);
   Node rate = reader.get("learning_rate");
   to.set("lr_schedule.learning_rate", rate);
   DynamicReader training(root, "training", diagnostics);

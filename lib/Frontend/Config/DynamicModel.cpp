@@ -208,11 +208,13 @@ static void setExpertKeys(const Node &root, const DynamicLayout &layout,
 }
 
 static void warnAboutDropout(const Node &written, DiagnosticList &diagnostics) {
-  for (const char *key : {"hidden_dropout", "attention_dropout"})
-    if (!written[key])
+  for (const ModelDefault &dropout : transformerDefaults)
+    if (!written[dropout.keys])
       diagnostics.warning(written.getLocation(),
-                          quote(key) + " is not given, and the trainer's "
-                                       "default is 0.1, not 0");
+                          quote(dropout.keys) + " is not given, so it is " +
+                              dropout.value +
+                              ", the trainer's default; write 0.0 to drop "
+                              "nothing");
 }
 
 int64_t readDynamicLossPieces(const Node &root, DiagnosticList &diagnostics) {
@@ -231,7 +233,8 @@ int64_t readDynamicLossPieces(const Node &root, DiagnosticList &diagnostics) {
       *count > 1 && perToken.getBool().value_or(false))
     diagnostics.error(perToken.getLocation(),
                       "For chunk_loss_num > 1, calculate_per_token_loss is not "
-                      "supported; set one of them to its default");
+                      "supported; expected chunk_loss_num 1 or "
+                      "calculate_per_token_loss False");
   return *count;
 }
 
@@ -266,17 +269,20 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
                            const DynamicLayout &layout, NodeBuilder &model,
                            DiagnosticList &diagnostics) {
   constexpr llvm::StringLiteral denseWidth = "ffn_hidden_size";
-  if (Node width = written["intermediate_size"]) {
-    diagnostics.warning(width.getLocation(),
-                        "'intermediate_size' has no effect on DeepSeek-V4, "
-                        "whose dense layers have 'ffn_hidden_size', by default "
-                        "4 times hidden_size");
-    model.remove("intermediate_size");
-  }
-  if (!model.get(denseWidth)) {
+  const bool hasWidth = static_cast<bool>(model.get(denseWidth));
+  if (!hasWidth) {
     const int64_t hidden = std::clamp<int64_t>(
         model.get("hidden_size").getInt().value_or(1), 1, INT32_MAX / 4);
     model.set(denseWidth, llvm::Twine(4 * hidden), written);
+  }
+  if (Node width = written["intermediate_size"]) {
+    diagnostics.warning(
+        width.getLocation(),
+        "'intermediate_size' has no effect on DeepSeek-V4, whose dense layers "
+        "have 'ffn_hidden_size', which is " +
+            model.get(denseWidth).getText() +
+            (hasWidth ? "" : ", 4 times hidden_size, as it is not given"));
+    model.remove("intermediate_size");
   }
   constexpr llvm::StringLiteral plain = "qk_nope_head_dim";
   if (!written[plain])

@@ -116,6 +116,13 @@ static llvm::StringRef findOwnName(llvm::StringRef name,
 static constexpr KnownSection modelConfigSection = {
     "model_config", false, notModelledKeys, irrelevantKeys};
 
+/// Returns whether the YAML has the key: what the dynamic graph takes for a
+/// missing one has the place of the section.
+static bool isWritten(const Node &section, llvm::StringRef key) {
+  Node value = section[key];
+  return value && !(value.getLocation() == section.getLocation());
+}
+
 void reportUnreadKeys(const SpecReader &reader, const Node &written) {
   // A misspelt key is compared with those that are read first.
   std::vector<llvm::StringRef> names = reader.getReadKeys().vec();
@@ -135,7 +142,7 @@ void reportUnreadKeys(const SpecReader &reader, const Node &written) {
             : llvm::StringRef();
     constexpr unsigned mostEdits = 2;
     llvm::StringRef own = findOwnName(name, reader);
-    if (!meant.empty() && !written[meant] &&
+    if (!meant.empty() && !isWritten(written, meant) &&
         name.edit_distance(meant) <= mostEdits)
       reader.diagnostics.error(entry.key.getLocation(),
                                "unknown key " + start + "; write " +

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "SpecReader.h"
+#include "mf/Support/NumberText.h"
 #include <limits>
 
 namespace mf {
@@ -155,7 +156,7 @@ void SpecReader::warn(Keys keys, const llvm::Twine &text) const {
   diagnostics.warning(locate(keys), text);
 }
 
-bool SpecReader::hasNumberOrNothing(Keys keys) {
+bool SpecReader::hasNumberOrNothing(Keys keys, double missing) {
   Node value = section[findKey(keys)];
   if (!value || value.isInt() || value.isFloat())
     return true;
@@ -165,20 +166,21 @@ bool SpecReader::hasNumberOrNothing(Keys keys) {
           value.getNumber()
               ? "YAML reads this as text; a number has no quotes, and a "
                 "point before its exponent, as 1.0e-1 has"
-              : "remove the key for its default");
+              : "remove the key for its default, " + formatDigits(missing, 6));
   return false;
 }
 
 int64_t SpecReader::readStrictSize(Keys keys, int64_t missing) {
-  return hasNumberOrNothing(keys) ? readSize(keys, missing) : missing;
+  return hasNumberOrNothing(keys, missing) ? readSize(keys, missing) : missing;
 }
 
 double SpecReader::readStrictPositive(Keys keys, double missing) {
-  return hasNumberOrNothing(keys) ? readPositive(keys, missing) : missing;
+  return hasNumberOrNothing(keys, missing) ? readPositive(keys, missing)
+                                           : missing;
 }
 
 double SpecReader::readStrictShare(Keys keys, double missing) {
-  return hasNumberOrNothing(keys) ? readShare(keys, missing) : missing;
+  return hasNumberOrNothing(keys, missing) ? readShare(keys, missing) : missing;
 }
 
 Node SpecReader::readMap(Keys keys) {

@@ -76,7 +76,7 @@ public:
 
 private:
   llvm::StringRef findKey(Keys keys) const;
-  bool hasNumberOrNothing(Keys keys);
+  bool hasNumberOrNothing(Keys keys, double missing);
   Diagnostic &rejectValue(Keys keys, const Node &value,
                           const llvm::Twine &wanted);
 
