@@ -75,6 +75,10 @@ CASES = {
     "softmax-scores": (dict(
         LATENT, moe_router_score_function="softmax", moe_router_enable_expert_bias=False, num_hash_layers=3
     ), None),
+    # The score of a group is that of its two best experts, however many are chosen.
+    "groups": (dict(
+        LATENT, hidden_act="silu", num_hash_layers=0, n_routed_experts=8, num_experts_per_tok=3, n_group=2, topk_group=1
+    ), None),
 }  # fmt: skip
 
 

@@ -36,6 +36,7 @@ DEFAULTS = {
     "norm_topk_prob": True,
     "routed_scaling_factor": 2.5,
     "num_hash_layers": 3,
+    "n_group": 0,
     "first_k_dense_replace": 0,
     "moe_aux_loss_coeff": 0.0,
     "n_shared_experts": 1,
@@ -90,6 +91,8 @@ def make_parameter(name, shape):
         return 0.1 * value
     if parent in ("mapping_proj", "hc_fn"):
         return 0.2 * value
+    if leaf.endswith(("lora_a", "lora_b")):
+        return 0.1 * value
     return 1.5 * value / math.sqrt(shape[-1])
 
 
@@ -340,6 +343,15 @@ class DeepSeek4:
         gate, up = self.linear(x, at + "linear_fc1").unflatten(-1, (-1, 2)).unbind(-1)
         return self.linear(self.gate(gate, up), at + "linear_fc2")
 
+    def limit(self, scores):
+        """Without the experts of groups whose two best ones add up to less than those of `topk_group` others."""
+        if self.config["n_group"] <= 1:
+            return scores
+        grouped = scores.unflatten(-1, (self.config["n_group"], -1))
+        kept = choose(grouped.topk(2, -1).values.sum(-1), self.config["topk_group"])
+        is_kept = one_hot(kept, self.config["n_group"]).sum(-2).bool()
+        return grouped.masked_fill(~is_kept[..., None], float("-inf")).flatten(-2)
+
     def route(self, x, at, tokens):
         """Gates and experts of rows of tokens [rows, hidden]; `tokens` are ids in hash layers, else None."""
         config = self.config
@@ -355,7 +367,7 @@ class DeepSeek4:
             experts = (tokens[:, None] + torch.arange(chosen)) % count
         else:
             bias = self.biases.get(at + "router.expert_bias", 0)
-            experts = choose(scores.detach() + bias, chosen)
+            experts = choose(self.limit(scores.detach() + bias), chosen)
         self.counts[at + "router.expert_bias"] = one_hot(experts, count).sum((0, 1)).to(x)
         gates = scores.gather(-1, experts)
         if kind != "softmax" if tokens is not None else config["norm_topk_prob"]:

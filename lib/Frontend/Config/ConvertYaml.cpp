@@ -33,6 +33,15 @@ static void warnNoWords(const Node &value, llvm::StringRef what,
                             format + " graph, and is left out");
 }
 
+static bool hasExpertBias(const Node &model) {
+  return llvm::any_of(
+      llvm::ArrayRef<llvm::StringRef>(
+          {"moe_router_enable_expert_bias", "balance_via_topk_bias"}),
+      [&](llvm::StringRef key) {
+        return model[key].getBool().value_or(false);
+      });
+}
+
 /// Writes the static graph's closest balancing loss: that of a rank's row.
 /// Warns if the static graph counts other choices than the dynamic one.
 static void convertBalancingLoss(const Node &model, const DynamicLayout &layout,
@@ -49,8 +58,7 @@ static void convertBalancingLoss(const Node &model, const DynamicLayout &layout,
                         [&](llvm::StringRef key) { return isSet(model[key]); });
   };
   llvm::SmallVector<llvm::StringRef, 3> differences;
-  if (isAny({"moe_router_enable_expert_bias", "balance_via_topk_bias"},
-            [](const Node &bias) { return bias.getBool().value_or(false); }) ||
+  if (hasExpertBias(model) ||
       isAny({"moe_router_num_groups", "n_group"},
             [](const Node &count) { return count.getInt().value_or(0) > 1; }))
     differences.push_back("after expert bias and groups");
@@ -62,6 +70,38 @@ static void convertBalancingLoss(const Node &model, const DynamicLayout &layout,
     diagnostics.warning(type.getLocation(),
                         "the balancing loss differs: the static graph counts "
                         "the choices " +
+                            llvm::join(differences, ", and "));
+}
+
+/// Warns if the static graph chooses from groups of experts in another way.
+static void warnAboutGroups(const Node &model, DiagnosticList &diagnostics) {
+  auto find = [&](std::initializer_list<llvm::StringRef> keys) {
+    for (llvm::StringRef key : keys)
+      if (Node value = model[key]; value.getInt())
+        return value;
+    return Node();
+  };
+  auto count = [](const Node &value) { return value.getInt().value_or(0); };
+  const Node groups = find({"n_group", "moe_router_num_groups"});
+  const int64_t kept = count(find({"topk_group", "moe_router_group_topk"}));
+  const int64_t experts =
+      count(find({"n_routed_experts", "num_moe_experts", "num_experts"}));
+  const int64_t chosen =
+      count(find({"num_experts_per_tok", "moe_router_topk"}));
+  if (count(groups) <= 1 || kept < 1 || experts < 1)
+    return;
+  constexpr int64_t summed = 2;
+  llvm::SmallVector<std::string, 2> differences;
+  if (experts > count(groups) && chosen != kept * summed)
+    differences.push_back("adds up the best " + std::to_string(chosen) + " / " +
+                          std::to_string(kept) +
+                          " scores of each, not the best 2");
+  if (hasExpertBias(model))
+    differences.push_back("gives experts of other groups the score 0, which is "
+                          "above one with a large negative bias");
+  if (!differences.empty())
+    diagnostics.warning(groups.getLocation(),
+                        "groups of experts differ: the static graph " +
                             llvm::join(differences, ", and "));
 }
 
@@ -102,6 +142,7 @@ static Node convertToStatic(const Node &root, DiagnosticList &diagnostics) {
                       "'lora_config' cannot be said in the YAML of the static "
                       "graph, whose pet_config matches names of Cells instead "
                       "of paths; expected a YAML without the section");
+  warnAboutGroups(sections["model"]["model_config"], diagnostics);
   convertBalancingLoss(sections["model"]["model_config"], layout,
                        config.runner.batchSize, to, diagnostics);
   warnNoWords(root["training"]["rampup_batch_size"], "rampup_batch_size",

@@ -102,7 +102,7 @@ Value RouterBuilder::findGroups(Value groupScores) {
   return cells.reduceSum(places, {2}, names.compareGroups);
 }
 
-/// Scores in the groups that a token may use, 0 in others.
+/// Scores in the groups that a token may use, 0 or a score below all in others.
 Value RouterBuilder::limitToGroups(Value scores) {
   if (!router.groups)
     return scores;
@@ -118,7 +118,14 @@ Value RouterBuilder::limitToGroups(Value scores) {
           .getValues();
   Value mask = findGroups(cells.reduceSum(best, {3}, names.sumGroup));
   mask = cells.reshape(mask, {rows, length, groups.num, 1}, reshape);
-  return cells.reshape(cells.multiply(grouped, mask, names.maskGroups), flat,
+  if (!groups.neverTakesOthers)
+    return cells.reshape(cells.multiply(grouped, mask, names.maskGroups), flat,
+                         reshape);
+  // Below all scores, and in the range of every type.
+  constexpr double below = 3e4;
+  Value others = cells.addScalar(mask, -1.0, names.maskGroups);
+  others = cells.scale(others, below, names.maskGroups);
+  return cells.reshape(cells.add(grouped, others, names.maskGroups), flat,
                        reshape);
 }
 

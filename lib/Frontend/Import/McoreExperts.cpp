@@ -45,6 +45,7 @@ private:
   void readChoice();
   RouterScore readScore();
   void readGroups();
+  void readDynamicGroups(RoutingGroups groups, Keys numKeys, Keys keptKeys);
   void readWidths();
   void readLayers();
   void readLayerFrequency();
@@ -135,6 +136,10 @@ void McoreReader::readGroups() {
               " experts for 'n_group', but got " + llvm::Twine(groups.num));
     return;
   }
+  if (config.isOfDynamicGraph()) {
+    readDynamicGroups(groups, numKeys, keptKeys);
+    return;
+  }
   if (groups.numKept < 1 || groups.numKept > groups.num ||
       chosen % groups.numKept != 0 ||
       chosen / groups.numKept > experts.numExperts / groups.num) {
@@ -147,6 +152,27 @@ void McoreReader::readGroups() {
     return;
   }
   groups.numSummed = chosen / groups.numKept;
+  experts.router.groups = groups;
+}
+
+/// In the dynamic graph the score of a group is the sum of its two best
+/// experts, however many a token chooses.
+void McoreReader::readDynamicGroups(RoutingGroups groups, Keys numKeys,
+                                    Keys keptKeys) {
+  constexpr int64_t mostSummed = 2;
+  const int64_t chosen = experts.router.numChosen;
+  const int64_t ofGroup = experts.numExperts / groups.num;
+  if (groups.numKept < 1 || groups.numKept > groups.num ||
+      groups.numKept * ofGroup < chosen) {
+    error(keptKeys,
+          "expected 'topk_group' between 1 and n_group " +
+              llvm::Twine(groups.num) + ", so many that the groups of " +
+              llvm::Twine(ofGroup) + " have the " + llvm::Twine(chosen) +
+              " experts of a token, but got " + llvm::Twine(groups.numKept));
+    return;
+  }
+  groups.numSummed = std::min(mostSummed, ofGroup);
+  groups.neverTakesOthers = true;
   experts.router.groups = groups;
 }
 

@@ -36,6 +36,9 @@ struct RoutingGroups {
   int64_t numSummed = 1;
   /// True if groups with the same score as the last one kept are kept too.
   bool keepsTies = false;
+  /// True if experts of other groups are never chosen. Otherwise they have the
+  /// score 0, which is above a negative one.
+  bool neverTakesOthers = false;
 };
 
 /// The bias on scores that balances the load of experts.
