@@ -55,9 +55,10 @@ def InsertAdapters : Pass<"mf-insert-adapters", "::mf::ir::ModelOp"> {
     backbone on, each from its start, or with `matches_paths` anywhere in the
     path. Without it, Cells inside of a Cell that matches but is no linear layer
     are not searched. A head beside the backbone never gets adapters. A target
-    that matches nothing is an error that suggests similar layers, and so is one
-    of a path that matches routed experts. If the adapters have their own
-    `compute_type`, the whole linear layer is computed in it.
+    that matches nothing is an error that suggests similar layers. With
+    `matches_paths` the products of routed experts get low-rank paths of each
+    expert. If the adapters have their own `compute_type`, the whole linear layer
+    is computed in it.
 
     ```mlir
     mf.param @model.layers.0.w1.weight : tensor<8x6xf32> init <normal, value = 2.000000e-02>

@@ -215,7 +215,10 @@ def Mf_LoraAttr : Mf_Attr<"Lora", "lora"> {
     of a Cell, not of its path. Cells inside of a matched Cell are not searched.
     Cells that `exclude` matches get no adapters, nor do Cells inside of them.
     With `matches_paths` both are searched for anywhere in the path of a Cell from
-    the network on, and Cells inside of a matched Cell are searched as well.
+    the network on, and Cells inside of a matched Cell are searched as well. Each
+    weight of routed experts, [experts, in, out], then gets adapters too: A,
+    [experts, in, rank], and B, [experts, rank, out], with names behind that of the
+    weight, `weight1_lora_a`.
     `freeze_include` and `freeze_exclude` are globs on names of parameters: a
     parameter that only the first matches is frozen, and one that only the second
     matches is trained. With `trains_others` all other parameters are trained;

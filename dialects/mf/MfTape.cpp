@@ -90,7 +90,8 @@ void mf::ir::recordOnTape(GatherRowsOp op, Tape &tape) {
     return;
   Value source = op.getInput();
   while (Operation *producer = source.getDefiningOp()) {
-    if (!isa<GatherRowsOp, ReshapeOp, SliceOp>(producer))
+    // Adapters add to the rows.
+    if (!isa<GatherRowsOp, ReshapeOp, SliceOp, AddOp>(producer))
       break;
     source = producer->getOperand(0);
   }

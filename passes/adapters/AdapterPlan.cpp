@@ -83,8 +83,7 @@ getLinearNames(const AdapterRules &rules,
   std::set<std::string> names;
   for (const LinearLayer &layer : layers) {
     const std::string path = getFullPath(rules, layer);
-    if (!layer.isOfExperts &&
-        isAdaptedPart(llvm::StringRef(path).split('.').first))
+    if (isAdaptedPart(llvm::StringRef(path).split('.').first))
       names.insert(llvm::StringRef(path).rsplit('.').second.str());
   }
   return names;
@@ -310,21 +309,12 @@ static bool compileRegexes(const AdapterRules &rules,
   return true;
 }
 
-/// Returns why the target must not match these layers, or an empty text.
-static std::string describeExperts(const AdapterRules &rules,
-                                   const LinearLayer &layer) {
-  return quote(rules.target) + " matches the routed experts " +
-         quote(getFullPath(rules, layer)) +
-         ", whose adapters are not supported; expected a pattern of linear "
-         "layers, or 'exclude_layers' with a pattern such as "
-         "'mlp\\.experts'";
-}
-
 static void addLayer(const AdapterRules &rules, const LinearLayer &layer,
                      bool isAdapted, const TrainedNames &names,
                      AdapterPlan &plan) {
   auto isTrained = [&](const std::string &leaf) {
-    return isAdapted && names.isTrained(layer.path + "." + leaf, true);
+    return isAdapted &&
+           names.isTrained(layer.path + "." + layer.prefix + leaf, true);
   };
   plan.isAdapted.push_back(isAdapted);
   plan.trainsA.push_back(isTrained(rules.nameA));
@@ -334,7 +324,8 @@ static void addLayer(const AdapterRules &rules, const LinearLayer &layer,
   ++plan.numAdapted;
   for (auto [trains, size] : {std::pair(plan.trainsA.back(), layer.numInputs),
                               {plan.trainsB.back(), layer.numOutputs}})
-    (trains ? plan.adapterElements : plan.frozenElements) += rules.rank * size;
+    (trains ? plan.adapterElements : plan.frozenElements) +=
+        rules.rank * size * layer.numExperts;
 }
 
 std::optional<AdapterPlan>
@@ -352,14 +343,9 @@ planAdapters(const AdapterRules &rules, const std::vector<LinearLayer> &layers,
     return std::nullopt;
 
   AdapterPlan plan;
-  for (const LinearLayer &layer : layers) {
-    const bool matches = isMatched(rules, layer, target, exclude);
-    if (matches && layer.isOfExperts && rules.matchesPaths) {
-      error = describeExperts(rules, layer);
-      return std::nullopt;
-    }
-    addLayer(rules, layer, matches && !layer.isOfExperts, *names, plan);
-  }
+  for (const LinearLayer &layer : layers)
+    addLayer(rules, layer, isMatched(rules, layer, target, exclude), *names,
+             plan);
   if (plan.numAdapted == 0) {
     error = describeMismatch(rules, target, layers);
     return std::nullopt;
@@ -398,12 +384,18 @@ void printAdapters(const AdapterRules &rules,
                    const std::vector<WeightToTrain> &parameters,
                    const AdapterPlan &plan, llvm::raw_ostream &os) {
   std::map<std::string, int64_t> counts;
-  for (auto [layer, isAdapted] : llvm::zip_equal(layers, plan.isAdapted))
-    if (isAdapted)
-      ++counts[(llvm::StringRef(layer.path).rsplit('.').second + " [" +
-                llvm::Twine(layer.numInputs) + " to " +
-                llvm::Twine(layer.numOutputs) + "]")
-                   .str()];
+  for (auto [layer, isAdapted] : llvm::zip_equal(layers, plan.isAdapted)) {
+    if (!isAdapted)
+      continue;
+    std::string name = llvm::StringRef(layer.path).rsplit('.').second.str();
+    if (!layer.prefix.empty())
+      name += "." + llvm::StringRef(layer.prefix).drop_back().str();
+    std::string sizes = std::to_string(layer.numInputs) + " to " +
+                        std::to_string(layer.numOutputs);
+    if (layer.numExperts > 1)
+      sizes += " of " + std::to_string(layer.numExperts) + " experts";
+    ++counts[name + " [" + sizes + "]"];
+  }
   for (const auto &[name, count] : counts)
     os << name << ": " << count << " with adapters of rank " << rules.rank
        << '\n';

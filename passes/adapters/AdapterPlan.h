@@ -42,12 +42,15 @@ struct AdapterRules {
 };
 
 /// A linear layer, identified by the path of its Cell in names of parameters,
-/// for example `model.layers.0.attention.wq`.
+/// for example `model.layers.0.attention.wq`. One weight of all routed experts
+/// of a layer is a linear layer, too.
 struct LinearLayer {
   std::string path;
   int64_t numInputs = 0, numOutputs = 0;
-  /// True for the matrices of routed experts, which cannot have adapters.
-  bool isOfExperts = false;
+  /// What the names of A and B begin with: `weight1_` for experts.
+  std::string prefix = {};
+  /// The number of matrices of this size.
+  int64_t numExperts = 1;
 };
 
 struct WeightToTrain {
@@ -75,8 +78,8 @@ struct AdapterPlan {
 };
 
 /// Plans the adapters. Returns none and sets `error` if a pattern is not a
-/// regular expression, matches no linear layer or routed experts, or if nothing
-/// is trained. The message suggests similar names.
+/// regular expression, if none matches a linear layer, or if nothing is
+/// trained. The message suggests similar names.
 std::optional<AdapterPlan>
 planAdapters(const AdapterRules &rules, const std::vector<LinearLayer> &layers,
              const std::vector<WeightToTrain> &parameters, std::string &error);

@@ -20,23 +20,32 @@ using namespace mf::passes;
 
 namespace {
 
-/// The operators of a linear layer.
+/// The operators of a linear layer, or those of one weight of all experts.
 struct LinearSite {
   LayerOp layer;
-  MatmulOp product;
+  /// The product of an input and the weight.
+  ComputeOpInterface product;
   ParamOp weight, bias;
   /// The addition of the bias; null without a bias.
   AddOp biasAdd;
   /// The path of the Cell from the network on, and from its layer on.
   std::string path, cell;
+  /// What the names of experts' adapters begin with, `weight1_`.
+  std::string prefix;
   /// The number of the linear layer. Two products with one weight, such as
   /// those of the heads for the next and for a later token, are of one layer.
   size_t number = 0;
   bool isFirst = true;
 
+  Value getInput() { return product->getOperand(0); }
+  Value getWeight() { return product->getOperand(1); }
   /// Returns the value to which adapters add.
   Value getResult() {
-    return biasAdd ? biasAdd.getResult() : product.getResult();
+    return biasAdd ? Value(biasAdd.getResult()) : product->getResult(0);
+  }
+  bool isOfExperts() { return !prefix.empty(); }
+  std::string getName(StringRef leaf) {
+    return path + "." + prefix + leaf.str();
   }
 };
 
@@ -46,8 +55,11 @@ struct LinearSite {
 // Finding linear layers
 //===----------------------------------------------------------------------===//
 
-/// Returns the parameter that `value` reads, possibly through a cast.
+/// Returns the parameter that `value` reads, possibly through a cast, and
+/// through the shape that has the ranks of experts.
 static ParamOp findParameter(ModelOp model, Value value) {
+  if (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getInput();
   if (auto cast = value.getDefiningOp<CastOp>())
     value = cast.getInput();
   auto read = value.getDefiningOp<GetParamOp>();
@@ -100,6 +112,24 @@ static std::optional<LinearSite> matchLinear(ModelOp model, LayerOp layer,
   return site;
 }
 
+/// Returns the products of all experts with a weight of each, which is named
+/// `<path>.weight1` or `<path>.weight2`.
+static std::optional<LinearSite> matchExperts(ModelOp model, LayerOp layer,
+                                              ExpertMatmulOp product) {
+  LinearSite site;
+  site.layer = layer;
+  site.product = product;
+  site.weight = findParameter(model, product.getWeight());
+  if (!site.weight || product.getTransposeWeight() ||
+      site.weight.getTensorType().getRank() != 3)
+    return std::nullopt;
+  auto [path, leaf] = site.weight.getSymName().rsplit('.');
+  site.path = path.str();
+  site.cell = product.getCellName().rsplit('.').first.str();
+  site.prefix = leaf.str() + "_";
+  return site;
+}
+
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -120,6 +150,7 @@ private:
   void apply(LinearSite &site, bool trainsA, bool trainsB);
   void convertProduct(LinearSite &site, Type element);
   Value convert(Value value, Type element, LinearSite &site);
+  Value multiply(LinearSite &site, StringRef leaf, Value input, Value weight);
   Value addParameter(LinearSite &site, Operation *after, StringAttr leaf,
                      ArrayRef<int64_t> shape, InitAttr init,
                      ArrayRef<Attribute> cuts, bool isTrained, ParamOp &param);
@@ -174,24 +205,35 @@ AdapterRules AdapterInserter::getRules() {
   return rules;
 }
 
+/// Returns the shape of a weight as that of a layer: inputs and outputs, and
+/// the number of experts.
+static LinearLayer describeLayer(LinearSite &site) {
+  ArrayRef<int64_t> shape = site.weight.getTensorType().getShape();
+  if (site.isOfExperts())
+    return {site.path, shape[1], shape[2], site.prefix, shape[0]};
+  return {site.path, shape[1], shape[0]};
+}
+
 void AdapterInserter::collect() {
   llvm::StringMap<size_t> numbers;
-  for (auto layer : model.getBody().getOps<LayerOp>())
+  auto add = [&](std::optional<LinearSite> site) {
+    if (!site)
+      return;
+    auto [entry, isNew] = numbers.try_emplace(site->getName(""), layers.size());
+    site->number = entry->second;
+    site->isFirst = isNew;
+    if (isNew)
+      layers.push_back(describeLayer(*site));
+    sites.push_back(std::move(*site));
+  };
+  for (auto layer : model.getBody().getOps<LayerOp>()) {
     for (MatmulOp product : layer.getBody().getOps<MatmulOp>())
-      if (std::optional<LinearSite> site = matchLinear(model, layer, product)) {
-        ArrayRef<int64_t> shape = site->weight.getTensorType().getShape();
-        std::tie(site->number, site->isFirst) = [&] {
-          auto [entry, isNew] = numbers.try_emplace(site->path, layers.size());
-          return std::pair(entry->second, isNew);
-        }();
-        if (site->isFirst)
-          layers.push_back({site->path, shape[1], shape[0]});
-        sites.push_back(std::move(*site));
-      }
-  for (auto param : model.getBody().getOps<ParamOp>())
-    if (StringRef experts = dropSuffix(param.getSymName(), ".weight1");
-        !experts.empty() && param.getTensorType().getRank() == 3)
-      layers.push_back({experts.str(), 0, 0, /*isOfExperts=*/true});
+      add(matchLinear(model, layer, product));
+    // In the static graph only Cells of class Linear get adapters.
+    if (lora.getMatchesPaths())
+      for (auto product : layer.getBody().getOps<ExpertMatmulOp>())
+        add(matchExperts(model, layer, product));
+  }
   // Tables are constants, statistics are not updated by the optimizer, and a
   // tied parameter is represented by its owner.
   for (auto param : model.getBody().getOps<ParamOp>())
@@ -245,11 +287,11 @@ static void replaceOperand(Operation *op, unsigned number, Value value) {
 void AdapterInserter::convertProduct(LinearSite &site, Type element) {
   auto before = cast<RankedTensorType>(site.getResult().getType());
   builder.setInsertionPoint(site.product);
-  Value input = convert(site.product.getLhs(), element, site);
-  Value weight = convert(site.product.getRhs(), element, site);
+  Value input = convert(site.getInput(), element, site);
+  Value weight = convert(site.getWeight(), element, site);
   replaceOperand(site.product, 0, input);
   replaceOperand(site.product, 1, weight);
-  site.product.getResult().setType(before.clone(element));
+  site.product->getResult(0).setType(before.clone(element));
   if (site.biasAdd) {
     builder.setInsertionPoint(site.biasAdd);
     replaceOperand(site.biasAdd, 1,
@@ -271,7 +313,7 @@ Value AdapterInserter::addParameter(LinearSite &site, Operation *after,
   if (!element)
     element = original.getTensorType().getElementType();
   auto type = RankedTensorType::get(shape, element);
-  std::string name = (site.path + "." + leaf.getValue()).str();
+  std::string name = site.getName(leaf.getValue());
   auto readParameter = [&] {
     // A layer reads a parameter once, since its chunk has one gradient of it.
     auto reads = site.layer.getBody().getOps<GetParamOp>();
@@ -321,7 +363,7 @@ Value AdapterInserter::dropInput(LinearSite &site, Value input) {
   if (rate == 0)
     return input;
   StringRef leaf = "lora_dropout.dropout";
-  std::string source = site.path + "." + leaf.str();
+  std::string source = site.getName(leaf);
   // Each product drops other elements.
   if (!site.isFirst)
     source = site.layer.getSymName().str() + "." + source;
@@ -340,20 +382,47 @@ static double getFactor(LoraAttr lora, Type element) {
   return factor.convertToDouble();
 }
 
+/// Multiplies by a matrix of an adapter, or by that of each expert.
+Value AdapterInserter::multiply(LinearSite &site, StringRef leaf, Value input,
+                                Value weight) {
+  if (!site.isOfExperts())
+    return create<MatmulOp>(site, leaf, input, weight, /*transposeA=*/false,
+                            /*transposeB=*/true);
+  // [experts, in, out] as [ranks, experts of a rank, in, out].
+  ArrayRef<int64_t> dims = cast<RankedTensorType>(weight.getType()).getShape();
+  auto original = cast<RankedTensorType>(site.getWeight().getType());
+  auto type = RankedTensorType::get(
+      {original.getDimSize(0), original.getDimSize(1), dims[1], dims[2]},
+      getElementTypeOrSelf(weight.getType()));
+  Value shared = create<ReshapeOp>(site, leaf, type, weight);
+  return create<ExpertMatmulOp>(site, leaf, input, shared,
+                                site.product->getOperand(2));
+}
+
 void AdapterInserter::apply(LinearSite &site, bool trainsA, bool trainsB) {
   auto before = cast<RankedTensorType>(site.getResult().getType());
   if (Type element = lora.getComputeType();
       element && element != before.getElementType())
     convertProduct(site, element);
   Type element = getElementTypeOrSelf(site.getResult().getType());
-  ArrayRef<int64_t> shape = site.weight.getTensorType().getShape();
-  const int64_t rank = lora.getRank(), outputs = shape[0], inputs = shape[1];
+  const LinearLayer layer = describeLayer(site);
+  const int64_t rank = lora.getRank();
+  const int64_t inputs = layer.numInputs, outputs = layer.numOutputs;
   Attribute whole = builder.getArrayAttr({});
   ArrayAttr cuts = site.weight.getCutsAttr();
   auto getCut = [&](unsigned dim) { return cuts ? cuts[dim] : whole; };
+  // Of [out, in], or of [experts, in, out].
+  SmallVector<int64_t> shapeA = {rank, inputs}, shapeB = {outputs, rank};
+  SmallVector<Attribute> cutsA = {whole, getCut(1)}, cutsB = {getCut(0), whole};
+  if (site.isOfExperts()) {
+    shapeA = {layer.numExperts, inputs, rank};
+    shapeB = {layer.numExperts, rank, outputs};
+    cutsA = {getCut(0), getCut(1), whole};
+    cutsB = {getCut(0), whole, getCut(2)};
+  }
 
   builder.setInsertionPointAfterValue(site.getResult());
-  Value input = dropInput(site, site.product.getLhs());
+  Value input = dropInput(site, site.getInput());
   ParamOp paramA, paramB;
   InitAttr initA = lora.getInitA(), initB = lora.getInitB();
   // This is HeUniform with a negative slope of sqrt(5).
@@ -363,12 +432,12 @@ void AdapterInserter::apply(LinearSite &site, bool trainsA, bool trainsB) {
   if (!initB)
     initB = InitAttr::get(builder.getContext(), InitKind::Zeros, 0.0);
   Operation *last = site.bias ? site.bias : site.weight;
-  Value a = addParameter(site, last, lora.getNameA(), {rank, inputs}, initA,
-                         {whole, getCut(1)}, trainsA, paramA);
-  Value u = create<MatmulOp>(site, "lora_a_matmul", input, a, false, true);
-  Value b = addParameter(site, paramA, lora.getNameB(), {outputs, rank}, initB,
-                         {getCut(0), whole}, trainsB, paramB);
-  Value v = create<MatmulOp>(site, "lora_b_matmul", u, b, false, true);
+  Value a = addParameter(site, last, lora.getNameA(), shapeA, initA, cutsA,
+                         trainsA, paramA);
+  Value u = multiply(site, "lora_a_matmul", input, a);
+  Value b = addParameter(site, paramA, lora.getNameB(), shapeB, initB, cutsB,
+                         trainsB, paramB);
+  Value v = multiply(site, "lora_b_matmul", u, b);
   Value z = create<ScaleOp>(site, "mul", v.getType(), v,
                             builder.getF64FloatAttr(getFactor(lora, element)),
                             StringAttr(), RecomputeKindAttr(), SwapAttr());

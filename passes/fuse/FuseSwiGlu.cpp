@@ -153,11 +153,21 @@ bool hasRouter(LayerOp layer) {
   return !layer.getBody().getOps<TopKOp>().empty();
 }
 
-/// Returns whether gate and up are computed with one weight of each expert.
+/// Returns the value to which `value` adds, or of which it is a shape; null if
+/// it does neither.
+Value getSource(Value value) {
+  if (auto reshape = value.getDefiningOp<ReshapeOp>())
+    return reshape.getInput();
+  auto sum = value.getDefiningOp<AddOp>();
+  return sum ? sum.getLhs() : Value();
+}
+
+/// Returns whether gate and up are computed with one weight of each expert, to
+/// whose product adapters may add.
 bool isOfExperts(const SwiGluSite &site) {
   Value value = site.whole;
-  while (value && value.getDefiningOp<ReshapeOp>())
-    value = value.getDefiningOp<ReshapeOp>().getInput();
+  for (Value source = value; source; source = getSource(source))
+    value = source;
   return value && isa_and_nonnull<ExpertMatmulOp, GroupedMatmulOp>(
                       value.getDefiningOp());
 }

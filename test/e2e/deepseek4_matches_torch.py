@@ -3,8 +3,8 @@
 
 usage: deepseek4_matches_torch.py BIN_FOLDER WORK_FOLDER [CASE...]
 
-Hybrid attention with all ratios, latent attention, plain residuals, and the gradient of the fused indexer's loss. All
-parameters are by formula (torch_deepseek4.py). The reference computes in fp64.
+Hybrid attention with all ratios, latent attention, plain residuals, the gradient of the fused indexer's loss, and adapters
+of linear layers and of routed experts, beside which no parameter changes. All parameters are by formula (torch_deepseek4.py). The reference computes in fp64.
 """
 
 import os
@@ -79,6 +79,12 @@ CASES = {
     "groups": (dict(
         LATENT, hidden_act="silu", num_hash_layers=0, n_routed_experts=8, num_experts_per_tok=3, n_group=2, topk_group=1
     ), None),
+    "adapters": (dict(LATENT, hidden_act="silu"), None),
+}  # fmt: skip
+# lora_config of the cases that have it.
+RANK, ALPHA = 4, 8
+ADAPTERS = {
+    "adapters": "{target_modules: 'mlp|linear_(qkv|proj)|eh_proj', lora_rank: %d, lora_alpha: %d}" % (RANK, ALPHA),
 }  # fmt: skip
 
 
@@ -86,7 +92,9 @@ def lower(tools, name, model):
     optimizer = {"type": "AdamW", "weight_decay": 0.1}
     training_keys = {"max_norm": 1.0}
     yaml = tools.path(name + ".yaml")
-    Configuration(model, {}, {}, (1, BATCH), optimizer=optimizer, training=training_keys).write(yaml)
+    Configuration(
+        model, {}, {}, (1, BATCH), optimizer=optimizer, training=training_keys, adapters=ADAPTERS.get(name)
+    ).write(yaml)  # fmt: skip
     os.environ["RANK_SIZE"] = "1"
     return tools.lower_yaml(yaml, lowering=["--verify=false"])
 
@@ -100,13 +108,35 @@ def write_data(tools, model):
     return data, torch.tensor(rows)
 
 
+class Adapted(torch_deepseek4.DeepSeek4):
+    """Adapters are a part of the weights that they adapt."""
+
+    def loss(self, *arguments):
+        params = self.params
+        self.params = dict(params)
+        for name in params:
+            if name.endswith("lora_a"):
+                a, b = params[name], params[name[:-1] + "b"]
+                # Weights of experts are [experts, in, out], those of linear layers [out, in].
+                is_linear = name.endswith(".lora_a")
+                weight = name[: -len("lora_a")] + "weight" if is_linear else name[: -len("_lora_a")]
+                self.params[weight] = params[weight] + ALPHA / RANK * (b @ a if is_linear else a @ b)
+        loss = super().loss(*arguments)
+        self.params = params
+        return loss
+
+
 class Reference:
-    """Steps of AdamW in fp64, in which vectors do not decay, with clipping."""
+    """Steps of AdamW in fp64, in which vectors do not decay, with clipping. If there are adapters, only they are trained."""
 
     def __init__(self, model, parameters, biases):
-        self.model = torch_deepseek4.DeepSeek4(model, parameters)
+        self.model = Adapted(model, parameters)
         self.biases = {name: torch.tensor(value) for name, value in biases.items()}
-        params = list(self.model.params.values())
+        adapters = {n: p for n, p in self.model.params.items() if n.endswith(("lora_a", "lora_b"))}
+        self.trained = adapters or self.model.params
+        for name, param in self.model.params.items():
+            param.requires_grad = name in self.trained
+        params = list(self.trained.values())
         groups = [
             {"params": [p for p in params if p.dim() > 1], "weight_decay": 0.1},
             {"params": [p for p in params if p.dim() <= 1], "weight_decay": 0.0},
@@ -117,12 +147,12 @@ class Reference:
         self.optimizer.zero_grad()
         loss = self.model.loss(rows[:, :-1], rows[:, 1:], self.biases)
         loss.backward()
-        for param in self.model.params.values():
+        for param in self.trained.values():
             if param.grad is None:
                 param.grad = torch.zeros_like(param)
-        gradients = {name: param.grad.clone().numpy() for name, param in self.model.params.items()}
+        gradients = {name: param.grad.clone().numpy() for name, param in self.trained.items()}
         norm = float(numpy.sqrt(sum((g**2).sum() for g in gradients.values())))
-        for param in self.model.params.values():
+        for param in self.trained.values():
             param.grad *= min(1.0, 1.0 / (norm + 1e-6))
         self.optimizer.step()
         for name, counts in self.model.counts.items():
@@ -186,7 +216,10 @@ def compare(tools, name):
             if not distance <= (LATER_BOUND if index else BOUND):
                 problems.append("step %d: %s is %.2g off" % (index, key, distance))
     saved = safetensors.load(behind)
-    for key, param in reference.model.params.items():
+    changed = [key for key in start if key not in reference.trained and (saved[key] != start[key]).any()]
+    if changed:
+        problems.append("%s changed, but only adapters are trained" % changed)
+    for key, param in reference.trained.items():
         kept = counted[key]
         actual, wanted, before = saved[key][kept], param.detach().numpy()[kept], start[key][kept]
         distance = get_distance(actual, wanted)

@@ -57,8 +57,8 @@ COMMON = {
     "softmax_compute_dtype": "float32", "rotary_dtype": "float32",
     "use_attn_mask_compression": True,
 }  # fmt: skip
-# Linear layers that ranks cut by rows and by columns, that are whole, and the head.
-TARGETS = ["linear_q", "linear_(proj|fc2)", "self_attention", "^model.*(1|2|0).*linear", "linear_qkv|output_layer", "(linear|proj)"]
+# Linear layers that ranks cut by rows and by columns, that are whole, routed experts, and the head.
+TARGETS = ["linear_q", "linear_(proj|fc2)", "self_attention", "^model.*(1|2|0).*linear", "linear_qkv|output_layer", "(linear|proj)", "mlp", "mlp|output_layer"]
 SELECTED = ["'self_attention.linear_proj': ['0-2']", "'.*mlp': ['0-3']", "'self_attention': ['1', '3']", "'.*layernorm': ['0-2']"]
 
 
@@ -150,15 +150,15 @@ def draw_schedule(generator, stages):
     return {"pipeline_parallel_schedule": form}
 
 
-def draw_adapters(generator, data, stages):
-    """A micro-batch of one rank has other rows where there are several replicas, and then other elements are dropped."""
+def draw_adapters(generator, parallel):
+    """A micro-batch of one rank has other rows where there are several replicas, and then other elements are dropped. So do
+    experts where several ranks send them tokens."""
     choose = generator.choice
-    rank = choose([1, 2, 4, 8])
-    values = (
-        # With stages a head that also predicts a later token cannot have adapters: two chunks would train them.
-        choose([target for target in TARGETS if stages == 1 or "output" not in target]), choose(["null", "'layers.0'", "'linear_kvb|mtp'"]), rank, rank * choose([1, 2, 4]),
-        choose([0.0, 0.1]) if data == 1 else 0.0,
-    )  # fmt: skip
+    rank, target = choose([1, 2, 4, 8]), choose(TARGETS)
+    axes = ("data", "tensor", "context") if "mlp" in target else ("data",)
+    has_same_rows = all(parallel[axis] == 1 for axis in axes)
+    excluded = choose(["null", "'layers.0'", "'linear_kvb|mtp'", "'experts'"])
+    values = (target, excluded, rank, rank * choose([1, 2, 4]), choose([0.0, 0.1]) if has_same_rows else 0.0)
     return "{target_modules: '%s', exclude_layers: %s, lora_rank: %d, lora_alpha: %d, lora_dropout: %.1f}" % values
 
 
@@ -207,7 +207,7 @@ def draw(generator):
     local = generator.choice([n for n in (1, 2) if micro_batches * n * data <= SAMPLES])
     configuration = Configuration(model, parallel, draw_schedule(generator, stages), (micro_batches, local))
     if generator.random() < 1 / 3:
-        return configuration.change(adapters=draw_adapters(generator, data, stages))
+        return configuration.change(adapters=draw_adapters(generator, parallel))
     return configuration
 
 

@@ -30,10 +30,16 @@ static constexpr llvm::StringLiteral peftPrefix = "base_model.model.";
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A linear layer with adapters.
-struct AdaptedLayer {
-  std::string path;
+/// A weight with adapters: that of a linear layer, or one of all experts.
+struct AdaptedWeight {
   ir::ParamOp weight, a, b;
+
+  /// Returns the number of matrices, which the weight of experts has in its
+  /// first dimension.
+  int64_t countMatrices() {
+    mlir::RankedTensorType type = weight.getTensorType();
+    return type.getRank() == 3 ? type.getDimSize(0) : 1;
+  }
 };
 } // namespace
 
@@ -47,26 +53,32 @@ static TensorShape getTensorShape(ir::ParamOp param) {
   return shape;
 }
 
-static llvm::Expected<std::vector<AdaptedLayer>>
+static llvm::Expected<std::vector<AdaptedWeight>>
 findAdapters(ir::ModelOp model) {
   ir::LoraAttr lora = model.getLoraAttr();
   if (!lora || !lora.getInserted())
     return llvm::createStringError(
         "the model has no adapters; expected one that --import-mindformers "
         "made of a YAML with pet_config or lora_config");
-  std::vector<AdaptedLayer> layers;
-  const std::string suffix = ("." + lora.getNameA().getValue()).str();
+  std::vector<AdaptedWeight> weights;
   for (auto param : model.getBody().getOps<ir::ParamOp>()) {
     llvm::StringRef name = param.getSymName();
-    if (!name.consume_back(suffix))
+    if (!name.consume_back(lora.getNameA().getValue()))
       continue;
     auto find = [&](const llvm::Twine &leaf) {
-      return model.lookupSymbol<ir::ParamOp>((name + leaf).str());
+      return model.lookupSymbol<ir::ParamOp>(leaf.str());
     };
-    layers.push_back({name.str(), find(".weight"), param,
-                      find("." + lora.getNameB().getValue())});
+    // The names of experts' adapters are those of the weight with an ending.
+    ir::ParamOp weight = name.consume_back("_")
+                             ? find(name)
+                             : find(name.drop_back() + ".weight");
+    const size_t start =
+        param.getSymName().size() - lora.getNameA().getValue().size();
+    weights.push_back({weight, param,
+                       find(param.getSymName().take_front(start) +
+                            lora.getNameB().getValue())});
   }
-  return layers;
+  return weights;
 }
 
 static double getScale(ir::LoraAttr lora) {
@@ -124,33 +136,66 @@ convertTo(DType type, llvm::MutableArrayRef<uint8_t> floats) {
   return bytes;
 }
 
-/// Returns W + B A scale. Products are summed in double. As in MindSpore
-/// Transformers' tool, the sums are converted to W's type before the addition.
+namespace {
+/// Rows by columns, in the order of rows.
+struct Matrix {
+  llvm::ArrayRef<float> values;
+  size_t columns;
+
+  size_t getRows() const { return values.size() / columns; }
+  /// Returns this part of rows.
+  Matrix slice(size_t part, size_t parts) const {
+    const size_t count = values.size() / parts;
+    return {values.slice(part * count, count), columns};
+  }
+};
+} // namespace
+
+/// Writes left times right, with sums in double.
+static void multiply(Matrix left, Matrix right, double scale,
+                     llvm::MutableArrayRef<float> result) {
+  std::vector<double> sums(right.columns);
+  for (size_t row = 0; row < left.getRows(); ++row) {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (size_t k = 0; k < left.columns; ++k)
+      for (size_t column = 0; column < right.columns; ++column)
+        sums[column] +=
+            static_cast<double>(left.values[row * left.columns + k]) *
+            right.values[k * right.columns + column];
+    for (size_t column = 0; column < right.columns; ++column)
+      result[row * right.columns + column] =
+          static_cast<float>(sums[column] * scale);
+  }
+}
+
+/// Returns W + B A scale, or W + A B scale of each expert. As in MindSpore
+/// Transformers' tool, the products are converted to W's type before the
+/// addition.
 static llvm::Expected<std::vector<uint8_t>>
-merge(const SafetensorsCheckpoint &source, AdaptedLayer layer, double scale,
+merge(const SafetensorsCheckpoint &source, AdaptedWeight adapted, double scale,
       DType type) {
-  auto w = readFloats(source, layer.weight);
+  auto w = readFloats(source, adapted.weight);
   if (!w)
     return w.takeError();
-  auto a = readFloats(source, layer.a), b = readFloats(source, layer.b);
+  auto a = readFloats(source, adapted.a), b = readFloats(source, adapted.b);
   if (!a)
     return llvm::joinErrors(a.takeError(),
                             b ? llvm::Error::success() : b.takeError());
   if (!b)
     return b.takeError();
-  const auto rank = static_cast<size_t>(layer.a.getTensorType().getDimSize(0));
-  const size_t columns = a->size() / rank, rows = b->size() / rank;
+  auto getMatrix = [](llvm::ArrayRef<float> values, ir::ParamOp param) {
+    return Matrix{values,
+                  static_cast<size_t>(param.getTensorType().getShape().back())};
+  };
+  Matrix left = getMatrix(*b, adapted.b), right = getMatrix(*a, adapted.a);
+  if (adapted.weight.getTensorType().getRank() == 3)
+    std::swap(left, right);
+  const auto parts = static_cast<size_t>(adapted.countMatrices());
+  const size_t size = w->size() / parts;
   std::vector<float> change(w->size());
-  std::vector<double> sums(columns);
-  for (size_t row = 0; row < rows; ++row) {
-    std::fill(sums.begin(), sums.end(), 0.0);
-    for (size_t k = 0; k < rank; ++k)
-      for (size_t column = 0; column < columns; ++column)
-        sums[column] += static_cast<double>((*b)[row * rank + k]) *
-                        (*a)[k * columns + column];
-    for (size_t column = 0; column < columns; ++column)
-      change[row * columns + column] = static_cast<float>(sums[column] * scale);
-  }
+  for (size_t part = 0; part < parts; ++part)
+    multiply(left.slice(part, parts), right.slice(part, parts), scale,
+             llvm::MutableArrayRef<float>(change).slice(part * size, size));
   llvm::MutableArrayRef<uint8_t> bytes(
       reinterpret_cast<uint8_t *>(change.data()),
       change.size() * sizeof(float));
@@ -175,9 +220,9 @@ llvm::Error mergeAdapters(ir::ModelOp model, const std::string &weights,
   auto source = SafetensorsCheckpoint::openAll(paths);
   if (!source)
     return source.takeError();
-  llvm::StringMap<AdaptedLayer> byWeight;
-  for (const AdaptedLayer &layer : *layers)
-    byWeight.try_emplace((layer.path + ".weight"), layer);
+  llvm::StringMap<AdaptedWeight> byWeight;
+  for (AdaptedWeight &adapted : *layers)
+    byWeight.try_emplace(adapted.weight.getSymName(), adapted);
   std::vector<std::pair<std::string, TensorShape>> tensors;
   for (const NamedShape &parameter : listParameters(model)) {
     auto tensor = source->find(parameter.name);
@@ -245,7 +290,7 @@ listTensors(ir::ModelOp model, std::set<std::string> &targets,
     return layers.takeError();
   std::vector<PeftTensor> tensors;
   std::set<std::string> adapters;
-  for (AdaptedLayer &layer : *layers) {
+  for (AdaptedWeight &layer : *layers) {
     auto path = getHuggingFacePath(model, layer.weight);
     if (!path)
       return path.takeError();

@@ -171,11 +171,14 @@ static bool isRecord(ir::ParamOp param) {
 /// adapted model contains it.
 static bool isAdapter(ir::ModelOp model, ir::ParamOp param) {
   ir::LoraAttr lora = model.getLoraAttr();
-  return lora && llvm::any_of(llvm::ArrayRef{lora.getNameA(), lora.getNameB()},
-                              [&](mlir::StringAttr name) {
-                                return param.getSymName().ends_with(
-                                    ("." + name.getValue()).str());
-                              });
+  // The names of experts' adapters are `weight1_lora_a`.
+  return lora &&
+         llvm::any_of(llvm::ArrayRef{lora.getNameA(), lora.getNameB()},
+                      [&](mlir::StringAttr leaf) {
+                        StringRef name = param.getSymName();
+                        return name.consume_back(leaf.getValue()) &&
+                               (name.ends_with(".") || name.ends_with("_"));
+                      });
 }
 
 std::vector<NamedShape> listParameters(ir::ModelOp model) {

@@ -117,17 +117,30 @@ TEST(AdapterPlanTest, SearchesPathsAndIntoCellsThatMatch) {
   EXPECT_EQ(planPaths("linear", {"layers.1"}), "ynnn");
 }
 
-TEST(AdapterPlanTest, RefusesPathsOfExperts) {
+TEST(AdapterPlanTest, ExpertsHaveAdaptersOfEachWeight) {
   AdapterRules rules = makeRules("mlp");
+  rules.rank = 2;
   rules.matchesPaths = true;
   const std::vector<LinearLayer> layers = {
-      {"mlp.linear_fc1", 3, 5}, {"mlp.experts", 0, 0, /*isOfExperts=*/true}};
+      {"model.mlp.linear_fc1", 3, 5},
+      {"model.mlp.experts", 3, 10, "weight1_", 4},
+      {"model.mlp.experts", 5, 3, "weight2_", 4}};
   std::string error;
-  EXPECT_FALSE(planAdapters(rules, layers, {}, error).has_value());
-  EXPECT_EQ(error.find("'mlp' matches the routed experts 'mlp.experts'"), 0u)
-      << error;
+  std::optional<AdapterPlan> plan = planAdapters(rules, layers, {}, error);
+  ASSERT_TRUE(plan.has_value()) << error;
+  EXPECT_EQ(plan->isAdapted, (std::vector<bool>{true, true, true}));
+  EXPECT_EQ(plan->adapterElements, 2 * (3 + 5) + 4 * 2 * (13 + 8));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printAdapters(rules, layers, {}, *plan, os);
+  EXPECT_NE(text.find("experts.weight1 [3 to 10 of 4 experts]: 1 with adapters "
+                      "of rank 2\n"),
+            std::string::npos)
+      << text;
   rules.exclude = {"experts"};
-  EXPECT_TRUE(planAdapters(rules, layers, {}, error).has_value());
+  plan = planAdapters(rules, layers, {}, error);
+  ASSERT_TRUE(plan.has_value()) << error;
+  EXPECT_EQ(plan->isAdapted, (std::vector<bool>{true, false, false}));
 }
 
 TEST(AdapterPlanTest, ListsFreezeAdaptersToo) {
