@@ -4,9 +4,8 @@
 #include "CannProgram.h"
 #include "ModelImport.h"
 #include "Weights.h"
-#include "mf/Frontend/Config/ConvertYaml.h"
+#include "YamlConversion.h"
 #include "mf/Frontend/Config/KnownKeys.h"
-#include "mf/Frontend/Config/YamlReader.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "tools/help/ToolHelp.h"
@@ -48,17 +47,9 @@ static LogicalResult printKeys(const std::shared_ptr<llvm::SourceMgr> &,
 /// Writes a training YAML in the other of the two formats.
 static LogicalResult convert(const std::shared_ptr<llvm::SourceMgr> &sources,
                              llvm::raw_ostream &output, MLIRContext *context) {
-  const llvm::MemoryBuffer &buffer =
-      *sources->getMemoryBuffer(sources->getMainFileID());
-  StringRef file = buffer.getBufferIdentifier();
-  mf::DiagnosticList diagnostics;
-  mf::Node root = mf::parseYaml(buffer.getBuffer(), file, diagnostics);
-  std::string text;
-  if (!diagnostics.hasErrors())
-    text = mf::convertYaml(root, diagnostics);
-  mf::tools::report(diagnostics, file, /*errorsOnly=*/false, context);
-  output << text;
-  return failure(diagnostics.hasErrors());
+  return mf::tools::convertYaml(
+      getOptions(), *sources->getMemoryBuffer(sources->getMainFileID()), output,
+      context);
 }
 
 int main(int argc, char **argv) {

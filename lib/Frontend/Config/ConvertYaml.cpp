@@ -9,8 +9,132 @@
 #include "mf/Frontend/Config/BatchRules.h"
 #include "mf/Support/NumberText.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
+#include <set>
 
 namespace mf {
+
+/// Returns a number in a form that YAML 1.1 reads as the same number: a float
+/// has a point.
+static std::string printReal(double number) {
+  constexpr int mostDigits = 17;
+  std::string text;
+  for (int digits = 1; digits <= mostDigits; ++digits) {
+    text = formatDigits(number, digits);
+    double read = 0;
+    if (!llvm::StringRef(text).getAsDouble(read) && read == number)
+      break;
+  }
+  if (llvm::StringRef(text).contains('.'))
+    return text;
+  const size_t exponent = text.find('e');
+  return exponent == std::string::npos ? text + ".0"
+                                       : text.insert(exponent, ".0");
+}
+
+//===----------------------------------------------------------------------===//
+// Adapters
+//===----------------------------------------------------------------------===//
+
+static Node findPetConfig(const Node &root) {
+  return root["model"]["model_config"]["pet_config"];
+}
+
+Node findAdapterSection(const Node &root) {
+  Node dynamic = root["lora_config"];
+  Node section = dynamic.isUndefinedOrNull() ? findPetConfig(root) : dynamic;
+  return section.isUndefinedOrNull() ? Node() : section;
+}
+
+namespace {
+/// The Cells that a pattern of adapters must name.
+struct AdaptedCells {
+  /// Names of linear layers, as alternatives of a regular expression.
+  std::string names;
+  /// Numbers of layers without adapters, as such alternatives.
+  std::string layers;
+  bool excludesLaterTokens = false;
+
+  AdaptedCells(const MatchedAdapters &adapters, const DynamicDepth &depth);
+};
+} // namespace
+
+AdaptedCells::AdaptedCells(const MatchedAdapters &adapters,
+                           const DynamicDepth &depth) {
+  std::set<std::string> leaves;
+  auto isAnyBelow = [&](const std::string &cell) {
+    return llvm::any_of(adapters.paths, [&](llvm::StringRef path) {
+      return path.starts_with(cell + ".");
+    });
+  };
+  for (llvm::StringRef path : adapters.paths)
+    leaves.insert(path.rsplit('.').second.empty()
+                      ? path.str()
+                      : path.rsplit('.').second.str());
+  names = llvm::join(leaves, "|");
+  llvm::SmallVector<std::string> without;
+  for (int64_t layer = 0; layer < depth.layers; ++layer)
+    if (std::string number = std::to_string(layer);
+        !isAnyBelow("decoder.layers." + number))
+      without.push_back(std::move(number));
+  // A head alone has no layers with adapters, and needs none to be excluded.
+  if (static_cast<int64_t>(without.size()) < depth.layers)
+    layers = llvm::join(without, "|");
+  excludesLaterTokens = depth.nextTokens > 0 && !isAnyBelow("mtp");
+}
+
+/// Writes lora_config, which searches paths.
+static void writeLoraConfig(const MatchedAdapters &adapters,
+                            const DynamicDepth &depth, const Node &section,
+                            NodeBuilder &to) {
+  const AdaptedCells cells(adapters, depth);
+  auto set = [&](llvm::StringRef key, const Node &value) {
+    to.set(("lora_config." + key).str(), value);
+  };
+  set("target_modules",
+      makeString(section, "\\.(?:" + llvm::Twine(cells.names) + ")$"));
+  std::string exclude;
+  if (!cells.layers.empty())
+    exclude = "decoder\\.layers\\.(?:" + cells.layers + ")$";
+  if (cells.excludesLaterTokens)
+    exclude += exclude.empty() ? "\\.mtp$" : "|\\.mtp$";
+  if (!exclude.empty())
+    set("exclude_layers", makeString(section, exclude));
+  set("lora_rank", makeScalar(section, llvm::Twine(adapters.rank)));
+  set("lora_alpha", makeScalar(section, formatAmount(adapters.alpha)));
+  set("lora_dropout", makeScalar(section, printReal(adapters.dropout)));
+}
+
+/// Writes pet_config, which matches names of Cells from their start.
+static void writePetConfig(const MatchedAdapters &adapters,
+                           const DynamicDepth &depth, const Node &section,
+                           NodeBuilder &to) {
+  const AdaptedCells cells(adapters, depth);
+  auto set = [&](llvm::StringRef key, const Node &value) {
+    to.set(("model.model_config.pet_config." + key).str(), value);
+  };
+  auto makeTexts = [&](const std::vector<std::string> &texts) {
+    std::vector<Node> elements;
+    for (const std::string &text : texts)
+      elements.push_back(makeString(section, text));
+    return makeList(section, std::move(elements));
+  };
+  set("pet_type", makeString(section, "lora"));
+  set("target_modules",
+      makeString(section, "(?:" + llvm::Twine(cells.names) + ")$"));
+  std::vector<std::string> exclude;
+  if (!cells.layers.empty())
+    exclude.push_back("(?:" + cells.layers + ")$");
+  if (cells.excludesLaterTokens)
+    exclude.push_back("mtp$");
+  if (!exclude.empty())
+    set("exclude_layers", makeTexts(exclude));
+  set("lora_rank", makeScalar(section, llvm::Twine(adapters.rank)));
+  set("lora_alpha", makeScalar(section, formatAmount(adapters.alpha)));
+  set("lora_dropout", makeScalar(section, printReal(adapters.dropout)));
+  set("freeze_include", makeTexts({"*"}));
+  set("freeze_exclude", makeTexts({"*lora*"}));
+}
 
 //===----------------------------------------------------------------------===//
 // The static graph's sections
@@ -107,7 +231,9 @@ static void warnAboutGroups(const Node &model, DiagnosticList &diagnostics) {
 
 /// Returns the sections of the static graph. Emits a warning for each setting
 /// that they cannot express.
-static Node convertToStatic(const Node &root, DiagnosticList &diagnostics) {
+static Node convertToStatic(const Node &root,
+                            const std::optional<MatchedAdapters> &adapters,
+                            DiagnosticList &diagnostics) {
   DiagnosticList reading;
   checkDynamicFields(root, reading);
   const DynamicLayout layout = resolveDynamicLayout(root, reading);
@@ -137,11 +263,14 @@ static Node convertToStatic(const Node &root, DiagnosticList &diagnostics) {
     if (config.lrSchedule.lateSteps > 0 &&
         root["optimizer"][key].getBool().value_or(false))
       warnNoWords(root["optimizer"][key], key, "static", diagnostics);
-  if (Node adapters = root["lora_config"]; !adapters.isUndefinedOrNull())
-    diagnostics.error(adapters.getLocation(),
-                      "'lora_config' cannot be said in the YAML of the static "
-                      "graph, whose pet_config matches names of Cells instead "
-                      "of paths; expected a YAML without the section");
+  if (Node section = root["lora_config"]; adapters) {
+    writePetConfig(*adapters, readDynamicDepth(config.model.config), section,
+                   to);
+    for (auto [key, usual] :
+         {std::pair("lora_a_std", 0.01), {"lora_b_std", 0.0}})
+      if (section[key].getNumber().value_or(usual) != usual)
+        warnNoWords(section[key], key, "static", diagnostics);
+  }
   warnAboutGroups(sections["model"]["model_config"], diagnostics);
   convertBalancingLoss(sections["model"]["model_config"], layout,
                        config.runner.batchSize, to, diagnostics);
@@ -163,8 +292,11 @@ namespace {
 
 class DynamicSections {
 public:
-  DynamicSections(const TrainingConfig &config, DiagnosticList &diagnostics)
-      : config(config), diagnostics(diagnostics), to(config.root) {}
+  DynamicSections(const TrainingConfig &config,
+                  const std::optional<MatchedAdapters> &adapters,
+                  DiagnosticList &diagnostics)
+      : config(config), adapters(adapters), diagnostics(diagnostics),
+        to(config.root) {}
 
   Node write();
 
@@ -183,6 +315,7 @@ private:
   }
 
   const TrainingConfig &config;
+  const std::optional<MatchedAdapters> &adapters;
   DiagnosticList &diagnostics;
   NodeBuilder to;
 };
@@ -246,24 +379,6 @@ void DynamicSections::writeParallelism() {
   else if (parallel.pipelineStage > 1)
     set("parallelism.pipeline_parallel_schedule", parallel.pipelineScheduler,
         node);
-}
-
-/// Returns a number in a form that YAML 1.1 reads as the same number: a float
-/// has a point.
-static std::string printReal(double number) {
-  constexpr int mostDigits = 17;
-  std::string text;
-  for (int digits = 1; digits <= mostDigits; ++digits) {
-    text = formatDigits(number, digits);
-    double read = 0;
-    if (!llvm::StringRef(text).getAsDouble(read) && read == number)
-      break;
-  }
-  if (llvm::StringRef(text).contains('.'))
-    return text;
-  const size_t exponent = text.find('e');
-  return exponent == std::string::npos ? text + ".0"
-                                       : text.insert(exponent, ".0");
 }
 
 void DynamicSections::writeOptimizer() {
@@ -348,8 +463,18 @@ void DynamicSections::writeRecompute(const StageMap &stages) {
 void DynamicSections::writeModel() {
   for (const Node::Entry &entry : config.model.config.getEntries())
     if (llvm::StringRef key = entry.key.getText();
-        key != "offset" && key != "pp_interleave_num")
+        key != "offset" && key != "pp_interleave_num" && key != "pet_config")
       to.set("model." + key.str(), entry.value);
+  if (!adapters)
+    return;
+  Node section = findPetConfig(config.root);
+  if (adapters->alpha != std::floor(adapters->alpha))
+    diagnostics.error(section["lora_alpha"].getLocation(),
+                      "expected a whole number for 'lora_alpha', as the "
+                      "dynamic graph has, but got " +
+                          formatDigits(adapters->alpha, 6));
+  writeLoraConfig(*adapters, readDynamicDepth(config.model.config), section,
+                  to);
 }
 
 Node DynamicSections::write() {
@@ -373,7 +498,9 @@ Node DynamicSections::write() {
   return to.build();
 }
 
-std::string convertYaml(const Node &root, DiagnosticList &diagnostics) {
+std::string convertYaml(const Node &root,
+                        const std::optional<MatchedAdapters> &adapters,
+                        DiagnosticList &diagnostics) {
   if (!root.isMap()) {
     diagnostics.error(root.getLocation(),
                       "expected a map of sections, but got " +
@@ -385,14 +512,14 @@ std::string convertYaml(const Node &root, DiagnosticList &diagnostics) {
     return {};
   Node converted;
   if (isDynamic) {
-    converted = convertToStatic(root, diagnostics);
+    converted = convertToStatic(root, adapters, diagnostics);
   } else {
     DiagnosticList reading;
     const TrainingConfig config = readTrainingConfig(root, reading);
     if (reading.hasErrors())
       diagnostics.append(reading);
     else
-      converted = DynamicSections(config, diagnostics).write();
+      converted = DynamicSections(config, adapters, diagnostics).write();
   }
   return diagnostics.hasErrors() ? std::string() : printYaml(converted);
 }

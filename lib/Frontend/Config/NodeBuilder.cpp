@@ -54,8 +54,13 @@ NodeBuilder &NodeBuilder::getChild(llvm::StringRef key) {
     return found->second;
   if (!llvm::is_contained(names, key))
     names.push_back(key.str());
+  const Node before = get(key);
   values.erase(key.str());
-  return children.emplace(key.str(), NodeBuilder(origin)).first->second;
+  NodeBuilder &child =
+      children.emplace(key.str(), NodeBuilder(before.isMap() ? before : origin))
+          .first->second;
+  child.setAll(before);
+  return child;
 }
 
 void NodeBuilder::set(llvm::StringRef path, const Node &value) {

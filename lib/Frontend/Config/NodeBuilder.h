@@ -26,7 +26,8 @@ public:
   explicit NodeBuilder(Node origin) : origin(std::move(origin)) {}
 
   /// Sets the value at `path`, whose names are separated by dots. Missing maps
-  /// on the path are created. An undefined value changes nothing.
+  /// on the path are created, and others keep their other entries. An undefined
+  /// value changes nothing.
   void set(llvm::StringRef path, const Node &value);
   /// As the other `set`, with a scalar of this text that is derived from
   /// `origin`.
