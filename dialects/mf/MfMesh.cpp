@@ -7,6 +7,7 @@
 #include "dialects/mf/LossPart.h"
 #include "dialects/mf/MfDialect.h"
 #include "dialects/mf/MfOps.h"
+#include "dialects/mf/ModelSource.h"
 #include "dialects/mf/ParameterSharing.h"
 #include "dialects/mf/SampleOrderAttribute.h"
 #include "dialects/mf/TrainerKernel.h"
@@ -177,6 +178,8 @@ LogicalResult MfDialect::verifyOperationAttribute(Operation *op,
     return TrainerKernel::verify(op, attribute.getValue());
   if (attribute.getName() == certificateAttribute)
     return verifyCertificate(op, attribute.getValue());
+  if (attribute.getName() == ModelSource::attributeName)
+    return ModelSource::verify(op, attribute.getValue());
   if (attribute.getName() != MeshAttr::attributeName)
     return op->emitOpError("has the unknown attribute ") << attribute.getName();
   if (!isa<MeshAttr>(attribute.getValue()))

@@ -13,6 +13,7 @@
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/ExpertAxes.h"
+#include "passes/config/ModelKeys.h"
 #include "passes/config/RankMesh.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -338,6 +339,8 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     DiagnosticList diagnostics;
     TrainingConfig config = text ? parseTrainingConfig(*text, file, diagnostics)
                                  : parseTrainingConfigFile(file, diagnostics);
+    if (!diagnostics.hasErrors())
+      mf::passes::checkModelKeys(getOperation(), config, diagnostics);
     if (diagnostics.hasErrors())
       return fail(diagnostics);
     // The rules for YAMLs are then those of this schedule.

@@ -354,6 +354,7 @@ void ClassicReader::readTypes() {
 }
 
 void ClassicReader::reportRest() {
+  reader.listRead("moe_config.", model.besideKeys);
   if (rules.isDeepSeek)
     experts.fusions.swiglu = spec.fusions.swiglu.isOn;
   if (experts.dropless)

@@ -7,6 +7,7 @@
 #include "KeptTypes.h"
 #include "LearnedPrefix.h"
 #include "NextTokenLayers.h"
+#include "dialects/mf/ModelSource.h"
 #include "mf/Frontend/Import/CellNames.h"
 #include <cmath>
 
@@ -25,6 +26,7 @@ public:
   OwningOpRef<ModuleOp> build() {
     OwningOpRef<ModuleOp> module(ModuleOp::create(loc));
     builder.setInsertionPointToEnd(module->getBody());
+    addSource(*module);
     model = ModelOp::create(builder, loc, spec.name, spec.microBatchSize,
                             spec.sequenceLength, spec.vocabSize,
                             spec.padTokenId, spec.ignoreTokenId,
@@ -48,6 +50,15 @@ public:
   }
 
 private:
+  void addSource(ModuleOp module) {
+    SmallVector<NamedAttribute> keys;
+    for (const auto &[key, value] : spec.madeFrom)
+      keys.push_back(builder.getNamedAttr(key, builder.getStringAttr(value)));
+    if (!keys.empty())
+      module->setAttr(ModelSource::attributeName,
+                      builder.getDictionaryAttr(keys));
+  }
+
   /// Returns [batch, sequence, width] in the residual stream's type.
   Type getResidualType(int64_t width) {
     return RankedTensorType::get(

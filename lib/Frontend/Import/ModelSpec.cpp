@@ -354,6 +354,13 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
         keepsLargestLogits(config.optimizer, spec);
   placeTiedHead(reader, spec);
   checkUsePast(reader, overrides.release);
+  reader.listRead("", spec.madeFrom);
+  // mf-read-config reads the key.
+  spec.madeFrom.erase("fine_grain_interleave");
+  if (config.isOfDynamicGraph() && !config.model.adapters.isUndefinedOrNull())
+    spec.madeFrom["lora_config"] = describeKeyValue(config.model.adapters);
+  spec.madeFrom["batch_size"] =
+      std::to_string(config.runner.batchSize * spec.ranks.dataParallel);
   // A config.json holds much that MindSpore Transformers does not read.
   reportUnreadKeys(reader, config.model.node["model_config"]);
   spec.name = chooseName(config, spec.family);

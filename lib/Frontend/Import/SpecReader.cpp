@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "SpecReader.h"
+#include "mf/Frontend/Import/ModelSpec.h"
 #include "mf/Support/NumberText.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
 #include <limits>
 
 namespace mf {
@@ -25,6 +28,23 @@ void SpecReader::markRead(Keys keys) {
   for (llvm::StringRef key : keys)
     if (!wasRead(key))
       readKeys.push_back(key);
+}
+
+std::string describeKeyValue(const Node &value) {
+  constexpr size_t longest = 60;
+  std::string text = value.repr(SIZE_MAX);
+  if (text.size() <= longest)
+    return text;
+  return text.substr(0, longest) + "... (" +
+         llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true) + ")";
+}
+
+void SpecReader::listRead(llvm::StringRef prefix,
+                          std::map<std::string, std::string> &keys) const {
+  for (const llvm::StringRef key : readKeys)
+    if (const Node value = section[key]; !value.isUndefinedOrNull())
+      keys[(prefix + key).str()] = describeKeyValue(value);
+  keys.insert(besideKeys.begin(), besideKeys.end());
 }
 
 Node SpecReader::find(Keys keys) {

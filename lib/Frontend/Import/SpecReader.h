@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <initializer_list>
+#include <map>
 
 namespace mf {
 
@@ -71,8 +72,14 @@ public:
   /// Returns all names passed to reads so far, in order.
   llvm::ArrayRef<llvm::StringRef> getReadKeys() const { return readKeys; }
   void markRead(Keys keys);
+  /// Adds the keys that were read and have values, with their values as text.
+  /// Each is preceded by `prefix`.
+  void listRead(llvm::StringRef prefix,
+                std::map<std::string, std::string> &keys) const;
 
   DiagnosticList &diagnostics;
+  /// What listRead adds for sections that were read beside this one.
+  std::map<std::string, std::string> besideKeys;
 
 private:
   llvm::StringRef findKey(Keys keys) const;

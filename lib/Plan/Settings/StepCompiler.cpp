@@ -5,6 +5,7 @@
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/ErrorCollector.h"
 #include "dialects/mf/MfOps.h"
+#include "dialects/mf/ModelSource.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mf/Program/Decoder.h"
@@ -161,6 +162,10 @@ bool planner::hasOwnModel(const CompilerInput &input, llvm::StringRef yaml) {
   own.model.reset();
   Expected<OwningOpRef<mlir::ModuleOp>> imported =
       readModel(own, yaml, context);
+  // The same model can be written with other keys.
+  for (Expected<OwningOpRef<mlir::ModuleOp>> *each : {&module, &imported})
+    if (*each)
+      (**each)->getOperation()->removeAttr(ir::ModelSource::attributeName);
   const bool isSame =
       module && imported &&
       mlir::OperationEquivalence::isEquivalentTo(

@@ -24,6 +24,7 @@
 #include "mf/Frontend/Import/PrefixSpec.h"
 #include "mf/Frontend/Import/RotarySpec.h"
 #include "mf/Support/DType.h"
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -218,6 +219,11 @@ struct ModelSpec {
   /// rows of it.
   bool parallelOptimizerTable = false;
 
+  /// The keys of the YAML that were read, by path, with their values as text.
+  /// That of batch_size counts the samples of all of data_parallel. Empty for a
+  /// config.json.
+  std::map<std::string, std::string> madeFrom;
+
   /// Returns the standard deviation of the initial values of a weight.
   double getInitialDeviation(int64_t numInputs, int64_t numOutputs) const;
   int64_t getQuerySize() const { return numHeads * headSize; }
@@ -284,6 +290,10 @@ std::optional<int64_t> getParameterCount(const ModelSpec &spec);
 /// does with the one in pretrained_model_dir. The YAML's keys take precedence.
 void addPretrainedConfig(const Node &root, TrainingConfig &config,
                          DiagnosticList &diagnostics);
+
+/// Returns the value of a key as text: in full, or its begin with a digest if
+/// it is long.
+std::string describeKeyValue(const Node &value);
 
 /// Reads the model of a training YAML. Errors (such as an unknown architecture
 /// or sizes that do not fit together) are added to `diagnostics`, and none is
