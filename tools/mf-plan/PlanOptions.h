@@ -4,6 +4,7 @@
 #ifndef MF_TOOLS_MF_PLAN_PLANOPTIONS_H
 #define MF_TOOLS_MF_PLAN_PLANOPTIONS_H
 
+#include "mf/Frontend/Config/SettingEdit.h"
 #include "tools/lowering/LoweringFlags.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
@@ -130,6 +131,9 @@ struct PlanOptions {
   cl::opt<std::string> problemOut{
       "problem-out", cl::value_desc("file"), cl::cat(category),
       cl::desc("Write the abstract problem that is solved, for --problem")};
+
+  /// Changes of the YAML that `mf plan` finds in --set.
+  std::vector<KeyChange> changes;
 
   /// Parses the command line. Ends the program if it is malformed.
   void parse(int argc, char **argv);

@@ -73,6 +73,10 @@ Expected<PlanRequest> makeRequest(const PlanOptions &options) {
   Expected<std::string> yaml = readInput(options.input);
   if (!yaml)
     return yaml.takeError();
+  if (!options.changes.empty())
+    yaml = applyKeyChanges(*yaml, request.input.fileName, options.changes);
+  if (!yaml)
+    return yaml.takeError();
   request.yaml = std::move(*yaml);
   if (!options.model.empty()) {
     Expected<std::string> model = readInput(options.model);

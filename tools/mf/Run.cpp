@@ -3,51 +3,18 @@
 
 #include "StepInput.h"
 #include "Verb.h"
-#include "mf/Perf/Target/TargetFields.h"
 #include "tools/help/ToolHelp.h"
 #include "tools/mf-run/RunCommand.h"
-#include "tools/targets/TargetOptions.h"
-#include "llvm/ADT/STLExtras.h"
 
 using llvm::Expected;
-using llvm::StringRef;
 
 namespace mf::tools {
-
-/// Returns whether a path is a number of a target rather than a key of a YAML.
-static bool isOfTarget(StringRef path, const target::Target &target) {
-  target::Target copy = target;
-  return llvm::any_of(target::getParameters(copy),
-                      [&](const target::Parameter &parameter) {
-                        return StringRef(parameter.path).split('.').first ==
-                               path.trim().split('.').first;
-                      });
-}
-
-/// Takes the changes of the YAML from --set and leaves those of the target.
-static Expected<std::vector<std::string>> takeChanges(Options &options) {
-  std::vector<std::string> changes;
-  if (options.set.empty())
-    return changes;
-  Expected<target::Target> target = readTargetOption(
-      options.target.empty() ? StringRef(defaultTarget) : options.target);
-  if (!target)
-    return target.takeError();
-  std::vector<std::string> ofTarget;
-  for (const std::string &change : options.set)
-    (isOfTarget(StringRef(change).split('=').first, *target) ? ofTarget
-                                                             : changes)
-        .push_back(change);
-  options.set.clear();
-  for (std::string &change : ofTarget)
-    options.set.push_back(std::move(change));
-  return changes;
-}
 
 /// Runs the step of the input, which is lowered in memory.
 static int runLowered(Options &options, const StepOptions &step,
                       const char *program) {
-  Expected<std::vector<std::string>> changes = takeChanges(options);
+  Expected<std::vector<std::string>> changes =
+      takeYamlChanges(options.set, options.target);
   if (!changes)
     return fail(changes.takeError());
   auto lower = [&](mlir::MLIRContext &context,
@@ -80,10 +47,7 @@ int runSimulate(int argc, char **argv) {
                     options.compare, options.kernelTable, options.report,
                     options.quiet, options.d2hGbps, options.h2dGbps});
   options.report.setArgStr("json");
-  options.set.setDescription(
-      "Change a number of the target, as networks.hccs.collective_share=0.5, "
-      "or a key of the YAML, as recompute_config.recompute=True; may be "
-      "repeated");
+  options.set.setDescription(setOfBoth);
   setUpHelp({&options.runCategory, &options.deviceCategory,
              &options.timeCategory, &options.outputCategory, &loweringCategory},
             "\nEXAMPLES:\n\n"

@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "StepInput.h"
+#include "Verb.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Frontend/Config/MemorySize.h"
-#include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Frontend/Config/YamlReader.h"
+#include "mf/Perf/Target/TargetFields.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "tools/bytecode/GuardedParse.h"
+#include "tools/targets/TargetOptions.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
 #include <set>
@@ -78,8 +80,8 @@ static std::string describeChange(StringRef change) {
   return "--set " + change.str() + ": ";
 }
 
-Expected<std::string> changeYaml(StringRef yaml, StringRef fileName,
-                                 llvm::ArrayRef<std::string> changes) {
+Expected<std::vector<KeyChange>>
+parseChanges(llvm::ArrayRef<std::string> changes) {
   std::vector<KeyChange> keys;
   for (StringRef change : changes) {
     auto [path, text] = change.split('=');
@@ -94,9 +96,45 @@ Expected<std::string> changeYaml(StringRef yaml, StringRef fileName,
       return toError(std::move(diagnostics));
     keys.push_back({path.str(), std::move(value)});
   }
-  if (keys.empty())
-    return yaml.str();
-  return applyKeyChanges(yaml, fileName, keys);
+  return keys;
+}
+
+Expected<std::string> changeYaml(StringRef yaml, StringRef fileName,
+                                 llvm::ArrayRef<std::string> changes) {
+  Expected<std::vector<KeyChange>> keys = parseChanges(changes);
+  if (!keys)
+    return keys.takeError();
+  return keys->empty() ? Expected<std::string>(yaml.str())
+                       : applyKeyChanges(yaml, fileName, *keys);
+}
+
+/// Returns whether a path is a number of a target rather than a key of a YAML.
+static bool isOfTarget(StringRef path, const target::Target &target) {
+  target::Target copy = target;
+  return llvm::any_of(target::getParameters(copy),
+                      [&](const target::Parameter &parameter) {
+                        return StringRef(parameter.path).split('.').first ==
+                               path.trim().split('.').first;
+                      });
+}
+
+Expected<std::vector<std::string>> takeYamlChanges(cl::list<std::string> &set,
+                                                   StringRef target) {
+  std::vector<std::string> changes;
+  if (set.empty())
+    return changes;
+  Expected<target::Target> read =
+      readTargetOption(target.empty() ? StringRef(defaultTarget) : target);
+  if (!read)
+    return read.takeError();
+  std::vector<std::string> ofTarget;
+  for (const std::string &change : set)
+    (isOfTarget(StringRef(change).split('=').first, *read) ? ofTarget : changes)
+        .push_back(change);
+  set.clear();
+  for (std::string &change : ofTarget)
+    set.push_back(std::move(change));
+  return changes;
 }
 
 static Error addModel(const StepOptions &options, StringRef path,

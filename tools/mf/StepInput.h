@@ -10,6 +10,7 @@
 #ifndef MF_TOOLS_MF_STEPINPUT_H
 #define MF_TOOLS_MF_STEPINPUT_H
 
+#include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Plan/Settings/StepCompiler.h"
 #include "mf/Program/Decoder.h"
 #include "tools/lowering/LoweringFlags.h"
@@ -59,6 +60,16 @@ struct StepFileOptions {
   cl::list<std::string> set;
 };
 
+/// What --set says where it changes both.
+constexpr llvm::StringLiteral setOfBoth(
+    "Change a number of the target, as networks.hccs.collective_share=0.5, or "
+    "a key of the YAML, as recompute_config.recompute=True; may be repeated");
+
+/// Takes the changes of the YAML out of --set, in which those of a target's
+/// numbers are left. Without a target they are about the default one.
+llvm::Expected<std::vector<std::string>>
+takeYamlChanges(cl::list<std::string> &set, llvm::StringRef target);
+
 /// --hbm of a verb.
 struct HbmOption {
   explicit HbmOption(cl::OptionCategory &category);
@@ -107,8 +118,12 @@ llvm::Expected<YamlInput> readYaml(const StepOptions &options,
 /// Returns whether a file has IR rather than YAML.
 bool isIr(llvm::StringRef path, llvm::StringRef text);
 
-/// Makes changes of a YAML. Each has the form `section.key=value`, in which the
+/// Reads changes of a YAML. Each has the form `section.key=value`, in which the
 /// value is YAML: `recompute_config.recompute=[4, 2, 0, 0]`.
+llvm::Expected<std::vector<KeyChange>>
+parseChanges(llvm::ArrayRef<std::string> changes);
+
+/// Makes changes of a YAML.
 llvm::Expected<std::string> changeYaml(llvm::StringRef yaml,
                                        llvm::StringRef fileName,
                                        llvm::ArrayRef<std::string> changes);
