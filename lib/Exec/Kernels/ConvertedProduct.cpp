@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Used for f16, and for bf16 on processors without AVX-512, where oneDNN has no
-// product. Blocks of the operands are converted to f32 and then multiplied.
+// product, and for both without oneDNN. Blocks of the operands are converted to
+// f32 and then multiplied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,7 +93,7 @@ private:
         isTransposed(spec.b) ? MatrixLayout{1, depth} : MatrixLayout{spec.n, 1};
     block.cStride = spec.n;
     block.accumulate = true;
-    return getOneDnnProduct(block);
+    return getDirectProduct(block);
   }
 
   ProductSpec spec;
@@ -101,10 +102,16 @@ private:
 
 } // namespace
 
+std::shared_ptr<const Product> getDirectProduct(const ProductSpec &spec) {
+  if (std::shared_ptr<const Product> product = getOneDnnProduct(spec))
+    return product;
+  return getVectorProduct(spec);
+}
+
 std::shared_ptr<const Product> getProduct(const ProductSpec &spec) {
   if (std::shared_ptr<const Product> product = getPackedProduct(spec))
     return product;
-  if (std::shared_ptr<const Product> product = getOneDnnProduct(spec))
+  if (std::shared_ptr<const Product> product = getDirectProduct(spec))
     return product;
   if (spec.operandType == DType::F32)
     return nullptr;

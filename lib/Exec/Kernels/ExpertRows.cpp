@@ -88,7 +88,7 @@ bool multipliesDirectly(DType operandType, DType resultType) {
   probe.cStride = 64;
   probe.operandType = operandType;
   probe.resultType = resultType;
-  return getOneDnnProduct(probe) != nullptr;
+  return getDirectProduct(probe) != nullptr;
 }
 
 const Product &ProductCache::get(const ProductSpec &spec) const {
@@ -107,7 +107,7 @@ const Product &ProductCache::get(const ProductSpec &spec) const {
   if (!product)
     product = getProduct(spec);
   if (!product)
-    llvm::report_fatal_error("oneDNN failed to make a matrix product");
+    llvm::report_fatal_error("cannot make a matrix product");
   return *product;
 }
 

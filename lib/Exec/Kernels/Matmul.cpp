@@ -92,7 +92,7 @@ bool isDirect(const ProductShape &shape) {
   probe.cStride = 64;
   probe.operandType = shape.operandType;
   probe.resultType = shape.resultType;
-  return getOneDnnProduct(probe) != nullptr;
+  return getDirectProduct(probe) != nullptr;
 }
 
 KernelOrError MatmulKernel::make(const KernelSpec &spec,
@@ -102,8 +102,8 @@ KernelOrError MatmulKernel::make(const KernelSpec &spec,
   std::unique_ptr<MatmulKernel> kernel(new MatmulKernel(shape, grid));
   if (!kernel->prepare())
     return llvm::createStringError(
-        spec.name + ": oneDNN cannot multiply " + toString(spec.inputs[0]) +
-        " by " + toString(spec.inputs[1]) + " on this processor");
+        spec.name + ": cannot multiply " + toString(spec.inputs[0]) + " by " +
+        toString(spec.inputs[1]) + " on this processor");
   return kernel;
 }
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "MatrixUnit.h"
+#include "OneDnn.h"
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <oneapi/dnnl/dnnl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,16 +21,8 @@ bool askForTiles() {
 }
 
 MatrixUnit findUnit() {
-  switch (dnnl_get_effective_cpu_isa()) {
-  case dnnl_cpu_isa_avx512_core_amx:
-    return askForTiles() ? MatrixUnit::Amx : MatrixUnit::Avx512;
-  case dnnl_cpu_isa_avx512_core:
-  case dnnl_cpu_isa_avx512_core_vnni:
-  case dnnl_cpu_isa_avx512_core_bf16:
-    return MatrixUnit::Avx512;
-  default:
-    return MatrixUnit::None;
-  }
+  const MatrixUnit unit = findMatrixUnit();
+  return unit == MatrixUnit::Amx && !askForTiles() ? MatrixUnit::Avx512 : unit;
 }
 
 std::atomic<MatrixUnit> limit = MatrixUnit::Amx;

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The processor's instructions for our own products of blocks. They are queried
-// from oneDNN, so that its limit, ONEDNN_MAX_CPU_ISA, applies to them too.
+// from oneDNN, if it is linked, so that its limit, ONEDNN_MAX_CPU_ISA, applies
+// to them too.
 //
 //===----------------------------------------------------------------------===//
 

@@ -15,9 +15,6 @@
 extern "C" void omp_set_num_threads(int);
 
 namespace mf {
-
-Product::~Product() = default;
-
 namespace {
 
 const dnnl::engine &getEngine() {
@@ -155,6 +152,19 @@ std::shared_ptr<const Product> getOneDnnProduct(const ProductSpec &spec) {
     entry = product;
   }
   return product;
+}
+
+MatrixUnit findMatrixUnit() {
+  switch (dnnl_get_effective_cpu_isa()) {
+  case dnnl_cpu_isa_avx512_core_amx:
+    return MatrixUnit::Amx;
+  case dnnl_cpu_isa_avx512_core:
+  case dnnl_cpu_isa_avx512_core_vnni:
+  case dnnl_cpu_isa_avx512_core_bf16:
+    return MatrixUnit::Avx512;
+  default:
+    return MatrixUnit::None;
+  }
 }
 
 } // namespace mf

@@ -2,16 +2,20 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// All products by oneDNN are made here (MatrixUnit.cpp queries it for the
-// instructions that may be used). It is called on one thread at a time for one
-// tile of a result; the parallelism is ours. oneDNN accumulates in f32 in an
-// order that depends only on the shape and strides of the product.
+// All products by oneDNN are made here. It is called on one thread at a time
+// for one tile of a result; the parallelism is ours. oneDNN accumulates in f32
+// in an order that depends only on the shape and strides of the product.
+//
+// A program links OneDnn.cpp or, if it is linked statically, NoOneDnn.cpp,
+// because Debian has oneDNN as a shared library only. VectorProduct.cpp then
+// multiplies.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_EXEC_KERNELS_ONEDNN_H
 #define MF_LIB_EXEC_KERNELS_ONEDNN_H
 
+#include "MatrixUnit.h"
 #include "mf/Support/DType.h"
 #include <cstdint>
 #include <memory>
@@ -44,13 +48,28 @@ public:
 };
 
 /// Returns the product, which is shared by all users of the same specification,
-/// or null if oneDNN does not support these types on this processor.
+/// or null if oneDNN does not support these types on this processor or is not
+/// linked.
 std::shared_ptr<const Product> getOneDnnProduct(const ProductSpec &spec);
 
+/// Returns the best unit of this processor within the limit of
+/// ONEDNN_MAX_CPU_ISA.
+MatrixUnit findMatrixUnit();
+
+/// Returns the product by our own loops on vectors, or null if the types are
+/// not f32. Each element is one chain of fused multiply-adds along the depth,
+/// so its bits depend only on its row of a and its column of b, not on the
+/// processor.
+std::shared_ptr<const Product> getVectorProduct(const ProductSpec &spec);
+
+/// Returns the product by oneDNN or, without it, of f32 by our vector loops;
+/// null if neither supports these types.
+std::shared_ptr<const Product> getDirectProduct(const ProductSpec &spec);
+
 /// Returns the product for any floating-point types: with packed panels for
-/// bf16 on AMX (PackedProduct.h), with oneDNN if it supports the types, and
+/// bf16 on AMX (PackedProduct.h), directly if the types are supported, and
 /// otherwise in f32 with converted blocks. `accumulate` requires an f32 result.
-/// Returns null only if oneDNN cannot create an f32 product.
+/// Returns null only if there is no f32 product.
 std::shared_ptr<const Product> getProduct(const ProductSpec &spec);
 
 /// The bounds on m and n of a tile that `getProduct` computes by conversion.
