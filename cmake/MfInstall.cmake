@@ -7,8 +7,6 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 get_property(MF_LIBRARIES GLOBAL PROPERTY MF_LIBRARIES)
 get_property(MF_TOOLS GLOBAL PROPERTY MF_TOOLS)
-# Benchmarks and the tablegen of our kernels serve this repository alone.
-list(FILTER MF_TOOLS EXCLUDE REGEX "^mf-benchmark|^mf-tblgen$")
 
 install(TARGETS ${MF_TOOLS} RUNTIME DESTINATION bin COMPONENT tools)
 install(TARGETS mf-plugin LIBRARY DESTINATION lib COMPONENT tools)

@@ -13,6 +13,8 @@ packages=(
   libmlir-22-dev mlir-22-tools llvm-22-dev
   # YAML, matrix products, vector loops; oneDNN's OpenMP runtime; small systems of equations.
   libyaml-cpp-dev libdnnl-dev libhwy-dev libgomp1 libeigen3-dev
+  # The archives of what MLIR compresses files with, for the program without shared libraries.
+  zlib1g-dev libzstd-dev
   # Scripts.
   python3
 )

@@ -72,6 +72,9 @@ if has_python_module("ensurepip") and has_python_module("venv"):
     config.available_features.add("pip")
 if config.mf_sanitize:
     config.available_features.add("sanitize")
+# All tools as one program, where the archives for it are installed.
+if os.path.exists(os.path.join(config.mf_tools_dir, "mf-static")):
+    config.available_features.add("static")
 
 if shutil.which("mkdocs"):
     config.available_features.add("mkdocs")

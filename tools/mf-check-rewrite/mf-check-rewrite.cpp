@@ -14,6 +14,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "passes/pipeline/Pipeline.h"
 #include "tools/help/ToolHelp.h"
+#include "tools/main/ToolMains.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -22,38 +23,49 @@
 using namespace llvm;
 using namespace mf::tools;
 
-static cl::OptionCategory category("A comparison");
-static cl::list<std::string> inputs(cl::Positional, cl::OneOrMore,
-                                    cl::desc("<before.mlir> [<after.mlir>]"),
-                                    cl::cat(category));
-static cl::opt<std::string>
-    config("recompute-config", cl::value_desc("yaml"), cl::cat(category),
-           cl::desc("Lower one training step as this YAML says, and check each "
-                    "pass"));
-static cl::opt<int64_t> steps("steps", cl::value_desc("n"), cl::init(2),
-                              cl::cat(category),
-                              cl::desc("Steps to run (default: 2)"));
-static cl::opt<uint64_t>
-    seed("seed", cl::value_desc("n"), cl::init(1), cl::cat(category),
-         cl::desc("Seed of initial values and data (default: 1)"));
-static cl::opt<double> tolerance(
-    "tolerance", cl::value_desc("x"), cl::init(0), cl::cat(category),
-    cl::desc("Relative difference that is allowed, for rewrites that change "
-             "the order of sums (default: none, the same bits)"));
-static cl::opt<bool>
-    castOnce("cast-once", cl::cat(category),
-             cl::desc("Convert parameters once per step, as mf-opt does"));
-static cl::opt<bool>
-    forCann("for-cann", cl::cat(category),
-            cl::desc("Lower to kernels that CANN has, as mf-opt does"));
-static cl::opt<int64_t>
-    lossChunks("loss-chunks", cl::value_desc("n"), cl::cat(category),
-               cl::init(0),
-               cl::desc("Compute the loss by n pieces of the sequence, as "
-                        "mf-opt does"));
-static cl::opt<bool>
-    recomputeTasks("recompute-tasks", cl::cat(category),
-                   cl::desc("Recompute in tasks of their own, as mf-opt does"));
+namespace {
+
+struct CheckOptions {
+  cl::OptionCategory category{"A comparison"};
+  cl::list<std::string> inputs{cl::Positional, cl::OneOrMore,
+                               cl::desc("<before.mlir> [<after.mlir>]"),
+                               cl::cat(category)};
+  cl::opt<std::string> config{
+      "recompute-config", cl::value_desc("yaml"), cl::cat(category),
+      cl::desc("Lower one training step as this YAML says, and check each "
+               "pass")};
+  cl::opt<int64_t> steps{"steps", cl::value_desc("n"), cl::init(2),
+                         cl::cat(category),
+                         cl::desc("Steps to run (default: 2)")};
+  cl::opt<uint64_t> seed{
+      "seed", cl::value_desc("n"), cl::init(1), cl::cat(category),
+      cl::desc("Seed of initial values and data (default: 1)")};
+  cl::opt<double> tolerance{
+      "tolerance", cl::value_desc("x"), cl::init(0), cl::cat(category),
+      cl::desc("Relative difference that is allowed, for rewrites that change "
+               "the order of sums (default: none, the same bits)")};
+  cl::opt<bool> castOnce{
+      "cast-once", cl::cat(category),
+      cl::desc("Convert parameters once per step, as mf-opt does")};
+  cl::opt<bool> forCann{
+      "for-cann", cl::cat(category),
+      cl::desc("Lower to kernels that CANN has, as mf-opt does")};
+  cl::opt<int64_t> lossChunks{
+      "loss-chunks", cl::value_desc("n"), cl::cat(category), cl::init(0),
+      cl::desc("Compute the loss by n pieces of the sequence, as "
+               "mf-opt does")};
+  cl::opt<bool> recomputeTasks{
+      "recompute-tasks", cl::cat(category),
+      cl::desc("Recompute in tasks of their own, as mf-opt does")};
+};
+
+} // namespace
+
+/// Registers the options at the first call.
+static CheckOptions &getCommandLine() {
+  static CheckOptions options;
+  return options;
+}
 
 static int fail(const Twine &message) {
   WithColor::error(errs(), "mf-check-rewrite") << message << '\n';
@@ -62,9 +74,9 @@ static int fail(const Twine &message) {
 
 static mf::interpreter::ComparisonOptions getOptions() {
   mf::interpreter::ComparisonOptions options;
-  options.steps = steps;
-  options.seed = seed;
-  options.tolerance = tolerance;
+  options.steps = getCommandLine().steps;
+  options.seed = getCommandLine().seed;
+  options.tolerance = getCommandLine().tolerance;
   return options;
 }
 
@@ -81,11 +93,11 @@ static int checkPasses(mlir::ModuleOp module) {
   mf::passes::TrainingStepOptions options;
   // Rewrites are checked by running the IR.
   options.verify = false;
-  options.config = config;
-  options.castOnce = castOnce;
-  options.forCann = forCann;
-  options.lossChunks = lossChunks;
-  options.recomputeTasks = recomputeTasks;
+  options.config = getCommandLine().config;
+  options.castOnce = getCommandLine().castOnce;
+  options.forCann = getCommandLine().forCann;
+  options.lossChunks = getCommandLine().lossChunks;
+  options.recomputeTasks = getCommandLine().recomputeTasks;
   mf::passes::buildTrainingStepPipeline(manager, options);
   mlir::FailureOr<std::vector<Snapshot>> snapshots =
       runWithSnapshots(manager, module);
@@ -108,17 +120,18 @@ static int checkPasses(mlir::ModuleOp module) {
   return wrong == 0 ? 0 : 1;
 }
 
-int main(int argc, char **argv) {
+int mf::tools::mfCheckRewriteMain(int argc, char **argv) {
   InitLLVM initLlvm(argc, argv);
-  setUpHelp({&category},
+  setUpHelp({&getCommandLine().category},
             "\nEXAMPLES:\n\n"
             "  mf-check-rewrite before.mlir after.mlir\n"
             "  mf-check-rewrite --recompute-config=train.yaml model.mlir\n");
   cl::ParseCommandLineOptions(
       argc, argv, "mf-check-rewrite: runs the IR before and after passes\n");
-  if (steps < 1)
+  if (getCommandLine().steps < 1)
     return fail("--steps must be at least 1");
-  if (inputs.size() != (config.empty() ? 2 : 1))
+  if (getCommandLine().inputs.size() !=
+      (getCommandLine().config.empty() ? 2 : 1))
     return fail("expected two files, or one and --recompute-config");
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -127,11 +140,11 @@ int main(int argc, char **argv) {
   SourceMgr sources;
   mlir::SourceMgrDiagnosticHandler handler(sources, &context, errs());
   SmallVector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
-  for (const std::string &input : inputs) {
+  for (const std::string &input : getCommandLine().inputs) {
     modules.push_back(mlir::parseSourceFile<mlir::ModuleOp>(input, &context));
     if (!modules.back())
       return 1;
   }
-  return config.empty() ? checkFiles(*modules[0], *modules[1])
-                        : checkPasses(*modules[0]);
+  return getCommandLine().config.empty() ? checkFiles(*modules[0], *modules[1])
+                                         : checkPasses(*modules[0]);
 }

@@ -5,6 +5,7 @@
 #include "mf/Support/NumberText.h"
 #include "mf/Support/TextTable.h"
 #include "tools/help/ToolHelp.h"
+#include "tools/main/ToolMains.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -113,7 +114,7 @@ Expected<int> compare(const CompareOptions &options) {
 
 } // namespace
 
-int main(int argc, char **argv) {
+int mf::tools::mfCompareMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   CompareOptions options;
   mf::tools::setUpHelp({&options.category}, extraHelp);

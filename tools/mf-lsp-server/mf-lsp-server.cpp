@@ -12,16 +12,10 @@
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "tools/help/ToolHelp.h"
+#include "tools/main/ToolMains.h"
 #include "tools/mf-lsp-server/IrServer.h"
 #include "tools/mf-lsp-server/YamlServer.h"
 #include "llvm/ADT/STLExtras.h"
-
-static llvm::cl::OptionCategory category("Files to serve");
-static llvm::cl::opt<bool>
-    servesYaml("yaml",
-               llvm::cl::desc("serve training YAMLs of both formats instead "
-                              "of .mlir files"),
-               llvm::cl::cat(category));
 
 static int serveYaml(int argc, char **argv,
                      const mlir::DialectRegistry &registry) {
@@ -34,7 +28,13 @@ static int serveYaml(int argc, char **argv,
   return mf::lsp::runYamlServer(transport, context) ? 0 : 1;
 }
 
-int main(int argc, char **argv) {
+int mf::tools::mfLspServerMain(int argc, char **argv) {
+  llvm::cl::OptionCategory category("Files to serve");
+  const llvm::cl::opt<bool> servesYaml(
+      "yaml",
+      llvm::cl::desc("serve training YAMLs of both formats instead of .mlir "
+                     "files"),
+      llvm::cl::cat(category));
   mf::tools::setUpHelp(
       {&category}, "\nEXAMPLES:\n\n"
                    "  mf-lsp-server                 # an editor starts it and "

@@ -23,6 +23,7 @@
 #include "tools/bytecode/GuardedParse.h"
 #include "tools/help/ToolHelp.h"
 #include "tools/lowering/LoweringFlags.h"
+#include "tools/main/ToolMains.h"
 #include "tools/targets/TargetOptions.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -33,76 +34,90 @@
 
 using namespace llvm;
 
-// Categories are shown in the order of their names, before MLIR's.
-static cl::OptionCategory category("A training step");
-static cl::OptionCategory adviceCategory("Advice for a step that does not fit");
-static cl::opt<std::string> recomputeConfig(
-    "recompute-config", cl::value_desc("yaml"), cl::cat(category),
-    cl::desc("Lower one training step as this MindSpore Transformers YAML "
-             "says; it may hold only some sections"));
-static cl::opt<int64_t> gradientAccumulationSteps(
-    "gradient_accumulation_steps", cl::value_desc("n"), cl::cat(category),
-    cl::init(0),
-    cl::desc("Replace runner_config.gradient_accumulation_steps of the YAML"));
-static cl::opt<std::string> schedule(
-    "schedule", cl::value_desc("name"), cl::cat(category),
-    cl::desc("Order of the stages' runs, by a name that mf-schedule --help "
-             "lists (default: pipeline_scheduler of the YAML)"));
-static cl::opt<std::string> hbm(
-    "hbm", cl::value_desc("size"), cl::cat(category),
-    cl::desc("Device memory per rank, as 54GB, or none for no limit; a step "
-             "that does not fit is an error (default: max_device_memory "
-             "of the YAML)"));
-static cl::opt<int64_t> lossChunks(
-    "loss-chunks", cl::value_desc("n"), cl::cat(category), cl::init(0),
-    cl::desc("Compute the loss by n pieces of the sequence, as chunk_loss_num "
-             "asks for"));
-static cl::opt<bool> recomputeTasks(
-    "recompute-tasks", cl::cat(category),
-    cl::desc("Recompute in tasks of their own, which run before the gradient "
-             "arrives"));
-/// The options of lowering, for the step and for the search for advice.
-static mf::tools::LoweringFlags lowering(category);
-static cl::opt<bool>
-    verify("verify", cl::init(true), cl::cat(category),
-           cl::desc("Prove that the step has no races, that its ranks do not "
-                    "wait for each other for ever, that together they "
-                    "compute what one would and that its routines compute "
-                    "what the model says (default: true); --json says "
-                    "whether it was done"));
-static cl::opt<bool> quiet("quiet", cl::cat(category),
-                           cl::desc("No INFO lines about what layers got"));
-static cl::opt<std::string> reportFile(
-    "json", cl::value_desc("file"), cl::ValueOptional, cl::cat(category),
-    cl::desc("What layers got as one line of JSON instead of INFO lines, and "
-             "what stages keep and exchange as another, in the file or on "
-             "standard error"));
-static cl::opt<bool>
-    printPlan("mf-print-plan", cl::cat(category),
-              cl::desc("Print the plan of each pass on standard error"));
-static cl::opt<bool> allStages(
-    "all-stages", cl::cat(category),
-    cl::desc("Where stages do not fit, print all that is known of each "
-             "(default: the fullest stage in short)"));
-static cl::opt<bool> printChoices(
-    "print-choices", cl::cat(category),
-    cl::desc("Print what MindSpore's choices cost: the step is compiled with "
-             "each made otherwise"));
+namespace {
 
-static cl::opt<bool> advise(
-    "advise", cl::init(true), cl::cat(adviceCategory),
-    cl::desc("Where a step does not fit, look for the settings with which it "
-             "does (default: true)"));
-static cl::opt<std::string> target(
-    "target", cl::value_desc("name or file"), cl::cat(adviceCategory),
-    cl::init("atlas-800t-a2"),
-    cl::desc("The device with whose memory the limit is compared, and on which "
-             "--advise times steps (default: atlas-800t-a2; mf-run "
-             "--list-targets prints the names)"));
-static cl::opt<double>
-    adviseTimeLimit("advise-time-limit", cl::value_desc("seconds"),
-                    cl::cat(adviceCategory), cl::init(60),
-                    cl::desc("End --advise by then (default: 60), as ^C does"));
+struct OptOptions {
+  // Categories are shown in the order of their names, before MLIR's.
+  cl::OptionCategory category{"A training step"};
+  cl::OptionCategory adviceCategory{"Advice for a step that does not fit"};
+  cl::opt<std::string> recomputeConfig{
+      "recompute-config", cl::value_desc("yaml"), cl::cat(category),
+      cl::desc("Lower one training step as this MindSpore Transformers YAML "
+               "says; it may hold only some sections")};
+  cl::opt<int64_t> gradientAccumulationSteps{
+      "gradient_accumulation_steps", cl::value_desc("n"), cl::cat(category),
+      cl::init(0),
+      cl::desc(
+          "Replace runner_config.gradient_accumulation_steps of the YAML")};
+  cl::opt<std::string> schedule{
+      "schedule", cl::value_desc("name"), cl::cat(category),
+      cl::desc("Order of the stages' runs, by a name that mf-schedule --help "
+               "lists (default: pipeline_scheduler of the YAML)")};
+  cl::opt<std::string> hbm{
+      "hbm", cl::value_desc("size"), cl::cat(category),
+      cl::desc("Device memory per rank, as 54GB, or none for no limit; a step "
+               "that does not fit is an error (default: max_device_memory "
+               "of the YAML)")};
+  cl::opt<int64_t> lossChunks{
+      "loss-chunks", cl::value_desc("n"), cl::cat(category), cl::init(0),
+      cl::desc(
+          "Compute the loss by n pieces of the sequence, as chunk_loss_num "
+          "asks for")};
+  cl::opt<bool> recomputeTasks{
+      "recompute-tasks", cl::cat(category),
+      cl::desc("Recompute in tasks of their own, which run before the gradient "
+               "arrives")};
+  /// The options of lowering, for the step and for the search for advice.
+  mf::tools::LoweringFlags lowering{category};
+  cl::opt<bool> verify{
+      "verify", cl::init(true), cl::cat(category),
+      cl::desc("Prove that the step has no races, that its ranks do not "
+               "wait for each other for ever, that together they "
+               "compute what one would and that its routines compute "
+               "what the model says (default: true); --json says "
+               "whether it was done")};
+  cl::opt<bool> quiet{"quiet", cl::cat(category),
+                      cl::desc("No INFO lines about what layers got")};
+  cl::opt<std::string> reportFile{
+      "json", cl::value_desc("file"), cl::ValueOptional, cl::cat(category),
+      cl::desc("What layers got as one line of JSON instead of INFO lines, and "
+               "what stages keep and exchange as another, in the file or on "
+               "standard error")};
+  cl::opt<bool> printPlan{
+      "mf-print-plan", cl::cat(category),
+      cl::desc("Print the plan of each pass on standard error")};
+  cl::opt<bool> allStages{
+      "all-stages", cl::cat(category),
+      cl::desc("Where stages do not fit, print all that is known of each "
+               "(default: the fullest stage in short)")};
+  cl::opt<bool> printChoices{
+      "print-choices", cl::cat(category),
+      cl::desc("Print what MindSpore's choices cost: the step is compiled with "
+               "each made otherwise")};
+
+  cl::opt<bool> advise{
+      "advise", cl::init(true), cl::cat(adviceCategory),
+      cl::desc("Where a step does not fit, look for the settings with which it "
+               "does (default: true)")};
+  cl::opt<std::string> target{
+      "target", cl::value_desc("name or file"), cl::cat(adviceCategory),
+      cl::init("atlas-800t-a2"),
+      cl::desc(
+          "The device with whose memory the limit is compared, and on which "
+          "--advise times steps (default: atlas-800t-a2; mf-run "
+          "--list-targets prints the names)")};
+  cl::opt<double> adviseTimeLimit{
+      "advise-time-limit", cl::value_desc("seconds"), cl::cat(adviceCategory),
+      cl::init(60), cl::desc("End --advise by then (default: 60), as ^C does")};
+};
+
+} // namespace
+
+/// Registers the options at the first call.
+static OptOptions &getOptions() {
+  static OptOptions options;
+  return options;
+}
 
 namespace {
 
@@ -116,7 +131,9 @@ struct TrainingStep {
   std::string verification = "off";
 
   std::string getName() const {
-    return recomputeConfig == "-" ? "<stdin>" : recomputeConfig.getValue();
+    return getOptions().recomputeConfig == "-"
+               ? "<stdin>"
+               : getOptions().recomputeConfig.getValue();
   }
 };
 
@@ -131,18 +148,19 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   if (report)
     manager.getContext()->disableMultithreading();
   mf::passes::TrainingStepOptions options;
-  options.config = step.config ? step.getName() : recomputeConfig.getValue();
+  options.config =
+      step.config ? step.getName() : getOptions().recomputeConfig.getValue();
   options.configText = step.config;
-  options.gradientAccumulationSteps = gradientAccumulationSteps;
-  options.schedule = schedule;
-  options.lossChunks = lossChunks;
-  options.recomputeTasks = recomputeTasks;
-  options.hbm = hbm;
-  options.target = target;
-  options.setLowering(lowering.getOptions());
-  options.quiet = quiet || report;
-  options.printPlan = printPlan;
-  options.verify = verify;
+  options.gradientAccumulationSteps = getOptions().gradientAccumulationSteps;
+  options.schedule = getOptions().schedule;
+  options.lossChunks = getOptions().lossChunks;
+  options.recomputeTasks = getOptions().recomputeTasks;
+  options.hbm = getOptions().hbm;
+  options.target = getOptions().target;
+  options.setLowering(getOptions().lowering.getOptions());
+  options.quiet = getOptions().quiet || report;
+  options.printPlan = getOptions().printPlan;
+  options.verify = getOptions().verify;
   // Expected errors are those of passes.
   if (step.config && !expectsErrors)
     options.memoryLimitHandler = [&step](mf::passes::StageOverflow overflow) {
@@ -184,26 +202,29 @@ static LogicalResult fail(const Twine &message) {
 }
 
 static LogicalResult checkOptions() {
-  if (recomputeConfig.empty()) {
-    SmallVector<const cl::Option *> options{&reportFile, &target, &printChoices,
-                                            &verify};
-    append_range(options, lowering.list());
+  if (getOptions().recomputeConfig.empty()) {
+    SmallVector<const cl::Option *> options{
+        &getOptions().reportFile, &getOptions().target,
+        &getOptions().printChoices, &getOptions().verify};
+    append_range(options, getOptions().lowering.list());
     for (const cl::Option *option : options)
       if (option->getNumOccurrences() > 0)
         return fail("--" + option->ArgStr + " needs --recompute-config");
     return success();
   }
-  if (gradientAccumulationSteps.getNumOccurrences() > 0 &&
-      gradientAccumulationSteps < 1)
+  if (getOptions().gradientAccumulationSteps.getNumOccurrences() > 0 &&
+      getOptions().gradientAccumulationSteps < 1)
     return fail("gradient_accumulation_steps must be at least 1");
   constexpr double mostSeconds = 1e6;
-  if (!std::isfinite(adviseTimeLimit) || adviseTimeLimit <= 0 ||
-      adviseTimeLimit > mostSeconds)
+  if (!std::isfinite(getOptions().adviseTimeLimit) ||
+      getOptions().adviseTimeLimit <= 0 ||
+      getOptions().adviseTimeLimit > mostSeconds)
     return fail("--advise-time-limit: expected seconds from above 0 to "
                 "1000000; --advise=false looks for nothing");
   // The default is read where it is needed.
-  if (target.getNumOccurrences() > 0)
-    if (Error error = mf::tools::readTargetOption(target).takeError())
+  if (getOptions().target.getNumOccurrences() > 0)
+    if (Error error =
+            mf::tools::readTargetOption(getOptions().target).takeError())
       return fail(toString(std::move(error)));
   return success();
 }
@@ -214,10 +235,10 @@ static LogicalResult compile(std::unique_ptr<MemoryBuffer> input,
                              mlir::MlirOptMainConfig config,
                              mlir::DialectRegistry &registry) {
   mf::LayerReportWriter report;
-  const bool wantsReport = reportFile.getNumOccurrences() > 0;
-  if (wantsReport && failed(report.open(reportFile)))
+  const bool wantsReport = getOptions().reportFile.getNumOccurrences() > 0;
+  if (wantsReport && failed(report.open(getOptions().reportFile)))
     return failure();
-  if (!recomputeConfig.empty())
+  if (!getOptions().recomputeConfig.empty())
     config.setPassPipelineSetupFn([&](mlir::PassManager &manager) {
       return addTrainingStep(manager, step, config.shouldVerifyDiagnostics(),
                              wantsReport ? &report : nullptr);
@@ -227,7 +248,8 @@ static LogicalResult compile(std::unique_ptr<MemoryBuffer> input,
       mlir::openOutputFile(outputName, &error);
   if (!output)
     return fail(error);
-  const bool isLocal = !recomputeConfig.empty() && printInLocalScope();
+  const bool isLocal =
+      !getOptions().recomputeConfig.empty() && printInLocalScope();
   if (failed(
           mlir::MlirOptMain(output->os(), std::move(input), registry, config)))
     return failure();
@@ -244,17 +266,18 @@ static mf::planner::CompilerInput getCompilerInput(StringRef model,
   mf::planner::CompilerInput input;
   input.fileName = step.getName();
   input.model = model.str();
-  input.schedule = schedule;
-  input.gradientAccumulationSteps = gradientAccumulationSteps;
-  input.recomputeTasks = recomputeTasks;
-  input.lossChunks = lossChunks;
-  input.lowering = lowering.getOptions();
+  input.schedule = getOptions().schedule;
+  input.gradientAccumulationSteps = getOptions().gradientAccumulationSteps;
+  input.recomputeTasks = getOptions().recomputeTasks;
+  input.lossChunks = getOptions().lossChunks;
+  input.lowering = getOptions().lowering.getOptions();
   return input;
 }
 
 /// Prints settings with which the step fits.
 static void printAdvice(StringRef model, const TrainingStep &step) {
-  Expected<mf::target::Target> read = mf::tools::readTargetOption(target);
+  Expected<mf::target::Target> read =
+      mf::tools::readTargetOption(getOptions().target);
   if (!read) {
     errs() << "error: " << toString(read.takeError()) << "\n";
     return;
@@ -264,7 +287,8 @@ static void printAdvice(StringRef model, const TrainingStep &step) {
   request.yaml = *step.config;
   request.target = std::move(*read);
   request.limitBytes = step.memory.getLimitBytes();
-  mf::tools::printAdvice(request, target, adviseTimeLimit);
+  mf::tools::printAdvice(request, getOptions().target,
+                         getOptions().adviseTimeLimit);
 }
 
 static LogicalResult run(StringRef inputName, StringRef outputName,
@@ -279,8 +303,8 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
   TrainingStep step;
   // The YAML is read only once because it may be a pipe and advice needs it
   // again.
-  if (!recomputeConfig.empty())
-    if (auto text = MemoryBuffer::getFileOrSTDIN(recomputeConfig,
+  if (!getOptions().recomputeConfig.empty())
+    if (auto text = MemoryBuffer::getFileOrSTDIN(getOptions().recomputeConfig,
                                                  /*IsText=*/true))
       step.config = (*text)->getBuffer().str();
   const auto config = mlir::MlirOptMainConfig::createFromCLOptions();
@@ -290,24 +314,25 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
               outputName, step, config, registry);
   const bool isTooLarge = failed(result) && !step.memory.empty();
   if (isTooLarge)
-    step.memory.print(*step.config, step.getName(), hbm, allStages);
+    step.memory.print(*step.config, step.getName(), getOptions().hbm,
+                      getOptions().allStages);
   // Advice would be noise if errors are expected or if the input contains
   // several models.
   if (!step.config || config.shouldVerifyDiagnostics() ||
       !config.inputSplitMarker().empty())
     return result;
-  if (printChoices && (succeeded(result) || isTooLarge))
+  if (getOptions().printChoices && (succeeded(result) || isTooLarge))
     mf::tools::printChoices(getCompilerInput(input->getBuffer(), step),
                             *step.config);
-  if (advise && isTooLarge)
+  if (getOptions().advise && isTooLarge)
     printAdvice(input->getBuffer(), step);
   return result;
 }
 
-int main(int argc, char **argv) {
+int mf::tools::mfOptMain(int argc, char **argv) {
   InitLLVM initLlvm(argc, argv);
   mf::tools::setUpHelp(
-      {&category, &adviceCategory},
+      {&getOptions().category, &getOptions().adviceCategory},
       "\nEXAMPLES:\n\n"
       "  mf-translate --import-mindformers train.yaml | mf-opt "
       "--recompute-config=train.yaml -o step.mlir\n"

@@ -5,6 +5,7 @@
 #include "mf/Program/Memory/AllocationCsv.h"
 #include "mf/Program/Memory/AllocationPlan.h"
 #include "tools/help/ToolHelp.h"
+#include "tools/main/ToolMains.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -242,7 +243,7 @@ Expected<PackingExitCode> run(const PackingOptions &options) {
 
 } // namespace
 
-int main(int argc, char **argv) {
+int mf::tools::mfPlanMemoryMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   PackingOptions options;
   mf::tools::setUpHelp({&options.category}, extraHelp);

@@ -9,9 +9,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanCommand.h"
+#include "tools/main/ToolMains.h"
 #include "llvm/Support/InitLLVM.h"
 
-int main(int argc, char **argv) {
+int mf::tools::mfPlanMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   mf::tools::PlanOptions options;
   options.parse(argc, argv);

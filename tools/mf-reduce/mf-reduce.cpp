@@ -16,8 +16,9 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/pipeline/Pipeline.h"
 #include "tools/help/ToolHelp.h"
+#include "tools/main/ToolMains.h"
 
-int main(int argc, char **argv) {
+int mf::tools::mfReduceMain(int argc, char **argv) {
   mf::tools::setUpHelp(
       {}, "\nEXAMPLES:\n\n"
           "  mf-reduce --reduction-tree='traversal-mode=0 test=fails.sh' "

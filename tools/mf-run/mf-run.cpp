@@ -11,9 +11,10 @@
 
 #include "Options.h"
 #include "RunCommand.h"
+#include "tools/main/ToolMains.h"
 #include "llvm/Support/InitLLVM.h"
 
-int main(int argc, char **argv) {
+int mf::tools::mfRunMain(int argc, char **argv) {
   llvm::InitLLVM initLlvm(argc, argv);
   mf::tools::removeConflictingOptions();
   mf::tools::Options options;

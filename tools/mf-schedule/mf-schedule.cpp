@@ -3,6 +3,7 @@
 
 #include "ScheduleCommand.h"
 #include "tools/help/ToolHelp.h"
+#include "tools/main/ToolMains.h"
 #include "llvm/Support/InitLLVM.h"
 
 static const char overview[] =
@@ -11,7 +12,7 @@ static const char overview[] =
     "(idle time in the\ntime of the model's work) and how many chunks' "
     "activations each stage holds at most.\n";
 
-int main(int argc, char **argv) {
+int mf::tools::mfScheduleMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   mf::tools::ScheduleOptions options;
   mf::tools::setUpHelp({&options.category},

@@ -9,6 +9,7 @@
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "tools/help/ToolHelp.h"
+#include "tools/main/ToolMains.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -52,7 +53,7 @@ static LogicalResult convert(const std::shared_ptr<llvm::SourceMgr> &sources,
       context);
 }
 
-int main(int argc, char **argv) {
+int mf::tools::mfTranslateMain(int argc, char **argv) {
   TranslateRegistration mindFormers(
       "import-mindformers",
       "import the model of a MindSpore Transformers training YAML",

@@ -11,6 +11,7 @@
 #include "Verb.h"
 #include "mf/Support/NearestName.h"
 #include "tools/help/ToolHelp.h"
+#include "tools/main/ToolMains.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -79,7 +80,7 @@ static const Verb *findVerb(StringRef name) {
 }
 
 /// Runs a verb on the words behind it.
-static int run(const Verb &verb, llvm::ArrayRef<char *> words) {
+static int runVerb(const Verb &verb, llvm::ArrayRef<char *> words) {
   std::string program = "mf " + verb.name.str();
   std::vector<char *> arguments = {program.data()};
   arguments.insert(arguments.end(), words.begin(), words.end());
@@ -100,10 +101,10 @@ static int help(llvm::ArrayRef<char *> words) {
     return 0;
   }
   std::string option = "--help";
-  return run(*verb, {option.data()});
+  return runVerb(*verb, {option.data()});
 }
 
-int main(int argc, char **argv) {
+int mf::tools::mfMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   const llvm::ArrayRef<char *> words(argv + 1, argv + std::max(argc, 1));
   if (words.empty()) {
@@ -118,5 +119,5 @@ int main(int argc, char **argv) {
     return 0;
   }
   const Verb *verb = findVerb(first);
-  return verb ? run(*verb, words.drop_front()) : failWithVerbs(first);
+  return verb ? runVerb(*verb, words.drop_front()) : failWithVerbs(first);
 }
