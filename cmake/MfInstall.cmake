@@ -2,7 +2,8 @@
 #
 # What `cmake --install` and `cpack` put where. Tools, with all that users need, are the
 # package `mf`; headers, libraries and the CMake package are `libmf-dev`; several processes
-# are `mf-mpi`.
+# are `mf-mpi`. The component `release` is the folder of a release archive: the tools as one
+# program without shared libraries, and what users read at its top.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 get_property(MF_LIBRARIES GLOBAL PROPERTY MF_LIBRARIES)
@@ -14,44 +15,60 @@ install(TARGETS mf-plugin LIBRARY DESTINATION lib COMPONENT tools)
 if(TARGET mf-mpi)
   install(TARGETS mf-mpi LIBRARY DESTINATION lib COMPONENT mpi)
 endif()
-install(FILES scripts/completion/mf.bash DESTINATION share/bash-completion/completions
-        RENAME mf-opt COMPONENT tools)
-install(FILES scripts/completion/_mf DESTINATION share/zsh/vendor-completions COMPONENT tools)
-foreach(tool IN LISTS MF_TOOLS)
-  # bash looks for completions by the name of the command.
-  if(NOT tool STREQUAL "mf-opt")
-    install(CODE "file(CREATE_LINK mf-opt \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/bash-completion/completions/${tool}\" SYMBOLIC)"
-            COMPONENT tools)
-  endif()
-endforeach()
-install(FILES README.md DESTINATION share/doc/mf COMPONENT tools)
-install(DIRECTORY docs/ DESTINATION share/doc/mf/docs COMPONENT tools FILES_MATCHING PATTERN "*.md"
-        PATTERN "*.png" PATTERN "*.svg" PATTERN "*.ipynb" PATTERN "decisions" EXCLUDE)
-install(DIRECTORY examples/ DESTINATION share/doc/mf/examples COMPONENT tools)
-# Debian's Python finds packages there.
-install(DIRECTORY python/mf DESTINATION lib/python3/dist-packages COMPONENT tools
-        FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
-# The YAMLs of the recipes.
-install(DIRECTORY test/data/mindformers/yamls DESTINATION share/doc/mf/examples COMPONENT tools
-        FILES_MATCHING PATTERN "*.yaml")
 
-# Manual pages come from each tool's --help.
-set(MF_MANUAL_PAGES ${PROJECT_BINARY_DIR}/man)
+# Gives a component what users read and complete with; documentation is in a folder below the
+# prefix, the package for Python in another.
+function(mf_install_for_users component documentation python)
+  set(component COMPONENT ${component} ${ARGN})
+  install(FILES scripts/completion/mf.bash DESTINATION share/bash-completion/completions
+          RENAME mf-opt ${component})
+  install(FILES scripts/completion/_mf DESTINATION share/zsh/vendor-completions ${component})
+  foreach(tool IN LISTS MF_TOOLS)
+    # bash looks for completions by the name of the command.
+    if(NOT tool STREQUAL "mf-opt")
+      install(CODE "file(CREATE_LINK mf-opt \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/bash-completion/completions/${tool}\" SYMBOLIC)"
+              ${component})
+    endif()
+  endforeach()
+  install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${documentation} ${component})
+  install(DIRECTORY docs/ DESTINATION ${documentation}/docs ${component} FILES_MATCHING PATTERN "*.md"
+          PATTERN "*.png" PATTERN "*.svg" PATTERN "*.ipynb" PATTERN "decisions" EXCLUDE)
+  install(DIRECTORY examples/ DESTINATION ${documentation}/examples ${component})
+  # The YAMLs of the recipes.
+  install(DIRECTORY test/data/mindformers/yamls DESTINATION ${documentation}/examples ${component}
+          FILES_MATCHING PATTERN "*.yaml")
+  install(DIRECTORY python/mf DESTINATION ${python} ${component}
+          FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+  # Manual pages come from each tool's --help.
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION share/man/man1 ${component} OPTIONAL
+          FILES_MATCHING PATTERN "*.1")
+endfunction()
+# Debian's Python finds packages there.
+mf_install_for_users(tools share/doc/mf lib/python3/dist-packages)
+if(TARGET mf-static)
+  mf_install_for_users(release . python EXCLUDE_FROM_ALL)
+  install(PROGRAMS $<TARGET_FILE:mf-static> DESTINATION bin RENAME mf COMPONENT release EXCLUDE_FROM_ALL)
+  foreach(tool IN LISTS MF_TOOLS)
+    if(NOT tool STREQUAL "mf")
+      install(CODE "file(CREATE_LINK mf \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin/${tool}\" SYMBOLIC)"
+              COMPONENT release EXCLUDE_FROM_ALL)
+    endif()
+  endforeach()
+endif()
+
 set(MF_TOOL_FILES)
 foreach(tool IN LISTS MF_TOOLS)
   list(APPEND MF_TOOL_FILES $<TARGET_FILE:${tool}>)
 endforeach()
 add_custom_target(man
   COMMAND ${MF_PYTHON} ${PROJECT_SOURCE_DIR}/scripts/tool_pages.py --format=man
-          --output=${MF_MANUAL_PAGES} ${MF_TOOL_FILES}
+          --output=${PROJECT_BINARY_DIR}/man ${MF_TOOL_FILES}
   DEPENDS ${MF_TOOLS} VERBATIM)
 # The documentation as a site, with a page for each tool: build/site/index.html.
 add_custom_target(site
   COMMAND ${MF_PYTHON} ${PROJECT_SOURCE_DIR}/scripts/site.py --output=${PROJECT_BINARY_DIR}/site
           ${MF_TOOL_FILES}
   DEPENDS ${MF_TOOLS} VERBATIM)
-install(DIRECTORY ${MF_MANUAL_PAGES}/ DESTINATION share/man/man1 COMPONENT tools OPTIONAL
-        FILES_MATCHING PATTERN "*.1")
 
 install(TARGETS ${MF_LIBRARIES} EXPORT mfTargets ARCHIVE DESTINATION lib/mf COMPONENT dev)
 install(EXPORT mfTargets NAMESPACE mf:: DESTINATION lib/cmake/mf COMPONENT dev)

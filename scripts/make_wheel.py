@@ -4,8 +4,9 @@
 
 usage: make_wheel.py [--output FOLDER] TOOL...
 
-TOOL is a built program. The wheel has it without symbols, and a command of its name. The platform is that of the
-programs. The same files make the same bytes. Prints the path of the wheel and its size.
+TOOL is a built program. The wheel has it without symbols, and a command of its name. A symbolic link is a command, too: it
+runs the program of the link. Programs without shared libraries run on any Linux, and the name of the wheel says so. The
+same files make the same bytes. Prints the path of the wheel and its size.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import hashlib
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -35,8 +37,9 @@ Description-Content-Type: text/markdown
 WHEEL = """Wheel-Version: 1.0
 Generator: make_wheel
 Root-Is-Purelib: false
-Tag: py3-none-linux_%s
-"""
+%s"""
+# What pip calls a Linux with any glibc since 2014, and one with musl.
+ANY_LINUX = ("manylinux2014", "musllinux_1_1")
 
 
 def read(*path):
@@ -56,6 +59,14 @@ def read_machine(tool):
     return MACHINES[number]
 
 
+def is_static(tool):
+    """Whether no header of the program names an interpreter, which would load shared libraries."""
+    data = read(tool)
+    offset, size, count = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
+    interpreter = 3
+    return all(struct.unpack_from("<I", data, offset + i * size)[0] != interpreter for i in range(count))
+
+
 def strip(tool):
     program = shutil.which("llvm-strip-22") or shutil.which("strip")
     if not program:
@@ -66,18 +77,20 @@ def strip(tool):
         return read(stripped)
 
 
-def list_files(tools, machine, version):
+def list_files(tools, platforms, version):
     """Pairs of a name and the bytes, without RECORD."""
     package = os.path.join(ROOT, "python", "mf")
     for name in sorted(os.listdir(package)):
         if name.endswith((".py", ".typed")):
             yield "mf/" + name, read(package, name)
     for tool in tools:
+        if os.path.islink(tool):
+            continue
         yield "mf/bin/" + os.path.basename(tool), strip(tool)
     info = "mf-%s.dist-info/" % version
     commands = "".join("%s = mf._command:main\n" % os.path.basename(tool) for tool in tools)
     yield info + "METADATA", (METADATA % (version, read(ROOT, "docs", "python.md").decode())).encode()
-    yield info + "WHEEL", (WHEEL % machine).encode()
+    yield info + "WHEEL", (WHEEL % "".join("Tag: py3-none-%s\n" % platform for platform in platforms)).encode()
     yield info + "entry_points.txt", ("[console_scripts]\n" + commands).encode()
     yield info + "LICENSE", read(ROOT, "LICENSE")
 
@@ -110,8 +123,10 @@ def main():
         sys.exit("error: the tools are for %s; expected one machine" % " and ".join(sorted(machines)))
     machine, version = machines.pop(), read_version()
     os.makedirs(options.output, exist_ok=True)
-    path = os.path.join(options.output, "mf-%s-py3-none-linux_%s.whl" % (version, machine))
-    write(path, list_files(options.tools, machine, version), "mf-%s.dist-info/RECORD" % version)
+    kinds = ANY_LINUX if all(map(is_static, options.tools)) else ["linux"]
+    platforms = ["%s_%s" % (kind, machine) for kind in kinds]
+    path = os.path.join(options.output, "mf-%s-py3-none-%s.whl" % (version, ".".join(platforms)))
+    write(path, list_files(options.tools, platforms, version), "mf-%s.dist-info/RECORD" % version)
     print("%s %.1f MB" % (path, os.path.getsize(path) / 1e6))
 
 

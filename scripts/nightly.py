@@ -9,7 +9,7 @@ another night draws other cases, also where each case is a seed; --scale multipl
 those, too. Prints a line for each campaign, with the command that runs it alone if it failed, and its output into
 nightly.log; behind them the detection table: what campaigns broke on purpose, how much of it was refused, how much gave
 the same bits all the same, and how much was missed. What made a tool crash, or has other bits than it should, is minimised and written as a
-test (test/fuzz/minimise.py, test/e2e/minimise_pair.py) into the campaign's folder. Sanitizers are skipped where the compiler has no run-time library for them. Returns 1 if a campaign failed. The fuzzer of YAML (scripts/fuzz-yaml.sh) needs a build of its own.
+test (test/fuzz/minimise.py, test/e2e/minimise_pair.py) into the campaign's folder. Sanitizers are skipped where the compiler has no run-time library for them, releases where there is no debootstrap. Returns 1 if a campaign failed. The fuzzer of YAML (scripts/fuzz-yaml.sh) needs a build of its own.
 """
 
 import argparse
@@ -81,6 +81,9 @@ CAMPAIGNS = [
     Campaign("fault-schedules", unit("mfRunnerTest", "FaultScheduleTest.*"), 1000000, 1, MF_SEED="{seed}", MF_COUNT="{count}"),
     Campaign("faulty-training", unit("mfRunnerTest", "FaultyTrainingTest.*"), 50000, 1, MF_SEED="{seed}", MF_COUNT="{count}"),
     Campaign("wrong-programs", unit("mfInterpreterTest", "WrongProgramTest.*"), 10000, 1, MF_SEED="{seed}", MF_COUNT="{count}"),
+    # What is released, in roots of Debian that have nothing else.
+    Campaign("release-archive", "{python} test/install/clean_roots.py archive {build} {work}", 1),
+    Campaign("container", "{python} test/install/clean_roots.py container {build} {work}", 1),
     # Tests without MLIR, built with sanitizers in folders of their own. They count their cases themselves.
     Campaign("address-sanitizer", "{python} scripts/sanitize.py address {build}-address", 0),
     Campaign("thread-sanitizer", "{python} scripts/sanitize.py thread {build}-thread", 0),

@@ -189,6 +189,7 @@ def _fail(verb: str, code: int, diagnostics: List[Diagnostic], text: str) -> Non
 
 
 def main() -> None:
-    """The tools as commands of a wheel: the packaged program of the same name in place of this one."""
-    program = str(PACKAGED_TOOLS / Path(sys.argv[0]).name)
-    os.execv(program, [program, *sys.argv[1:]])
+    """The tools as commands of a wheel: the packaged program in place of this one. `mf` is all tools by their names."""
+    name = Path(sys.argv[0]).name
+    program = PACKAGED_TOOLS / name
+    os.execv(str(program if program.exists() else PACKAGED_TOOLS / "mf"), [name, *sys.argv[1:]])

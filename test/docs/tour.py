@@ -2,18 +2,24 @@
 """Runs the commands of docs/tour.md as they stand there, in a folder of their own.
 
 usage: tour.py BIN_FOLDER PLUGIN LLVM_TOOLS WORK_FOLDER
+       tour.py --root=FOLDER BIN_FOLDER
+
+With --root the tools are those of BIN_FOLDER in another root, where the commands run in an empty environment. What a
+release does not have, MPI and the plugin, is left out there.
 
 A command is an indented line of the page; it goes on behind a backslash. Words in capitals and files
 that a reader brings stand for small ones that are made here. Each command must end as is written here, and write the
 files that it names. What a command needs beside those before it is prepared first.
 """
 
+import argparse
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # A model of Hugging Face with the sizes of examples/llama_tiny.yaml.
@@ -49,6 +55,9 @@ NEEDS = {
 # Commands that are there to show what does not fit, by a word, and what they print.
 MISFITS = {"--hbm=64MB": "does not fit: 75.13 of 64 MiB"}
 
+# What is left out in another root, by a word.
+NOT_RELEASED = ("mpirun", "mlir-opt")
+
 
 def get_commands():
     with open(os.path.join(ROOT, "docs", "tour.md")) as file:
@@ -73,22 +82,19 @@ def shorten(command):
 
 
 class Tour:
-    def __init__(self, tools, plugin, llvm, work):
-        self.plugin, self.work = plugin, work
+    def __init__(self, work, shell, environment, plugin=""):
+        """`shell` is a command that runs the word behind it in the folder `work`."""
+        self.work, self.shell, self.environment, self.plugin = work, shell, environment, plugin
         shutil.rmtree(work, ignore_errors=True)
         os.makedirs(work)
-        os.symlink(os.path.join(ROOT, "examples"), os.path.join(work, "examples"))
+        shutil.copytree(os.path.join(ROOT, "examples"), os.path.join(work, "examples"))
         with open(os.path.join(work, "config.json"), "w") as file:
             json.dump(CONFIG, file)
         with open(os.path.join(work, "text.txt"), "w") as file:
             file.write("".join(chr(32 + number * number % 90) for number in range(20000)))
-        path = os.pathsep.join([tools, llvm, os.environ["PATH"]])
-        self.environment = dict(os.environ, PATH=path)
 
     def run(self, command):
-        return subprocess.run(
-            ["bash", "-c", command], cwd=self.work, env=self.environment, capture_output=True, text=True
-        )  # fmt: skip
+        return subprocess.run([*self.shell, command], cwd=self.work, env=self.environment, capture_output=True, text=True)
 
     def prepare(self, command):
         done = self.run(command)
@@ -116,12 +122,25 @@ class Tour:
 
 
 def main():
-    tour = Tour(*sys.argv[1:])
-    commands = get_commands()
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--root")
+    parser.add_argument("folders", nargs="+")
+    options = parser.parse_args()
+    if options.root:
+        (tools,) = options.folders
+        enter = "cd /tmp/tour && PATH=%s:/usr/bin:/bin && eval \"$1\"" % tools
+        tour = Tour(os.path.join(options.root, "tmp", "tour"), ["/usr/sbin/chroot", options.root, "/bin/bash", "-c", enter, "bash"], {})
+    else:
+        tools, plugin, llvm, work = options.folders
+        path = os.pathsep.join([tools, llvm, os.environ["PATH"]])
+        tour = Tour(work, ["bash", "-c"], dict(os.environ, PATH=path), plugin)
+    commands = [command for command in get_commands() if not (options.root and any(word in command for word in NOT_RELEASED))]
     for command in commands:
+        begin = time.monotonic()
         if problem := tour.check(command):
             sys.exit("error: docs/tour.md: '%s' %s" % (command, problem))
-        print(re.sub(r"\s+(?:#|\\).*", "", command, flags=re.DOTALL), flush=True)
+        seconds = " # %.1f s" % (time.monotonic() - begin) if options.root else ""
+        print(re.sub(r"\s+(?:#|\\).*", "", command, flags=re.DOTALL) + seconds, flush=True)
     print("%d commands" % len(commands))
 
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Transport/Transport.h"
+#include "llvm/Support/FileSystem.h"
 #include <cstdlib>
 #include <dlfcn.h>
 #include <string>
@@ -24,6 +25,12 @@ int64_t countStartedProcesses() {
 }
 
 llvm::Expected<std::unique_ptr<Transport>> loadTransport(llvm::StringRef path) {
+  if (!llvm::sys::fs::exists(path))
+    return llvm::createStringError(
+        "mpirun started several processes, but there is no " + path +
+        ", which release archives and wheels do not have; install the Debian "
+        "package mf-mpi, build with Open MPI (libopenmpi-dev), or run without "
+        "mpirun");
   // The components that MPI loads search its symbols globally. The library
   // stays loaded until the process ends, as MPI requires.
   void *library = dlopen(path.str().c_str(), RTLD_NOW | RTLD_GLOBAL);
