@@ -8,6 +8,13 @@ list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
 include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
+if(CMAKE_CROSSCOMPILING)
+  # MLIR's package names the programs of the machine that is compiled for.
+  find_program(MF_MLIR_TABLEGEN mlir-tblgen PATHS /usr/lib/llvm-22/bin NO_DEFAULT_PATH REQUIRED)
+  cmake_path(GET MF_MLIR_TABLEGEN PARENT_PATH LLVM_TOOLS_BINARY_DIR)
+  set(MLIR_TABLEGEN_EXE ${MF_MLIR_TABLEGEN})
+  set(MLIR_TABLEGEN_TARGET ${MF_MLIR_TABLEGEN})
+endif()
 
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
@@ -35,6 +42,13 @@ endif()
 
 # Position independent in the same way for libraries and programs, which share precompiled headers.
 add_compile_options(-fPIC)
+
+# The same numbers on each processor: AArch64 has a multiplication and addition that round once
+# in its smallest instruction set, x86-64 does not, and compilers contract to it what they can.
+# Loops that Highway compiles for instruction sets that have it are without this flag.
+if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  add_compile_options(-ffp-contract=off -fsigned-char)
+endif()
 
 # An alternative that a switch forgets is an error.
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wreserved-identifier -Werror=switch -fno-math-errno)

@@ -20,7 +20,11 @@ llvm::Error prepareInstructionSet() {
 llvm::StringRef getInstructionSetName() {
   switch (getMatrixUnit()) {
   case MatrixUnit::None:
+#if defined(__x86_64__)
     return "AVX2";
+#else
+    return "NEON";
+#endif
   case MatrixUnit::Avx512:
     return "AVX-512";
   case MatrixUnit::Amx:

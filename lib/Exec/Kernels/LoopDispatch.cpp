@@ -11,6 +11,7 @@
 
 namespace mf {
 
+#if defined(__x86_64__)
 static LoopSet findLoopSet() {
   const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   auto hasAll = [&](llvm::ArrayRef<llvm::StringRef> names) {
@@ -24,17 +25,21 @@ static LoopSet findLoopSet() {
   const bool hasAvx512 =
       getUnlimitedMatrixUnit() != MatrixUnit::None &&
       hasAll({"avx512f", "avx512vl", "avx512dq", "avx512bw"});
-  return hasAvx512 ? LoopSet::Avx512 : LoopSet::Avx2;
+  return hasAvx512 ? LoopSet::Avx512 : LoopSet::EightLanes;
 }
+#else
+// NEON is in AArch64's smallest instruction set.
+static LoopSet findLoopSet() { return LoopSet::EightLanes; }
+#endif
 
-static std::atomic<LoopSet> limit = LoopSet::Avx512;
+static std::atomic<LoopSet> loopLimit = LoopSet::Avx512;
 
 LoopSet getLoopSet() {
   static const LoopSet found = findLoopSet();
-  return std::min(found, limit.load(std::memory_order_relaxed));
+  return std::min(found, loopLimit.load(std::memory_order_relaxed));
 }
 
-LoopSetLimit::LoopSetLimit(LoopSet most) { limit = most; }
-LoopSetLimit::~LoopSetLimit() { limit = LoopSet::Avx512; }
+LoopSetLimit::LoopSetLimit(LoopSet most) { loopLimit = most; }
+LoopSetLimit::~LoopSetLimit() { loopLimit = LoopSet::Avx512; }
 
 } // namespace mf

@@ -17,8 +17,9 @@
 namespace mf {
 
 /// The instruction sets that loops are compiled for (HighwayTargets.h), in
-/// ascending order.
-enum class LoopSet : uint8_t { None, Avx2, Avx512 };
+/// ascending order. Loops have the same bits on AVX2 and on NEON, where a
+/// vector is two of the processor's (EightLanes-inl.h).
+enum class LoopSet : uint8_t { None, EightLanes, Avx512 };
 
 /// Returns the best set that the processor, the system and oneDNN's limit
 /// allow. Loops must not run if it is `None`.
@@ -36,8 +37,12 @@ public:
 } // namespace mf
 
 /// The version of a function of HWY_NAMESPACE for getLoopSet().
+#if defined(__x86_64__)
 #define MF_LOOP(function)                                                      \
   (*(mf::getLoopSet() == mf::LoopSet::Avx512 ? &N_AVX3::function               \
                                              : &N_AVX2::function))
+#else
+#define MF_LOOP(function) (*&N_NEON::function)
+#endif
 
 #endif // MF_LIB_EXEC_KERNELS_LOOPDISPATCH_H

@@ -50,7 +50,7 @@ public:
   MatrixUnitUse &operator=(const MatrixUnitUse &) = delete;
 
 private:
-  MatrixUnit unit;
+  [[maybe_unused]] MatrixUnit unit;
 };
 
 } // namespace mf

@@ -49,7 +49,7 @@ public:
 
 /// Returns the product, which is shared by all users of the same specification,
 /// or null if oneDNN does not support these types on this processor or is not
-/// linked.
+/// linked, as on processors other than x86-64.
 std::shared_ptr<const Product> getOneDnnProduct(const ProductSpec &spec);
 
 /// Returns the best unit of this processor within the limit of

@@ -16,6 +16,7 @@
 #define MF_LIB_KERNELS_SIMD_INL_H
 #endif
 
+#include "EightLanes-inl.h"
 #include "ElementTypes.h"
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
@@ -28,7 +29,11 @@ HWY_BEFORE_NAMESPACE();
 namespace mf {
 namespace HWY_NAMESPACE {
 
+#if HWY_TARGET == HWY_NEON
+namespace hn = eight;
+#else
 namespace hn = hwy::HWY_NAMESPACE;
+#endif
 
 using FloatTag = hn::ScalableTag<float>;
 using FloatVector = hn::Vec<FloatTag>;
@@ -41,8 +46,12 @@ constexpr FloatTag floats;
 constexpr BitsTag floatBits;
 constexpr HalfBitsTag halfBits;
 
-/// The most lanes any target has.
+/// The most lanes that getLanes() returns.
+#if HWY_TARGET == HWY_NEON
+constexpr int64_t maxLanes = 8;
+#else
 constexpr int64_t maxLanes = HWY_MAX_BYTES / sizeof(float);
+#endif
 
 HWY_INLINE int64_t getLanes() {
   return static_cast<int64_t>(hn::Lanes(floats));

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes the place of oneDNN in programs without it. Blocks of both operands
+// Takes the place of oneDNN in programs without oneDNN. Blocks of both operands
 // that fit the caches are packed in turn (Goto and van de Geijn, 2008: "Anatomy
 // of high-performance matrix multiplication"). An element of the result is one
 // chain of fused multiply-adds along the depth, so its bits depend only on its

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loops are compiled for AVX-512 and AVX2. Here the better one is hidden,
-// so that each is tested on any machine that has it.
+// The loops are compiled for AVX-512 and AVX2, or for NEON. Here the better one
+// is hidden, so that each is tested on any machine that has it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ protected:
   }
 
   static std::string getName(LoopSet set) {
-    return set == LoopSet::Avx512 ? "AVX512" : "AVX2";
+    return set == LoopSet::Avx512 ? "AVX512" : "EightLanes";
   }
 
 private:
@@ -219,6 +219,8 @@ TEST_P(TargetsTest, LogarithmsAndExponentialsTakeAnyNumber) {
   expectNear(runKernel("aclnnExp", {x}, {x})[0], exponentials, 1e-3);
 }
 
+#if defined(__x86_64__)
+
 /// In a process of its own, whose first kernel it is. Without the refusal, that
 /// would end by an instruction that the processor does not know.
 TEST(InstructionSetTest, ProcessorsWithoutAvx2AreRefused) {
@@ -268,12 +270,20 @@ TEST(InstructionSetTest, OneDnnsLimitIsThatOfLoopsAndProducts) {
   setenv(variable, restored.c_str(), 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(, TargetsTest,
-                         ::testing::Values(LoopSet::Avx2, LoopSet::Avx512),
-                         [](const auto &info) {
-                           return std::string(info.param == LoopSet::Avx512
-                                                  ? "AVX512"
-                                                  : "AVX2");
-                         });
+#else
+
+TEST(InstructionSetTest, IsNeon) {
+  llvm::cantFail(prepareInstructionSet());
+  EXPECT_EQ(getInstructionSetName(), "NEON");
+}
+
+#endif
+
+INSTANTIATE_TEST_SUITE_P(
+    , TargetsTest, ::testing::Values(LoopSet::EightLanes, LoopSet::Avx512),
+    [](const auto &info) {
+      return std::string(info.param == LoopSet::Avx512 ? "AVX512"
+                                                       : "EightLanes");
+    });
 
 } // namespace
