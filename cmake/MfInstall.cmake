@@ -58,7 +58,8 @@ endif()
 
 set(MF_TOOL_FILES)
 foreach(tool IN LISTS MF_TOOLS)
-  list(APPEND MF_TOOL_FILES $<TARGET_FILE:${tool}>)
+  # Of another processor's program, the script that runs it.
+  list(APPEND MF_TOOL_FILES ${PROJECT_BINARY_DIR}/bin/${tool})
 endforeach()
 add_custom_target(man
   COMMAND ${MF_PYTHON} ${PROJECT_SOURCE_DIR}/scripts/tool_pages.py --format=man

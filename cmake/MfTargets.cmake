@@ -144,6 +144,20 @@ function(mf_add_library name)
   endif()
 endfunction()
 
+# Where programs run in an emulator, writes a script of the program's name into bin that runs it
+# there, so that tests call both alike.
+function(mf_emulate name)
+  if(NOT CMAKE_CROSSCOMPILING_EMULATOR)
+    return()
+  endif()
+  list(GET CMAKE_CROSSCOMPILING_EMULATOR 0 emulator)
+  list(SUBLIST CMAKE_CROSSCOMPILING_EMULATOR 1 -1 options)
+  list(JOIN options " " options)
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/bin/${name}
+    CONTENT "#!/bin/sh\nexec ${emulator} -0 \"$0\" ${options} $<TARGET_FILE:${name}> \"$@\"\n"
+    FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+endfunction()
+
 # mf_add_tool(mf-opt SOURCES main.cpp [ALONE a.cpp ...] LINK mfPasses [DIALECTS] [FOR_USERS]);
 # files behind ALONE are not grouped. A tool FOR_USERS is installed; its sources define the function
 # mfOptMain (tools/main/ToolMains.h) instead of main, for the program that is all tools.
@@ -182,6 +196,7 @@ function(mf_add_tool name)
   endif()
   mf_set_compilation(${compiled} ${headers} ${ARG_ALONE})
   mf_inline_less(${compiled})
+  mf_emulate(${name})
 endfunction()
 
 # mf_add_static_program(name source): a program without shared libraries, of all tools for users so
@@ -221,6 +236,7 @@ function(mf_add_unit_test name)
     set(headers HotTest)
   endif()
   mf_set_compilation(mf${name}Test ${headers} ${ARG_ALONE})
+  mf_emulate(mf${name}Test)
   add_test(NAME unit/${name} COMMAND mf${name}Test)
   set_property(GLOBAL APPEND PROPERTY MF_TEST_PROGRAMS mf${name}Test)
 endfunction()
@@ -228,7 +244,13 @@ endfunction()
 # mf_tablegen(Out.inc -gen-kernel-signatures): runs our own mf-tblgen on
 # LLVM_TARGET_DEFINITIONS, as mlir_tablegen runs mlir-tblgen.
 macro(mf_tablegen output)
-  set(MF_TABLEGEN_EXE mf-tblgen)
-  set(MF_TABLEGEN_TARGET mf-tblgen)
+  if(CMAKE_CROSSCOMPILING)
+    find_program(MF_HOST_TABLEGEN mf-tblgen PATHS ${MF_HOST_TOOLS} NO_DEFAULT_PATH REQUIRED)
+    set(MF_TABLEGEN_EXE ${MF_HOST_TABLEGEN})
+    set(MF_TABLEGEN_TARGET ${MF_HOST_TABLEGEN})
+  else()
+    set(MF_TABLEGEN_EXE mf-tblgen)
+    set(MF_TABLEGEN_TARGET mf-tblgen)
+  endif()
   tablegen(MF ${output} ${ARGN})
 endmacro()

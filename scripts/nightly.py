@@ -9,7 +9,7 @@ another night draws other cases, also where each case is a seed; --scale multipl
 those, too. Prints a line for each campaign, with the command that runs it alone if it failed, and its output into
 nightly.log; behind them the detection table: what campaigns broke on purpose, how much of it was refused, how much gave
 the same bits all the same, and how much was missed. What made a tool crash, or has other bits than it should, is minimised and written as a
-test (test/fuzz/minimise.py, test/e2e/minimise_pair.py) into the campaign's folder. Sanitizers are skipped where the compiler has no run-time library for them, releases where there is no debootstrap. Returns 1 if a campaign failed. The fuzzer of YAML (scripts/fuzz-yaml.sh) needs a build of its own.
+test (test/fuzz/minimise.py, test/e2e/minimise_pair.py) into the campaign's folder. Sanitizers are skipped where the compiler has no run-time library for them, AArch64 where it is not built, releases where there is no debootstrap. Returns 1 if a campaign failed. The fuzzer of YAML (scripts/fuzz-yaml.sh) needs a build of its own.
 """
 
 import argparse
@@ -87,6 +87,8 @@ CAMPAIGNS = [
     # Tests without MLIR, built with sanitizers in folders of their own. They count their cases themselves.
     Campaign("address-sanitizer", "{python} scripts/sanitize.py address {build}-address", 0),
     Campaign("thread-sanitizer", "{python} scripts/sanitize.py thread {build}-thread", 0),
+    # All of lit with programs for AArch64, in an emulator.
+    Campaign("aarch64", "{python} scripts/emulated_suite.py {build}-aarch64", 0),
     Campaign("memory-plans", unit("mfMemoryTest", "StepPlanTest.PlansRandomTemporariesLegally"), 20000, 0, MF_SEED="{seed}", MF_COUNT="{count}"),
     # The planner beside trying all plans.
     Campaign("planner-oracle", unit("mfSolverTest", "OracleTest.*"), 20000, 0, MF_SEED="{seed}", MF_COUNT="{count}"),

@@ -6,43 +6,15 @@
 # usage: scripts/setup.sh [mpi | tests]
 set -euo pipefail
 
-packages=(
-  # Compiler, linker, build.
-  clang-22 lld-22 cmake ninja-build ccache
-  # MLIR and its tablegen.
-  libmlir-22-dev mlir-22-tools llvm-22-dev
-  # YAML, matrix products, vector loops; oneDNN's OpenMP runtime; small systems of equations.
-  libyaml-cpp-dev libdnnl-dev libhwy-dev libgomp1 libeigen3-dev
-  # The archives of what MLIR compresses files with, for the program without shared libraries.
-  zlib1g-dev libzstd-dev
-  # Scripts.
-  python3
-)
-mpi=(
-  # The engine over several processes; without it, everything else builds and runs.
-  libopenmpi-dev openmpi-bin
-)
-tests=(
-  # FileCheck and lit, with lit's limit for each test; GoogleTest.
-  llvm-22-tools python3-psutil libgtest-dev libgmock-dev
-  # Checks of the source.
-  clang-format-22 clang-tidy-22 libclang-22-dev
-  # PyTorch, with the BLAS that makes it fast, is what gradients and step times are compared with.
-  python3-numpy python3-torch libopenblas0-pthread
-  # Plans are compared with what its mixed-integer solver finds.
-  python3-scipy
-  # The documentation as a site; scripts read YAML.
-  mkdocs python3-yaml
-  # What the test of pages looks at them with; without it, this test is skipped.
-  chromium fonts-liberation
-)
+source "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
+packages=("${libraries[@]}" "${tools[@]}")
 case "${1:-}" in
   "") ;;
-  mpi) packages+=("${mpi[@]}") ;;
-  tests) packages+=("${mpi[@]}" "${tests[@]}") ;;
+  mpi) packages+=("${mpi_libraries[@]}" "${mpi_tools[@]}") ;;
+  tests) packages+=("${mpi_libraries[@]}" "${mpi_tools[@]}" "${test_libraries[@]}" "${test_tools[@]}") ;;
   *)
     echo "setup.sh: expected nothing, mpi or tests, but got '$1'" >&2
-    exit 1
+    exit 2
     ;;
 esac
 

@@ -76,6 +76,15 @@ if config.mf_sanitize:
 if os.path.exists(os.path.join(config.mf_tools_dir, "mf-static")):
     config.available_features.add("static")
 
+config.available_features.add(config.mf_processor)
+# For tests that run programs that they compile, or have other programs load what this build made.
+if not config.mf_emulator:
+    config.available_features.add("native")
+# A build for AArch64 beside this one, whose programs run in an emulator.
+if not config.mf_emulator and os.path.exists(os.path.join(config.mf_aarch64, "emulated", "bin", "mf-run")):
+    config.available_features.add("aarch64")
+config.substitutions.append(("%aarch64", os.path.join(config.mf_aarch64, "bin")))
+
 if shutil.which("mkdocs"):
     config.available_features.add("mkdocs")
 

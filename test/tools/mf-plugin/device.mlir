@@ -1,4 +1,5 @@
 // Stock mlir-opt with the plugin reads a target, prints it as mf-opt does, and answers DLTI queries about it.
+// REQUIRES: native
 // RUN: mlir-opt %mf-source/targets/atlas-800t-a2.mlir --load-dialect-plugin=%mf-plugin --verify-roundtrip -o %t.stock.mlir
 // RUN: mf-opt %mf-source/targets/atlas-800t-a2.mlir -o %t.ours.mlir
 // RUN: cmp %t.ours.mlir %t.stock.mlir
