@@ -21,7 +21,7 @@ import tempfile
 import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-DEMO = ["mf-translate", "mf-opt", "mf-run"]
+DEMO = ["mf"]
 RECORD = "MF_BUILD_TIME_RECORD"
 STAGES = [
     ("reading headers", "Total Source"),

@@ -6,50 +6,37 @@ usage: demo.py BIN_FOLDER
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
 
 STEPS = 20
 TEXT = "/usr/share/common-licenses/GPL-3"
-VARIANTS = [
-    ("none", "recompute: False"),
-    ("selective", "select_recompute: True"),
-    ("full", "recompute: True"),
-]
+YAML = "examples/llama_tiny.yaml"
+VARIANTS = {
+    "none": "recompute_config.recompute=False",
+    "selective": "recompute_config.select_recompute=True",
+    "full": "recompute_config.recompute=True",
+}
 
 
 def run(*command, **options):
-    print("$ " + " ".join(os.path.basename(part) for part in command))
+    print("$ " + " ".join(os.path.basename(part) if part == command[0] else part for part in command))
     sys.stdout.flush()
     subprocess.run(command, check=True, **options)
 
 
-def with_recompute(text, setting):
-    """The example's YAML with another recompute_config."""
-    section = "recompute_config:\n  " + setting + "\n"
-    return re.sub(r"recompute_config:\n(?:  .*\n)*", section, text)
-
-
-def measure(folder, tools, model, name, setting):
-    """Trains with one setting; returns the run's report."""
-    yaml, step, report = (
-        os.path.join(folder, name + e) for e in (".yaml", ".mlir", ".json")
-    )
-    with open("examples/llama_tiny.yaml") as source, open(yaml, "w") as target:
-        target.write(with_recompute(source.read(), setting))
-    run(tools("mf-opt"), "--quiet", "--recompute-config=" + yaml, model, "-o", step)
-    log = os.path.join(folder, name + ".log")
+def measure(mf, folder, name, setting):
+    """Trains with a setting; returns the run's report."""
+    report, log = (os.path.join(folder, name + end) for end in (".json", ".log"))
     with open(log, "w") as output:
-        run(
-            tools("mf-run"), step, "--steps", str(STEPS), "--data", TEXT,
-            "--report", report, stdout=output,
-        )  # fmt: skip
-    lines = [line.rstrip() for line in open(log) if "loss:" in line]
+        run(mf, "train", YAML, "--set", setting, "--steps", str(STEPS), "--data", TEXT, "--json", report, stdout=output)
+    with open(log) as file:
+        lines = [line.rstrip() for line in file if "loss:" in line]
     for index in (0, 1, STEPS // 2, STEPS - 1):
         print("  " + lines[index][:150])
-    return json.load(open(report))
+    with open(report) as file:
+        return json.load(file)
 
 
 def print_table(reports):
@@ -76,30 +63,16 @@ def print_table(reports):
     return len(losses) == 1
 
 
-def write_page(work, tools, page):
-    """A step of a model that needs a cluster, in simulated time: a page for a browser."""
-    yaml = "test/data/mindformers/yamls/finetune_llama2_70b_bf16_32p.yaml"
-    model, step = os.path.join(work, "llama2_70b.mlir"), os.path.join(work, "llama2_70b_on_32_npus.mlirbc")
-    run(tools("mf-translate"), "--import-mindformers", yaml, "-o", model)
-    run(tools("mf-opt"), "--quiet", "--recompute-config=" + yaml, "-emit-bytecode", model, "-o", step)
-    run(tools("mf-run"), "--simulate", "--quiet", "--target=atlas-800t-a2", "--html=" + page, step)
-
-
 def main():
     folder = sys.argv[1]
     os.chdir(os.path.join(os.path.dirname(__file__), ".."))
-
-    def tools(name):
-        return os.path.join(folder, name)
-
+    mf = os.path.join(folder, "mf")
     with tempfile.TemporaryDirectory(prefix="mf-demo-") as work:
-        model = os.path.join(work, "llama_tiny.mlir")
-        run(tools("mf-translate"), "--import-mindformers", "examples/llama_tiny.yaml", "-o", model)
-        reports = {
-            name: measure(work, tools, model, name, setting) for name, setting in VARIANTS
-        }
-        page = os.path.join(os.path.dirname(os.path.abspath(folder)), "demo.html")
-        write_page(work, tools, page)
+        reports = {name: measure(mf, work, name, setting) for name, setting in VARIANTS.items()}
+    # A step of a model that needs a cluster, in simulated time: a page for a browser.
+    page = os.path.join(os.path.dirname(os.path.abspath(folder)), "demo.html")
+    yaml = "test/data/mindformers/yamls/finetune_llama2_70b_bf16_32p.yaml"
+    run(mf, "simulate", yaml, "--html", os.path.relpath(page), stdout=subprocess.DEVNULL)
     print()
     same = print_table(reports)
     print("\na step of Llama2-70B on 32 NPUs, its time and memory: open %s in a browser" % os.path.relpath(page))

@@ -8,5 +8,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh
-scripts/build.sh mf-translate mf-opt mf-run
+scripts/build.sh mf
 exec python3 scripts/demo.py build/bin
