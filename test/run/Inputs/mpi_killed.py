@@ -81,8 +81,8 @@ def main():
         os.makedirs(own, exist_ok=True)
         return "%s: %s" % (name, run(mpirun, mf_run, program, own, count, end) or "nothing")
 
-    # Two at a time, as most of it is waiting for an end to be seen.
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    # Four at a time: most of the time passes until others see the end of a process.
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for text in pool.map(end, enumerate(ends)):
             print(text)
 
