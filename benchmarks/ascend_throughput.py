@@ -6,9 +6,9 @@
 
 ROWS.json has rows as test/data/mindformers/ascend_throughput.json; the YAML of a row is its
 yaml.file beside it. Each YAML is lowered as it is and simulated on the target of
-the row's hardware label. Prints each row's error with where its time goes, then
-what is left on rows that were not fitted: the few numbers below are fitted to one
-half of the rows and judged on the other, halves drawn at random and by model.
+the row's hardware label. Prints the error of each row with where its time goes. Then prints the
+errors on rows that were not fitted: the few numbers below are fitted to one half of the
+rows and judged on the other half. Halves are drawn at random, and by model.
 
 --fit prints, and with --output=FOLDER writes, targets fitted to all labelled
 dense rows.
@@ -129,8 +129,8 @@ def applies(name, row):
 
 
 class Fit:
-    """Gauss-Newton in log space with weak priors and Huber's loss; what a step's
-    time owes to each number comes with its report."""
+    """Gauss-Newton in log space with weak priors and Huber's loss; the report of a
+    training step has the derivative of its time by each number."""
 
     def __init__(self, bench):
         self.bench = bench
@@ -215,7 +215,7 @@ def read_rows(bench):
 
 
 def classify(kind):
-    """all_to_all exchanges the rows of experts, whatever the axes are."""
+    """The class of a kind of work: all_to_all exchanges the rows of experts, over any axes."""
     if kind.startswith("all_to_all"):
         return "ep"
     for name, parts in KINDS:

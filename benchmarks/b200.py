@@ -60,7 +60,7 @@ def lower(bin_folder, row, folder):
 
 
 def get_measured(row):
-    """Bytes of the fullest rank of each stage."""
+    """Measured bytes of the fullest rank of each stage."""
     values = [value * 2**20 for value in row["rank_mb"].values()]
     ranks = len(values) // row["pp"]
     return [max(values[stage * ranks : (stage + 1) * ranks]) for stage in range(row["pp"])]

@@ -4,8 +4,8 @@
 usage: configuration_time.py [BIN_FOLDER [REPEATS]]
 
 Milliseconds, the least of several runs: the three passes as mf-opt times them,
-log lines included; processor time of the program with the passes less that
-without, which other programs on the machine change little; and the whole program
+log lines included; the difference in processor time between the program with and without the passes,
+which other programs on the machine change little; and the whole program
 with start-up, parsing the model and printing it. The target is less than 50 ms
 for the three passes.
 """

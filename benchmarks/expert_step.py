@@ -70,7 +70,7 @@ class ExpertStep:
         return [product for shape in shapes for product in step_table.list_linear(*shape)]
 
     def count_flops(self):
-        """Of the matrix products of forward and backward, causal attention counted as half."""
+        """FLOPs of the matrix products of forward and backward; causal attention counts as half."""
         linear = sum(2 * m * n * k * calls for m, n, k, _, calls in self.list_products())
         return linear + self.layers * 6 * BATCH * SIZES["sequence"] ** 2 * SIZES["hidden"]
 

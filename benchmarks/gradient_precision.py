@@ -24,7 +24,7 @@ ROW = "%-11s %18s %18s %18s   %s"
 
 
 def get_errors(actual, expected):
-    """Of the worst gradient and of all as one vector, relative to norms; and the name of the worst."""
+    """Errors of the worst gradient and of all gradients as one vector, relative to norms, and the name of the worst gradient."""
     # Without rotary positions the bias of keys has no gradient: what rounding leaves counts relative to that of the weight.
     norms = {name: numpy.linalg.norm(expected[name.replace("dense2.bias", "dense2.weight")]) for name in expected}
     errors = {name: numpy.linalg.norm(actual[name].astype(numpy.float64) - expected[name]) for name in expected}

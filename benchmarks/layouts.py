@@ -21,7 +21,7 @@ import tempfile
 from ascend_throughput import ROOT, Bench, read_rows
 
 MODELS = "llama2_70b,qwen1_5_14b,baichuan2_13b"
-# Two measurements of one thing differ by that.
+# Two measurements of one layout differ by this share.
 NOISE = 0.02
 
 

@@ -100,7 +100,7 @@ def print_deepseek(bench):
 
 def print_qwen(bench):
     row = dict(case="step", model="qwen3-235b", gpus=256, tp=2, cp=1, ep=16, pp=8, mbs=1, mbc=128, seq=4096, layers=94)
-    # 94 layers on 32 chunks: the first, with the table, and the last, with the head, have one less.
+    # 94 layers on 32 chunks: the first chunk has the table, the last the head, and both have a layer less.
     offset = [[int((chunk, stage) not in ((0, 0), (3, 7))) for stage in range(8)] for chunk in range(4)]
     changes = [get_infiniband(4, 8, 4)]
     norms = [r"input_layernorm\.norm", r"pre_mlp_layernorm\.norm"]

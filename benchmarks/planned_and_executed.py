@@ -36,7 +36,7 @@ def make_model(hidden, layers, heads, inner, sequence, vocabulary):
 
 
 MODEL = make_model(192, LAYERS, 3, 512, 128, 2048)
-# The models to which the target is calibrated: others, around it.
+# The models to which the target is calibrated: other models with sizes around those of the planned model.
 OTHERS = {
     "small": (make_model(128, 6, 2, 352, 96, 1536), {}),
     "large": (make_model(256, 6, 4, 688, 160, 2560), {}),

@@ -124,7 +124,7 @@ class Fit:
         matrix = numpy.array(rows)
         best = numpy.linalg.lstsq(matrix, numpy.ones(len(rows)), rcond=None)[0]
         if len(rows) < 3 or best[0] <= 0 or best[1] < 0:
-            # They do not determine both.
+            # The samples do not determine both numbers.
             best = (numpy.linalg.lstsq(matrix[:, :1], numpy.ones(len(rows)), rcond=None)[0][0], 0.0)
         return best
 
@@ -175,7 +175,7 @@ class Fit:
     def fit_types(self):
         """One rate of matrix products for each type, which the other kinds on the same engine start from."""
         for kind in ("matmul", "grouped_matmul"):
-            # Latencies stand for what small ones take.
+            # For small products the latency of a launch already stands for the loss of rate.
             self.numbers["kernels.%s.flops.half" % kind] = 0.0
         works = self.simulate()
         for element, name in (("float32", "f32"), ("bfloat16", "bf16")):
@@ -244,7 +244,7 @@ class Machine:
         return json.load(open(report))
 
     def fit(self, ranks):
-        """What `this-machine` is for a rank of so many."""
+        """The target `this-machine` for one of this number of ranks."""
         if ranks not in self.targets:
             samples = []
             for number, row in enumerate(FITTED[ranks]):

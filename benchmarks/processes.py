@@ -5,8 +5,8 @@ several under mpirun; the fastest step of each run.
 usage: processes.py BIN_FOLDER [--steps N]
 
 A Llama of two and of four stages, as YAML and mf-opt make it, and the step of
-test/run/many-ranks.mlir, which computes next to nothing: what its messages and
-collectives cost. Both engines have the same threads in all.
+test/run/many-ranks.mlir, which computes nearly nothing, so that its time is that of its messages and
+collectives. Both engines have the same threads in all.
 """
 
 import argparse
@@ -35,7 +35,7 @@ MPIRUN = ["mpirun", "-q", "--oversubscribe", "--bind-to", "none"]
 
 
 def time_steps(tools, step, processes, steps, extra):
-    """The fastest in milliseconds, and the losses."""
+    """The milliseconds of the fastest training step, and the losses."""
     report = tools.path("report.json")
     command = MPIRUN + ["-n", str(processes)] if processes > 1 else []
     command = command + [os.path.join(tools.bin, "mf-run"), step, "--steps", str(steps + 1), "--quiet"]

@@ -120,7 +120,7 @@ def make_parallel_llama(group_size, rank):
 
 
 def get_part(name, value, ranks, rank):
-    """What a tensor parallel rank has of a parameter, and whether others have the same."""
+    """The part of a parameter that a tensor parallel rank has, and whether other ranks have the same part."""
     rows = ("wq.weight", "wk.weight", "wv.weight", "w1.weight", "w3.weight", "lm_head.weight")
     if ranks > 1 and name.endswith(rows):
         return value.reshape(ranks, -1, value.shape[1])[rank], False
@@ -142,7 +142,7 @@ def get_shapes(config):
 
 
 def clip(parameters, is_shared, max_norm):
-    """By the norm of all ranks' gradients; what they have in common counts once."""
+    """Clips by the norm of all ranks' gradients; gradients that several ranks have count once."""
     import torch
     import torch.distributed as dist
 

@@ -138,7 +138,7 @@ def main():
         )
     base = run_torch(False, arguments.steps)
     seconds, _, copied = run_torch(True, arguments.steps)
-    # All that is saved leaves; what comes back lives as long as its reader.
+    # All saved tensors leave the device; a tensor that comes back lives as long as its reader.
     show("PyTorch, saved for backward", base, (seconds, 0.0, copied))
 
 

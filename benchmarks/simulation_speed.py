@@ -6,9 +6,9 @@ usage: simulation_speed.py [--target=TARGET] [BIN_FOLDER [REPEATS]]
 Llama3-70B on 8 tensor parallel ranks and 4 stages with 16 micro-batches, and
 DeepSeek-V3 671B as its YAML says: 16 stages, 1,024 ranks, 32 micro-batches. Each
 is imported and lowered once; then the whole of `mf-run --simulate` is timed, from
-the file to the table, the least of several runs. Beside it what SimuMax's event
-mode takes for the same, in processor times of ours, since other programs on the
-machine change the wall time. The targets are 100 times faster than that, and for
+the file to the table, the least of several runs. Beside it are the seconds of SimuMax's
+event mode for the same step, and their ratio to mf's processor time; other programs on
+the machine change the wall time. mf should be 100 times faster than SimuMax, and take for
 DeepSeek-V3 less than 1 s and 500 MB.
 """
 

@@ -35,7 +35,7 @@ HEADER = ("step", "type", "instructions", "mf s/step", "torch s/step", "torch/mf
 
 
 def list_instructions():
-    """All that the processor has, and the lesser sets that rows are limited to."""
+    """All instructions of the processor, and the smaller sets to which rows are limited."""
     with open("/proc/cpuinfo") as file:
         flags = file.read()
     return ["all"] + [limit for flag, limit in LESSER if flag in flags]
@@ -43,7 +43,7 @@ def list_instructions():
 
 @contextlib.contextmanager
 def limited_to(instructions):
-    """Programs that are started within may use these instructions at most; "all" is without limit."""
+    """Limits programs that are started in this context to these instructions; "all" is no limit."""
     before = dict(os.environ)
     os.environ.pop(LIMIT, None)
     if instructions != "all":

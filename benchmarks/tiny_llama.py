@@ -12,7 +12,7 @@ TEXT = "/usr/share/common-licenses/GPL-3"
 
 
 class TinyLlama:
-    """Use as a context: holds a folder for the files."""
+    """A context manager with a folder for the files."""
 
     def __init__(self, arguments):
         """`arguments`: of the command line; the first may be the tools' folder."""

@@ -52,7 +52,7 @@ class LlamaStep:
         return tools.lower("step", self.config, batch_size=self.batch)[1]
 
     def get_sizes(self):
-        """Hidden, that of keys and values, and of the feed-forward layer."""
+        """The sizes of the hidden state, of keys and values, and of the feed-forward layer."""
         hidden = self.config["hidden_size"]
         head = hidden // self.config["num_heads"]
         return hidden, head * self.config["n_kv_heads"], self.config["intermediate_size"]
@@ -65,7 +65,7 @@ class LlamaStep:
         return [product for shape in shapes for product in step_table.list_linear(rows, *shape)]
 
     def count_flops(self):
-        """Of the matrix products of forward and backward, causal attention counted as half."""
+        """FLOPs of the matrix products of forward and backward; causal attention counts as half."""
         linear = sum(2 * m * n * k * calls for m, n, k, _, calls in self.list_products())
         length = self.config["seq_length"]
         attention = 6 * self.batch * length * length * self.config["hidden_size"]

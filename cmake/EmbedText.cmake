@@ -2,8 +2,8 @@
 #
 # cmake -DOUTPUT=x.cpp -DNAMESPACE=a::b -DFUNCTION=getFoo -DFILES="p;q" -P EmbedText.cmake
 #
-# Writes a source that defines `llvm::StringRef FUNCTION(llvm::StringRef name)`: the text of one of
-# the files by its name without folders; empty for a name that there is not.
+# Writes a source that defines `llvm::StringRef FUNCTION(llvm::StringRef name)`: the text of the
+# file with this name, without folders, or an empty text if no file has the name.
 set(text "#include \"llvm/ADT/StringSwitch.h\"\n\nnamespace ${NAMESPACE} {\n\n")
 string(APPEND text "llvm::StringRef ${FUNCTION}(llvm::StringRef name) {\n")
 string(APPEND text "  return llvm::StringSwitch<llvm::StringRef>(name)\n")

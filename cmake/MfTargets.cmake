@@ -49,20 +49,20 @@ foreach(set IN LISTS MF_HEADER_SETS)
   endif()
 endforeach()
 
-# Files of this folder that throw or catch. Precompiled headers have no exceptions, so that
-# each is compiled alone, without them.
+# Files of this folder that throw or catch. Precompiled headers are compiled without exceptions, so
+# each of these files is compiled alone, without precompiled headers.
 function(mf_allow_exceptions)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fexceptions
                               SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# Small files are compiled in groups: what they include, and the templates that
-# they instantiate, are then read and compiled once a group. -DMF_UNITY=OFF compiles
-# each file alone, which is faster for who changes one file again and again.
+# Small files are compiled in groups: headers are then read, and templates compiled, once for a
+# group. -DMF_UNITY=OFF compiles each file alone, which is faster for developers who change one
+# file again and again.
 option(MF_UNITY "Compile small files in groups" ON)
 
-# Gives a target its precompiled headers and groups its files, but for those named behind
-# it: their names for local things are those of another file.
+# Gives a target its precompiled headers and groups its files, except for the files in ARGN: their
+# local names are also those of another file.
 function(mf_set_compilation target headers)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_precompile_headers(${target} REUSE_FROM mf${headers}Headers)
@@ -73,9 +73,9 @@ function(mf_set_compilation target headers)
   endif()
 endfunction()
 
-# Programs that users start take MLIR and LLVM from their archives: to start with the shared
-# libraries costs 30 ms of relocations, against 3 ms. What others link to, the plugin and unit
-# tests, which share them, takes the shared ones. Sanitizers do too, as instrumented
+# Programs that users start link the archives of MLIR and LLVM: a start takes 3 ms, and 30 ms with
+# the shared libraries, for their relocations. Libraries for other projects, the plugin and unit
+# tests link the shared libraries. Builds with sanitizers do so as well, because instrumented
 # inline functions would replace those of the archives.
 option(MF_STATIC_MLIR "Link programs with the archives of MLIR and LLVM" ON)
 file(GLOB MF_MLIR_ARCHIVES ${LLVM_LIBRARY_DIR}/libMLIR*.a)
@@ -97,9 +97,9 @@ if(MF_STATIC_MLIR AND NOT MF_SANITIZE AND MF_MLIR_ARCHIVES AND MF_LLVM_ARCHIVES)
   endforeach()
 endif()
 
-# Gives a target that runs for a moment, or whose time is spent in what it calls, code that
-# compiles faster: of functions that are not declared inline only those of the cost 30 are
-# inlined, not of 225. Dialects and passes do not get it: lowering takes an eighth longer.
+# Makes a target compile faster that runs for a moment, or that spends its time in other libraries: a
+# function that is not declared inline is inlined up to the cost 30 instead of 225. Dialects and
+# passes do not use this: lowering would take an eighth longer.
 function(mf_inline_less target)
   if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(${target} PRIVATE "SHELL:-mllvm -inline-threshold=30")
@@ -108,9 +108,9 @@ endfunction()
 
 # One static library per folder. mf_add_library(Name SOURCES a.cpp ... [LINK x ...]
 # [DEPENDS tablegen-target ...] [MLIR | DIALECTS] [HOT | COLD] [ONE_GROUP]) names it mf<Name>.
-# MLIR and DIALECTS give it the precompiled headers of that name and link libMLIR. HOT says
-# that time is spent in its own loops, COLD that nearly none is. ONE_GROUP compiles its files
-# together: what they instantiate is much alike, and no two have a local thing of one name.
+# MLIR and DIALECTS give it the precompiled headers of that name and link libMLIR. HOT is for
+# libraries that spend time in their own loops, COLD for those that spend nearly none. ONE_GROUP
+# compiles all files together: their templates are similar, and no two files share a local name.
 function(mf_add_library name)
   cmake_parse_arguments(ARG "MLIR;DIALECTS;HOT;COLD;ONE_GROUP" "" "SOURCES;LINK;DEPENDS" ${ARGN})
   add_library(mf${name} STATIC ${ARG_SOURCES})

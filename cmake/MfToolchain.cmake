@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What every target needs: MLIR, its tablegen macros, and the flags shared by
-# our code and Debian's libMLIR.
+# What every target needs: MLIR, its tablegen macros, and the flags that mf's code and
+# Debian's libMLIR share.
 
 find_package(MLIR CONFIG REQUIRED HINTS /usr/lib/llvm-22/lib/cmake/mlir)
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
@@ -18,7 +18,7 @@ endif()
 
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
-# What tablegen writes is not ours to warn about.
+# No warnings about code that tablegen writes.
 include_directories(SYSTEM ${PROJECT_BINARY_DIR})
 separate_arguments(MF_LLVM_DEFINITIONS UNIX_COMMAND "${LLVM_DEFINITIONS}")
 # Debian builds LLVM without assertions, and its flags would silence ours and those of
@@ -50,11 +50,11 @@ if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   add_compile_options(-ffp-contract=off -fsigned-char)
 endif()
 
-# An alternative that a switch forgets is an error.
+# A switch that does not handle a value of an enumeration is an error.
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wreserved-identifier -Werror=switch -fno-math-errno)
-# MLIR and LLVM have no exceptions, and what would clean up behind them in each function is a
-# seventh of what the dialects take to compile. mf_allow_exceptions has the files that catch
-# those of other libraries.
+# MLIR and LLVM have no exceptions. Code that cleans up after exceptions would be a seventh of the
+# time that the dialects take to compile. mf_allow_exceptions lists the files that catch exceptions of
+# other libraries.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # A precompiled header shared through ccache must not carry time stamps.

@@ -6,7 +6,7 @@ usage: build_time.py [--folder FOLDER] [--trace] [TARGET]...
 
 Builds the targets (default: those of scripts/demo.sh, then everything) in a new folder
 without ccache, and prints a table. With --trace, Clang's -ftime-trace also says what the
-compiler spent its time on; a traced build takes a little longer.
+compiler spent its time on; a build with --trace takes a little longer.
 """
 
 import argparse

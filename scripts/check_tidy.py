@@ -5,8 +5,8 @@
 usage: check_tidy.py BUILD_FOLDER [--optionals] [PART_OF_PATH]...
 
 Files that a build compiles in a group are checked in that group, with the
-precompiled headers of the build: what they include is read once. Headers of ours that are
-precompiled are checked where they are. Fails if there is a finding. A group that had none
+precompiled headers of the build, so that headers are read once. Precompiled headers of mf
+are checked as separate files. Fails if there is a finding. A group without findings
 is not checked again until a file of it, a header of ours that it includes, its command or
 .clang-tidy changes. With parts of paths, only groups with a file whose path contains one of
 them are checked.
@@ -66,7 +66,7 @@ def read_dependencies(build):
 
 
 def is_read_elsewhere(entry, entries, dependencies):
-    """Whether precompiled headers are among those of another set, which is checked."""
+    """Whether another set of precompiled headers, which is checked, has these headers."""
     if not entry["file"].endswith("cmake_pch.hxx.cxx"):
         return False
     own = set(dependencies.get(read_output(entry), []))
@@ -94,7 +94,7 @@ def find_fallible(text):
 
 
 def keep_optionals(findings):
-    """The findings about other values than those of FailureOr."""
+    """The findings, without those about values of FailureOr."""
     kept = ""
     for finding in re.split(r"^(?=/\S+:\d+:\d+: )", findings, flags=re.MULTILINE):
         place = re.match(r"(/\S+):(\d+):(\d+): error: ", finding)
@@ -140,8 +140,8 @@ def find_unused_names(file):
 def run_tidy(file, build, checks):
     """clang-tidy's findings as text, empty if there are none."""
     command = [CLANG_TIDY, "-p", build, "--quiet", "--config-file=" + CHECKS, "--checks=" + checks]
-    # Dialects leave out what tablegen writes for operations, of which no check says anything.
-    # Functions that only this code calls are unused then; the compiler warns of those that nothing calls.
+    # Dialects leave out what tablegen writes for operations, in which no check finds anything.
+    # Functions that only the left-out code calls are unused then. The compiler warns of functions that nothing calls.
     command += ["--extra-arg=-DMF_TIDY", "--extra-arg=-Wno-unused-function"]
     command += ["--load=" + os.path.join(build, PLUGIN), file]
     result = subprocess.run(command, capture_output=True, text=True)

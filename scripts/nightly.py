@@ -102,7 +102,7 @@ class Result:
         self.seconds, self.text, self.command = seconds, text, command
 
     def get_failures(self):
-        """The number that the campaign says, or one if it ended without saying it."""
+        """The number of failures that the campaign prints, and at least one if the campaign failed or missed a fault."""
         found = re.findall(r"(\d+) (?:problems|different|differ|wrong)\b", self.text)
         return max(int(found[-1]) if found else 0, self.code != 0, sum(counts[-1] for _, counts in self.get_detections()))
 
@@ -127,7 +127,7 @@ class Result:
 
 
 def find_python(build):
-    """The interpreter that CMake found for tests, else this one; ends if it has not what campaigns import."""
+    """The interpreter that CMake found for tests, else the interpreter of this script; ends if the interpreter does not have the modules that campaigns import."""
     python, cache = sys.executable, os.path.join(build, "CMakeCache.txt")
     if os.path.exists(cache):
         with open(cache) as file:

@@ -23,7 +23,7 @@ LIBRARY = {"address": "asan", "thread": "tsan"}
 
 
 def find_library(kind):
-    """The compiler prints a bare name of what it does not have."""
+    """The path of the library, or nothing: for a library that does not exist the compiler prints the bare name."""
     for name in ("libclang_rt.%s.a", "libclang_rt.%s-" + os.uname().machine + ".a"):
         found = subprocess.run([COMPILER, "--print-file-name=" + name % LIBRARY[kind]], stdout=subprocess.PIPE, text=True)
         if os.path.isabs(found.stdout.strip()):

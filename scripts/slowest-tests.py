@@ -4,7 +4,7 @@
 
 usage: slowest-tests.py [--count N] [--unit] [BUILD_FOLDER]
 
-lit's are those that it recorded; a run of lit brings them up to date. --unit runs the GoogleTest programs, one after the
+The times of lit's tests are those that lit recorded; a run of lit updates them. --unit runs the GoogleTest programs, one after the
 other, and prints theirs.
 """
 
@@ -33,7 +33,7 @@ def read_lit(build):
 
 
 def exists(name):
-    """A test of that name, or one of the many of a file with EACH."""
+    """Whether a test has that name, or a file with EACH has a test of that name."""
     path = os.path.join(ROOT, "test", name)
     if os.path.exists(path):
         with open(path, errors="replace") as file:

@@ -25,7 +25,7 @@ def run(tool, *arguments):
 
 
 def parse_sections(text):
-    """Splits a help text into {title: lines}; what stands before a title is dropped."""
+    """Splits a help text into {title: lines}; lines before the first title are dropped."""
     sections = {}
     current = None
     for line in text.splitlines():

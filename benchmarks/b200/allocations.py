@@ -26,7 +26,7 @@ VALUE = re.compile(r"%[\w:#]+")
 
 
 def count_bytes(text):
-    """Of the first buffer type in `text`; 0 in host memory."""
+    """Bytes of the first buffer type in `text`; 0 in host memory."""
     match = TYPE.search(text)
     if not match or match[3] == "host":
         return 0

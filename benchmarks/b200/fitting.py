@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers of a target fitted to measured steps.
 
-A Gauss-Newton step takes what `mf-run --simulate --report` says of each row: its
+An iteration of Gauss-Newton takes what `mf-run --simulate --report` says of each row: its
 time, and how it changes with the logarithm of each number of the target. Errors
 are those of logarithms of times, weighed down where they are large; each number
 has a prior around where it starts.
@@ -48,7 +48,7 @@ def solve(errors, slopes, shifts, priors):
 
 
 class Fit:
-    """Steps and what they took."""
+    """Measured training steps, and numbers of the target that fit them."""
 
     def __init__(self, simulator, steps, seconds):
         self.simulator, self.steps = simulator, steps
@@ -82,7 +82,7 @@ class Fit:
         return logs
 
     def run_near(self, chosen, logs, rounds=5):
-        """The same, with slopes at `logs` taken for those everywhere; and the errors of all steps in percent."""
+        """As run(), with the slopes at `logs` for all iterations; and the errors of all training steps in percent."""
         chosen = list(chosen)
         errors, slopes = self.evaluate(logs, list(range(len(self.steps))))
         found = logs.copy()
@@ -100,7 +100,7 @@ class Fit:
 
 
 def get_sizes(errors):
-    """Their mean, and the largest."""
+    """The mean and the largest of errors."""
     return numpy.abs(errors).mean(), numpy.abs(errors).max()
 
 

@@ -72,7 +72,7 @@ def balance(program):
         inputs, outputs = inputs.split(", "), outputs.split(", ")
         input_types = re.findall(r"!ascend\.buffer<[^>]*>", input_types)
         output_types = re.findall(r"!ascend\.buffer<[^>]*>", output_types)
-        # The position of the first row is the last operand: nobody has slopes.
+        # The position of the first row is the last operand, since no model here has slopes of ALiBi.
         inputs, input_types = inputs[:-1], input_types[:-1]
         views = []
         for values, types, places in ((inputs, input_types, (1, 2)), (outputs, output_types, (1, 2) if grad else ())):

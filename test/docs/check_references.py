@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds what pages, tests, benchmarks and sources refer to and the repository has not.
+"""Finds what pages, tests, benchmarks and sources refer to and the repository does not have.
 
 usage: check_references.py ROOT
 

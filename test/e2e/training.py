@@ -64,8 +64,8 @@ def write_yaml(
     `parallel` and `optimizer_shard` are keys of parallel_config, of parallel and of
     its parallel_optimizer_config; `loader` is the type of train_dataset's data_loader.
     `experts` are keys of moe_config; `callbacks` maps types to their keys;
-    `optimizer` are keys of the optimizer, its type too if it is not AdamW, and None those that it
-    has not; `top` are keys of the top level."""
+    `optimizer` are keys of the optimizer, its type too if it is not AdamW, and None keys that it
+    does not have; `top` are keys of the top level."""
     pipelined = stages > 1
     adamw = {"type": "AdamW", "betas": "[0.9, 0.95]", "eps": "1.e-8", "weight_decay": 0.1}
     lines = ["%s: %s" % item for item in (top or {}).items()]
