@@ -38,7 +38,7 @@ PRODUCTS = {
 
 
 def orthogonalize(matrix, triples, product):
-    """Newton-Schulz steps in bf16, of the wide one of a matrix and its transpose."""
+    """Newton-Schulz iterations in bf16, of the wide one of a matrix and its transpose."""
     multiply = PRODUCTS[product]
     x = matrix.bfloat16()
     if matrix.shape[0] > matrix.shape[1]:
@@ -130,7 +130,7 @@ def run_alone(optimizer, data, noise=0.0):
 
 
 def run_on_gradients(optimizer, folder):
-    """The parameters behind steps with the gradients of `folder`. Newton-Schulz steps make of a gradient that
+    """The parameters behind steps with the gradients of `folder`. Newton-Schulz iterations make of a gradient that
     rounds to another number of bf16 another direction, so only the same gradients give the same parameters."""
     for number in range(1, STEPS + 1):
         gradients = safetensors.load(os.path.join(folder, "step_%06d.safetensors" % number))

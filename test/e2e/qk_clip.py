@@ -22,7 +22,7 @@ from muon_matrices import EXCLUDED, LATENT, PLAIN, QUERY, ROTARY, VALUE, Referen
 
 STEPS, MICRO_BATCHES, HEADS = 5, 2, 4
 ONE_STEP_TOLERANCE = 1e-6
-# Ranks add gradients up in another order, which Newton-Schulz steps in bf16 make more of.
+# Ranks add gradients up in another order, which Newton-Schulz iterations in bf16 make more of.
 LAYOUT_TOLERANCE = 1e-3
 CLIPPED = re.compile(r"linear_(qb|kvb)")
 MODEL = dict(

@@ -5,7 +5,7 @@ usage: qk_clip_ranks.py BIN_FOLDER WORK_FOLDER
 
 The model is a DeepSeek-V3 with experts and a layer that predicts later tokens, on ranks with parts of sequences, heads and
 experts. The gradients' norm is clipped as well. A step that clips is compared with one that does not on the same ranks,
-since Newton-Schulz steps in bf16 make more of how ranks add gradients up.
+since Newton-Schulz iterations in bf16 make more of how ranks add gradients up.
 """
 
 import os

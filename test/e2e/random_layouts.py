@@ -146,7 +146,7 @@ class Checks:
     def check_plain_optimizer(self, draw, actual):
         """Against ranks that each have all of the optimizer."""
         plain = self.run(draw.change(level=0))
-        # Else it is summed over micro-batches and pieces last, or over ranks in two steps.
+        # Else it is summed over micro-batches and pieces last, or over ranks in two exchanges.
         adds_first = (draw.level == 1 or draw.micro_batches * draw.pieces == 1) and draw.shard_size == -1
         if adds_first and plain.bytes[0] != actual.bytes[0]:
             yield "other bits of gradients than without enable_parallel_optimizer"
