@@ -85,7 +85,7 @@ class Project:
 
     @functools.lru_cache(None)
     def closure(self, name):
-        """All that a target links, itself included."""
+        """The target and all targets that it links, directly or not."""
         found, waiting = set(), [name]
         while waiting:
             current = waiting.pop()

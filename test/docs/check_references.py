@@ -29,7 +29,7 @@ FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def get_anchors(path):
-    """Of headings, as hosts of Markdown pages make them."""
+    """The anchors of headings, as hosts of Markdown pages make them."""
     text = FENCE.sub("", open(path).read())
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}

@@ -75,7 +75,7 @@ def find_need(command):
 
 
 def shorten(command):
-    """With fewer steps: a reader waits for twenty, a test for two."""
+    """The command with fewer training steps: a reader waits for twenty, a test for two."""
     command = re.sub(r"--steps 20\b", "--steps 2", command)
     command = re.sub(r"--checkpoint-every 10\b", "--checkpoint-every 1", command)
     return command.replace("mpirun", "mpirun --oversubscribe -q")

@@ -74,7 +74,7 @@ class Reference(DeepSeek):
 
 
 def run(tools, loss, parallel, local, more):
-    """The step and what it began with."""
+    """The results of a training step, and its initial values."""
     yaml, mlir, step, data = (tools.path("case" + end) for end in (".yaml", ".mlir", ".step.mlir", ".npy"))
     micro_batches = SAMPLES // local // parallel.get("data", 1)
     configuration = Configuration(

@@ -95,7 +95,7 @@ class Step:
         return changed
 
     def delay(self, place):
-        """Behind the next collective of the same routine."""
+        """Moves a collective behind the next collective of its routine."""
         first, last = self.get_scope(place)
         after = [other for other in self.places if place < other < last]
         if not after:

@@ -3,6 +3,6 @@
 
 
 def print_detection(kind, detected, harmless, missed):
-    """`detected` were refused, `harmless` gave the same bits, `missed` neither."""
+    """Prints a line of the detection table: `detected` faults were refused, `harmless` faults changed no bit, `missed` faults changed bits."""
     counts = (detected + harmless + missed, detected, harmless, missed)
     print("detection: %s: %d injected, %d detected, %d harmless, %d missed" % (kind, *counts))

@@ -62,7 +62,7 @@ class Checker(dropout_masks.Checker):
         self.expect("PyTorch", loss <= TORCH_LOSS and gradient <= TORCH_GRADIENT, "loss %.1e gradient %.1e" % (loss, gradient))
 
     def compare_causal(self):
-        """Documents matter: without the key the losses are others."""
+        """Documents matter: without the key the losses differ."""
         _, step = self.lower("causal", dict(self.model, eod_reset=False), micro_batches=4, batch_size=dropout_masks.ROWS)
         loss, _ = self.get_worst(self.run(step), self.one)
         self.expect("causal", loss > 1e-4, "loss %.1e" % loss)

@@ -108,7 +108,7 @@ def hash_name(name):
 
 
 class Masks:
-    """What is kept of tensors, times what it is divided by."""
+    """The masks of dropped tensors: 0, or the factor of a kept element."""
 
     def __init__(self, step, micro_batch):
         self.step, self.micro_batch = step, micro_batch
@@ -282,7 +282,7 @@ class Checker:
             self.problems.append(what)
 
     def get_worst(self, actual, expected):
-        """Of losses and of gradients, relative to their norms."""
+        """The largest differences of losses and of gradients, relative to their norms."""
         losses = max(abs(a - e) / abs(e) for a, e in zip(actual[0], expected[0]))
         worst = 0.0
         for ours, theirs in zip(actual[1], expected[1]):
@@ -313,7 +313,7 @@ class Checker:
             self.expect(name, result[0] == self.one[0] and result[2] == self.one[2])
 
     def compare_blocks(self):
-        """Of rows, for some operators; what is dropped runs on all of them."""
+        """Compares steps with layers in blocks of rows."""
         ranks = LAYOUTS["mp 2 sequence"]
         model = dict(self.model, fine_grain_interleave=2)
         _, step = self.lower("blocks", model, ranks=ranks, micro_batches=MICRO_BATCHES, batch_size=ROWS)

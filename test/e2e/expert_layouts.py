@@ -83,7 +83,7 @@ class Draw:
         return draw.change(ep=choose([n for n in (1, 2, 4) if ranks % n == 0]))
 
     def cut(self, generator):
-        """In pieces of the sequence, where a replica has one and all that goes with them."""
+        """The layout with pieces of the sequence, and with what they require of other settings."""
         draw = self.change(dropless=False, losses=False, cp=1, rows=1, dp=max(self.dp, 2))
         parts = draw.mp if draw.has_sequence_parallel else 1
         ep = generator.choice([n for n in (1, 2) if draw.dp % n == 0])

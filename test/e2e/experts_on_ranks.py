@@ -115,7 +115,7 @@ class Runs:
         return model, step
 
     def check_exchanges(self, case):
-        """Of the step that was lowered last, against the closed forms."""
+        """Compares the exchanges of the step that was lowered last with closed forms."""
         lines = [json.loads(line) for line in open(self.report)]
         stages = next(line["stages"] for line in lines if "stages" in line)
         found = collections.Counter()

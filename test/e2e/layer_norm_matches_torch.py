@@ -47,7 +47,7 @@ LAYOUTS = dict(dropout_masks.LAYOUTS, table={"model_parallel": 2, "vocab_emb_dp"
 
 
 def make_parameters(shapes, tied):
-    """Random values of all but those that are tied."""
+    """Random values of all parameters, except tied ones."""
     normal = numpy.random.RandomState(7).standard_normal
     values = {}
     for name in sorted(shapes):
@@ -81,7 +81,7 @@ class Checker(dropout_masks.Checker):
         return losses, gradients, data
 
     def get_worst(self, actual, expected):
-        """Of losses and of gradients, relative to their norms. Without rotary positions the bias of keys has no gradient:
+        """The largest differences of losses and of gradients, relative to their norms. Without rotary positions the bias of keys has no gradient:
         what rounding leaves of it counts relative to that of the weight."""
         losses = max(abs(a - e) / abs(e) for a, e in zip(actual[0], expected[0]))
         worst = 0.0

@@ -67,7 +67,7 @@ FAMILIES = {
 
 
 class Draw:
-    """A model, a layout and what it is run with."""
+    """A model, a layout, and the options of its run."""
 
     family, heads, kv_heads, feed_forward, vocabulary, layers = "llama", 16, 16, 48, 256, 4
     head_size, sequence = 4, SEQUENCE_LENGTH
@@ -208,7 +208,7 @@ class Draw:
         )  # fmt: skip
 
     def get_rows(self, count):
-        """Of `count` rows of data those that one rank takes for the rows of the first step."""
+        """The rows of `count` rows of data that one rank takes for the rows of the first step."""
         own = self.rows * self.micro_batches
         block = -(-count // self.dp)
         place = {
@@ -219,7 +219,7 @@ class Draw:
         return [place(replica, row) for replica in range(self.dp) for row in range(own)]
 
     def get_options(self):
-        """Of training.Tools.lower."""
+        """The options for training.Tools.lower."""
         describe, config_class, network = FAMILIES[self.family]
         model = dict(
             describe(self), seq_length=self.sequence, hidden_size=self.head_size * self.heads, num_layers=self.layers,

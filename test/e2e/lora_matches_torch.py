@@ -146,7 +146,7 @@ def attention(model, x, prefix, batch, length):
 
 
 def attend(q, k, v):
-    """Of [batch, heads, length, size], as rows."""
+    """Attention of tensors [batch, heads, length, size], as rows."""
     k, v = (value.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for value in (k, v))
     scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
     mask = torch.triu(torch.ones(q.shape[2], q.shape[2], dtype=torch.bool), 1)
@@ -183,7 +183,7 @@ def run_torch(config, parameters, adapters, batches, step):
 
 
 def get_errors(ours, expected):
-    """Of all gradients as one vector and of the worst one, relative to their norms; and that one's name."""
+    """Errors of all gradients as one vector and of the worst gradient, relative to their norms, and the name of the worst."""
     assert set(ours) == set(expected), set(ours) ^ set(expected)
     differences = {name: numpy.linalg.norm(ours[name].astype(numpy.float64) - value) for name, value in expected.items()}
     norms = {name: numpy.linalg.norm(value) for name, value in expected.items()}

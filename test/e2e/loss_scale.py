@@ -95,7 +95,7 @@ def check_dynamic(runs, stages):
 
 
 def check_resumed(runs, step, whole, learned):
-    """In the middle of a window, and behind an overflow."""
+    """Resumes in the middle of a window, and behind an overflow."""
     folder = runs.tools.path("checkpoints")
     for first in (1, 2, 4):
         shutil.rmtree(folder, ignore_errors=True)
@@ -108,7 +108,7 @@ def check_resumed(runs, step, whole, learned):
 
 
 def check_fixed(runs):
-    """A fixed scale stays, and skips the steps that overflow all the same."""
+    """A fixed scale stays, and training steps that overflow are skipped as well."""
     scale = "{type: FixedLossScaleUpdateCell, loss_scale_value: %r}"
     huge = runs.lower("huge", 1, scale % HUGE)
     skipped, untouched = runs.train(huge, 1)

@@ -205,7 +205,7 @@ def check_rows():
 
 
 def check_enough_places():
-    """With places for all, experts of a capacity are grouped ones."""
+    """Experts with places for all tokens compute what grouped experts compute."""
     capacity = make_settings(capacity_factor=0.0)
     params, x = make_parameters(capacity), draw_input()
     gate, up, down = (params["ffn.%s.weight" % name] for name in ("w1", "w3", "w2"))

@@ -31,7 +31,7 @@ EXCLUDED = "*linear_proj*"
 
 
 def in_turns(first, second):
-    """Of n rows those in the first, and those in the second part of each period."""
+    """A function that divides n rows into those of the first part of each period and those of the second part."""
 
     def choose(n):
         places = numpy.arange(n) % (first + second)

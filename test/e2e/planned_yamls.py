@@ -39,7 +39,7 @@ class Checks:
             self.problems.append(message % values)
 
     def check_plan(self, name, planner, plan):
-        """All that holds for a plan, whatever it is of."""
+        """Checks what holds for each plan of each YAML."""
         self.plans += 1
         step = planner.compile(name, plan.path, plan.limit)
         report = planner.simulate(step)

@@ -58,7 +58,7 @@ class Model(torch_deepseek.DeepSeek):
 
 @torch.no_grad()
 def find_largest(values, rows):
-    """By the prefix of a layer's attention, from the micro-batches of a step."""
+    """The largest logits of the micro-batches of a step, by the prefix of a layer's attention."""
     model = Model(SIZES, values, layout="together")
     model.largest = {}
     for batch in numpy.split(rows, MICRO_BATCHES):

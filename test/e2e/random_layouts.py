@@ -56,7 +56,7 @@ def get_worst(expected, actual):
 
 
 def get_distance(expected, actual):
-    """Of loss, norm and gradients."""
+    """The largest difference of loss, norm and gradients."""
     scalars = [
         abs(a - e) / abs(e) for e, a in zip(expected.losses[0], actual.losses[0])
     ]
@@ -80,7 +80,7 @@ def scale_means(draw, whole, actual):
 
 
 def get_rms(expected, actual):
-    """Of all gradients: the length of the difference, relative."""
+    """The norm of the difference of all gradients, relative to the norm of all gradients."""
     if expected.gradients.keys() != actual.gradients.keys():
         return float("inf")
     square = lambda tensors: sum(float(numpy.square(t, dtype=numpy.float64).sum()) for t in tensors)
@@ -125,7 +125,7 @@ class Checks:
         return self.wholes[key]
 
     def check_values(self, draw, actual):
-        """Against one rank."""
+        """Compares values with those of one rank."""
         whole = self.get_whole(draw)
         if draw.is_mean:
             yield from scale_means(draw, whole, actual)
@@ -144,7 +144,7 @@ class Checks:
             yield "gradients %.3g off from fp32, where one rank is %.3g off" % (ranks, own)
 
     def check_plain_optimizer(self, draw, actual):
-        """Against ranks that each have all of the optimizer."""
+        """Compares with ranks that each have the whole optimizer."""
         plain = self.run(draw.change(level=0))
         # Else it is summed over micro-batches and pieces last, or over ranks in two exchanges.
         adds_first = (draw.level == 1 or draw.micro_batches * draw.pieces == 1) and draw.shard_size == -1

@@ -79,7 +79,7 @@ COMMUNICATION = [
 
 
 class Case:
-    """A layout and what it is run with."""
+    """A layout, and the options of its run."""
 
     def __init__(self, pp=1, dp=1, cp=1, mp=1, level=0, shard=-1, sequence=False, context=None, micro=2,
                  recompute="false", select="false", select_comm="false", comm_exclude="false", mp_comm="true", slice="false",

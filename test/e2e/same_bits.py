@@ -27,7 +27,7 @@ OPTION = re.compile(r"# ([\w-]+): (\S.*)")
 
 
 class NotComparable(Exception):
-    """Runs of which nothing says that their bits are the same."""
+    """Two runs that do not have to have the same bits."""
 
 
 class Run:
@@ -80,7 +80,7 @@ class Run:
 
 
 def compare(expected, actual):
-    """What is not the same, of losses, norms, gradients and parameters."""
+    """The first difference of losses, norms, gradients and parameters."""
     if expected.work != actual.work:
         raise NotComparable("the steps are not of the same work")
     for what in ("losses", "norms", "gradients", "parameters"):

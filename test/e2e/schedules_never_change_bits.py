@@ -82,7 +82,7 @@ def fixed_cases():
 
 
 def draw_micro_batches(generator, schedule, stages):
-    """As many as the schedule takes."""
+    """A number of micro-batches that the schedule takes."""
     if schedule[0] == "recompute-in-bubble":
         return stages * generator.randint(2, 4)
     if schedule[1] == "zero_bubble_v":
@@ -91,7 +91,7 @@ def draw_micro_batches(generator, schedule, stages):
 
 
 def draw_offsets(generator, stages, interleave):
-    """Of mini stages with a layer more here and there, as a YAML has them, and how many more."""
+    """Offsets of mini stages with further layers at some of them, as a YAML has offsets, and the number of further layers."""
     rows = [[generator.choice([0, 0, 1]) for _ in range(stages)] for _ in range(interleave)]
     # Layers that all mini stages have more are no offset.
     if all(map(all, rows)):

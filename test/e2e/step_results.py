@@ -7,7 +7,7 @@ import training
 
 
 class Result:
-    """Of a run of mf-run: (loss, norm) of each step, gradients of the last, parameters behind it."""
+    """The results of a run of mf-run: (loss, norm) of each step, gradients of the last step, parameters after it."""
 
     def __init__(self, report, gradients, parameters):
         self.losses = self.printed = [(step["loss"], step["global_norm"]) for step in report["steps"]]
@@ -64,7 +64,7 @@ def run(tools, step, data, steps, initial, threads=2, launcher=()):
 
 
 def get_distance(expected, actual):
-    """Of losses, norms and gradients, relative to the largest element of each. The gradients of
+    """The largest difference of losses, norms and gradients, relative to the largest element of each. The gradients of
     vectors are sums over all tokens, in which most may cancel: they are relative to a thousandth of the norm of all at
     least, those of single numbers to a hundredth."""
     steps = zip(expected.losses, actual.losses, strict=True)

@@ -81,7 +81,7 @@ def alibi_slopes(heads):
 
 
 def llama3_frequencies(inverse, scaling):
-    """As transformers' _compute_llama3_parameters."""
+    """Frequencies as transformers' _compute_llama3_parameters computes them."""
     factor, length = scaling["factor"], scaling["original_max_position_embeddings"]
     low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
     waves = 2 * math.pi / inverse

@@ -96,7 +96,7 @@ class Glm(LayerNormModel):
         return torch.cat((pairs.real, pairs.imag), -1)
 
     def rotate_halves(self, x, lengths):
-        """With the length of each sample's prefix."""
+        """Rotates the first half of the elements by the position in the prefix, the second half by the position behind it."""
         places, ends = torch.arange(x.shape[-2])[None], lengths[:, None]
         first, second = x.chunk(2, -1)
         within, behind = torch.minimum(places, ends - 1), (places - ends + 1).clamp(min=0)

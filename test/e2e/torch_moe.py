@@ -119,7 +119,7 @@ class Router:
         return total
 
     def get_load(self, indices):
-        """Of each row, the share of its choices that each expert gets."""
+        """For each row, the share of its choices that each expert gets."""
         rows, tokens, chosen = indices.shape
         load = torch.zeros(rows, self.settings["experts"], dtype=torch.float64)
         for row in range(rows):

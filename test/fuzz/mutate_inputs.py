@@ -324,7 +324,7 @@ class Campaign:
         return f"{kind} {number}: {problem}"
 
     def start(self, command, errors):
-        """The exit code of a command and what it said."""
+        """The exit code and the output of a command."""
         if self.library.exists():
             servers = self.thread.__dict__
             tool = command[0]

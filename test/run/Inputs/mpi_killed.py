@@ -36,7 +36,7 @@ def find_process(mf_run, folder, process):
 
 
 def run(mpirun, mf_run, program, folder, count, end):
-    """Starts a run, calls `end` with its mpirun after a few steps; what it says."""
+    """Starts a run and calls `end` with its mpirun after a few training steps; returns the errors that were printed."""
     # Ranks of the program do not compute what one would (many-ranks.mlir).
     command = mpirun.split() + ["-n", str(count), mf_run, program, "--verify=false", "--steps", "100000000"]
     errors = os.path.join(folder, "errors.txt")

@@ -59,7 +59,7 @@ def make_table(kind, shape, value, scale, amplitude, frequencies=None):
 
 
 def distances(length):
-    """Of each key from each query."""
+    """The distance of each key from each query."""
     positions = torch.arange(length).double()
     return positions[None, :] - positions[:, None]
 

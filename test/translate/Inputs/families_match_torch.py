@@ -52,7 +52,7 @@ QWEN3 = dict(
 
 
 def llama3_frequencies(frequencies, factor, low, high, length):
-    """As transformers' _compute_llama3_parameters."""
+    """Frequencies as transformers' _compute_llama3_parameters computes them."""
     waves = 2 * math.pi / frequencies
     smooth = (length / waves - low) / (high - low)
     mixed = (1 - smooth) * frequencies / factor + smooth * frequencies
