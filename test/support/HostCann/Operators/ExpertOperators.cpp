@@ -36,7 +36,7 @@ void checkProduct(OperatorCall &call, GroupedProduct &product) {
   call.require(product.isWeightGradient
                    ? weight.dims.size() == 2 && product.out->dims.size() == 3
                    : weight.dims.size() == 3 && product.out->dims.size() == 2,
-               "weight and out have not the dimensions of groupType");
+               "weight and out do not have the dimensions of groupType");
   if (call.hasFailed())
     return;
   product.groups =

@@ -176,7 +176,8 @@ aclnnStatus mf::hostcann::makeAmax(OperatorCall &call, const aclTensor *self,
     if (!reduces || keepDim)
       expected.insert(expected.begin(), reduces ? 1 : self->dims[i]);
   }
-  call.require(out->dims == expected, "out has not the dimensions that stay");
+  call.require(out->dims == expected,
+               "out does not have the dimensions that stay");
   return call.finish(0, [strides, dims = self->dims, type = self->type,
                          count = out->getNumElements()](
                             llvm::ArrayRef<void *> places, void *) {

@@ -84,7 +84,7 @@ aclnnStatus mf::hostcann::makeArange(OperatorCall &call, const aclScalar *start,
   call.require(call.hasFailed() ||
                    std::ceil((end->value - first) / distance) ==
                        static_cast<double>(out->getNumElements()),
-               "out has not as many elements as there are numbers");
+               "out does not have as many elements as there are numbers");
   call.require(out->type == ACL_INT32,
                "numbers other than INT32 are not in this host library");
   return call.finish(0, [first, distance, count = out->getNumElements()](
@@ -103,7 +103,7 @@ aclnnStatus mf::hostcann::makeCummax(OperatorCall &call, const aclTensor *self,
   if (call.hasFailed())
     return call.finish(0, nullptr);
   call.require(valuesOut->dims == self->dims && indicesOut->dims == self->dims,
-               "valuesOut or indicesOut has not the dimensions of self");
+               "valuesOut or indicesOut does not have the dimensions of self");
   call.require(self->type == ACL_INT32 && valuesOut->type == ACL_INT32 &&
                    indicesOut->type == ACL_INT32,
                "tensors other than INT32 are not in this host library");
