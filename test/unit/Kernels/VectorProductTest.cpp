@@ -60,7 +60,7 @@ int64_t countWrong(const ProductSpec &spec) {
 TEST(VectorProductTest, AnElementIsOneChainWithEveryInstructionSet) {
   const int64_t shapes[][3] = {{1, 1, 1},    {4, 48, 64},    {5, 23, 65},
                                {7, 97, 300}, {33, 129, 257}, {3, 5, 0}};
-  for (LoopSet set : {LoopSet::Avx2, LoopSet::Avx512}) {
+  for (LoopSet set : {LoopSet::EightLanes, LoopSet::Avx512}) {
     const LoopSetLimit limit(set);
     for (auto [m, n, k] : shapes)
       for (int bits = 0; bits < 8; ++bits) {
