@@ -6,7 +6,7 @@
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Perf/Target/DeviceNeed.h"
 #include "mf/Perf/Target/TargetFile.h"
-#include "mf/Program/Decoder.h"
+#include "passes/DecodedModule.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/plan-memory/MemoryLimit.h"
 
@@ -112,15 +112,15 @@ private:
     if (memory.deviceBytes == 0 ||
         !mayLeaveTooLittle(limit, memory, bufferBytes))
       return success();
-    FailureOr<program::DecodedProgram> decoded =
-        program::decodeProgram(getOperation());
-    if (failed(decoded))
+    const program::Program *program =
+        getAnalysis<mf::passes::DecodedModule>().getProgram();
+    if (!program)
       return failure();
     int64_t fullest = 0;
     CommunicatorBuffers most = {0, bufferBytes};
-    for (const program::StageProgram &stage : decoded->program.stages)
+    for (const program::StageProgram &stage : program->stages)
       if (const int64_t count =
-              target::countCommunicators(decoded->program, stage.stage);
+              target::countCommunicators(*program, stage.stage);
           count > most.count) {
         most.count = count;
         fullest = stage.stage;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Target/TargetFile.h"
-#include "mf/Program/Decoder.h"
+#include "passes/DecodedModule.h"
 #include "passes/Passes.h"
 #include "passes/plan-memory/StageReport.h"
 
@@ -26,7 +26,9 @@ struct PrintMemoryPass : mf::passes::impl::PrintMemoryBase<PrintMemoryPass> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     FailureOr<std::vector<mf::passes::StageReport>> reports =
-        mf::passes::makeStageReports(getOperation());
+        mf::passes::makeStageReports(getOperation(), [&] {
+          return getAnalysis<mf::passes::DecodedModule>().getProgram();
+        });
     if (failed(reports) || failed(addNeeds(*reports)))
       return signalPassFailure();
     llvm::json::Array stages;
@@ -58,13 +60,13 @@ LogicalResult PrintMemoryPass::addNeeds(
     return success();
   FailureOr<target::Target> device =
       target::readTarget(targetName, getContext());
-  FailureOr<program::DecodedProgram> decoded =
-      program::decodeProgram(getOperation());
-  if (failed(device) || failed(decoded))
+  const program::Program *program =
+      getAnalysis<mf::passes::DecodedModule>().getProgram();
+  if (failed(device) || !program)
     return failure();
   for (mf::passes::StageReport &report : reports)
     if (llvm::Error error =
-            mf::passes::addDeviceNeed(report, decoded->program, device->memory))
+            mf::passes::addDeviceNeed(report, *program, device->memory))
       return getOperation().emitError(llvm::toString(std::move(error)));
   return success();
 }

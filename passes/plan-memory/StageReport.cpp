@@ -6,7 +6,7 @@
 #include "dialects/mf/MfDialect.h"
 #include "mf/Perf/Simulator/TokenRouting.h"
 #include "mf/Program/Attributes.h"
-#include "mf/Program/Decoder.h"
+#include "mf/Program/Program.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 
@@ -146,8 +146,9 @@ static FailureOr<StageReport> makeReport(ascend::ProgramOp program) {
 }
 
 /// Adds the rows of experts, if ranks exchange any.
-static LogicalResult addExpertRows(ModuleOp module,
-                                   MutableArrayRef<StageReport> reports) {
+static LogicalResult
+addExpertRows(function_ref<const program::Program *()> getProgram,
+              MutableArrayRef<StageReport> reports) {
   const StringRef kind =
       ascend::stringifyCollectiveKind(ascend::CollectiveKind::AllToAllV);
   auto exchangesRows = [&](const StageReport &report) {
@@ -157,10 +158,10 @@ static LogicalResult addExpertRows(ModuleOp module,
   };
   if (llvm::none_of(reports, exchangesRows))
     return success();
-  FailureOr<program::DecodedProgram> decoded = program::decodeProgram(module);
-  if (failed(decoded))
+  const program::Program *decoded = getProgram();
+  if (!decoded)
     return failure();
-  const program::Program &program = decoded->program;
+  const program::Program &program = *decoded;
   llvm::Expected<simulator::ExpertGroup> group =
       simulator::findExpertGroup(program);
   // Without kernels that multiply by expert, nothing says which rows these are.
@@ -182,8 +183,8 @@ static LogicalResult addExpertRows(ModuleOp module,
   return success();
 }
 
-FailureOr<std::vector<StageReport>>
-mf::passes::makeStageReports(ModuleOp module) {
+FailureOr<std::vector<StageReport>> mf::passes::makeStageReports(
+    ModuleOp module, function_ref<const program::Program *()> getProgram) {
   std::vector<StageReport> reports;
   for (auto program : module.getOps<ascend::ProgramOp>()) {
     FailureOr<StageReport> report = makeReport(program);
@@ -191,7 +192,7 @@ mf::passes::makeStageReports(ModuleOp module) {
       return failure();
     reports.push_back(std::move(*report));
   }
-  if (failed(addExpertRows(module, reports)))
+  if (failed(addExpertRows(getProgram, reports)))
     return failure();
   return reports;
 }

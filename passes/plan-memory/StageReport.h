@@ -8,6 +8,7 @@
 #include "mf/Perf/Target/DeviceNeed.h"
 #include "mf/Program/TrainerMemory.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/JSON.h"
 #include <map>
 
@@ -78,9 +79,11 @@ struct StageReport {
 };
 
 /// Returns the reports of the planned programs of a module. Fails if one is not
-/// planned.
+/// planned. `getProgram` returns the decoded module, or null if decoding has
+/// failed; it is called if ranks exchange rows of experts.
 mlir::FailureOr<std::vector<StageReport>>
-makeStageReports(mlir::ModuleOp module);
+makeStageReports(mlir::ModuleOp module,
+                 llvm::function_ref<const program::Program *()> getProgram);
 
 /// Adds what a device needs for the stage of the report, if its target knows.
 /// Fails if HCCL_BUFFSIZE of the environment is no size.

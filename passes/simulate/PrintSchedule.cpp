@@ -3,9 +3,9 @@
 
 #include "passes/simulate/PrintSchedule.h"
 #include "mf/Perf/EventEngine/PipelinePrint.h"
-#include "mf/Program/Decoder.h"
 #include "mf/Program/Liveness.h"
 #include "mf/Program/LocatedError.h"
+#include "passes/DecodedModule.h"
 #include "passes/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -54,8 +54,9 @@ struct PrintSchedulePass
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    FailureOr<DecodedProgram> decoded = decodeProgram(getOperation());
-    if (failed(decoded))
+    const DecodedProgram *decoded =
+        getAnalysis<mf::passes::DecodedModule>().get();
+    if (!decoded)
       return signalPassFailure();
     TaskCosts costs;
     costs.flopsPerUnit = flopsPerUnit;

@@ -1,10 +1,10 @@
 //===- VerifyProgram.cpp - Proofs about planned programs ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Program/Decoder.h"
 #include "mf/Program/Verifier.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/Threading.h"
+#include "passes/DecodedModule.h"
 #include "passes/Passes.h"
 
 namespace mf::passes {
@@ -25,8 +25,9 @@ struct VerifyProgramPass
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    FailureOr<DecodedProgram> decoded = decodeProgram(getOperation());
-    if (failed(decoded))
+    const DecodedProgram *decoded =
+        getAnalysis<mf::passes::DecodedModule>().get();
+    if (!decoded)
       return signalPassFailure();
     ProofOptions options;
     options.ranks = ranks;

@@ -138,7 +138,7 @@ measureMemory(mlir::ModuleOp module, const Program &program,
               int64_t limitBytes) {
   std::vector<StagePeakMemory> stages;
   mlir::FailureOr<std::vector<passes::StageReport>> reports =
-      passes::makeStageReports(module);
+      passes::makeStageReports(module, [&] { return &program; });
   if (failed(reports))
     return mlir::failure();
   for (passes::StageReport &report : *reports)
