@@ -2,9 +2,9 @@
 #
 # lit configuration: the tests of dialects, passes and tools.
 #
-# Every `mf-opt` in a RUN line also runs with --verify-roundtrip: its input,
-# printed and parsed again as text and as bytecode, must be the same IR.
-# `%mf-opt` is the bare program.
+# `%roundtrip` is mf-opt with --verify-roundtrip: its input, printed and parsed
+# again as text and as bytecode, must be the same IR. Tests of dialects and passes
+# use it.
 
 import os
 import shutil
@@ -38,15 +38,8 @@ for name in ("CI", "LSAN_OPTIONS", "MF_SEED", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
-# A tool's name stands alone: not part of a path, an option or a file name.
-def stand_alone(name):
-    return r"(?<![-\w%./])" + name + r"(?![-\w./])"
-
-
-mf_opt = os.path.join(config.mf_tools_dir, "mf-opt")
 config.substitutions += [
-    ("%mf-opt", mf_opt),
-    (stand_alone("mf-opt"), mf_opt + " --verify-roundtrip"),
+    ("%roundtrip", os.path.join(config.mf_tools_dir, "mf-opt") + " --verify-roundtrip"),
     ("%python", config.python),
     ("%test-data", os.path.join(config.test_source_root, "data")),
     ("%examples", os.path.join(config.mf_source_root, "examples")),

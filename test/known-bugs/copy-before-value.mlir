@@ -1,6 +1,6 @@
 // A copy to the host that starts before the kernel which computes its value has ended.
 // TRL #7195: the clone of a saved tensor is enqueued behind the wait that should order the copy after it.
-// RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
+// RUN: %roundtrip --ascend-verify-program --split-input-file --verify-diagnostics %s
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
   ascend.stream @compute compute
   ascend.stream @d2h d2h

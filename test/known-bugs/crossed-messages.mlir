@@ -1,6 +1,6 @@
 // Two stages have one peer for both directions. One of them takes the activation for what it expects next.
 // Megatron-LM #1450 and #5271: with two stages next and previous rank are the same, and messages without tags pair in the order in which they are posted.
-// RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
+// RUN: %roundtrip --ascend-verify-program --split-input-file --verify-diagnostics %s
 module attributes {mf.mesh = #mf.mesh<pp = 2>} {
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
   ascend.stream @compute compute

@@ -1,9 +1,9 @@
 // The memory of an offloaded value is given to another one while the copy to the host still reads it.
 // hyper-parallel #894: only a local variable refers to the buffer of an asynchronous copy, so that the allocator may give it away.
-// RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
+// RUN: %roundtrip --ascend-verify-program --split-input-file --verify-diagnostics %s
 // The correction is accepted.
 // RUN: sed 's|// Correct: .*|ascend.wait @compute for %%out|' %s > %t.mlir
-// RUN: mf-opt --ascend-verify-program %t.mlir -o /dev/null
+// RUN: %roundtrip --ascend-verify-program %t.mlir -o /dev/null
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
   ascend.stream @compute compute
   ascend.stream @d2h d2h

@@ -1,6 +1,6 @@
 // Each rank divides the sum of its losses by the number of its own tokens, and the quotients are summed: ranks with few tokens count too much.
 // Megatron-LM #7452: the loss of further tokens is normalized with the counts of a rank, and has a gradient of 14/3 in place of 4.
-// RUN: mf-opt --ascend-verify-program --verify-diagnostics %s
+// RUN: %roundtrip --ascend-verify-program --verify-diagnostics %s
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
   ascend.stream @compute compute

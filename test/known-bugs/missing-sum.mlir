@@ -1,7 +1,7 @@
 // Gradients of a parameter that all ranks hold, from the rows of one rank each, are used without their sum over ranks;
 // and what is the same on all ranks is summed, so that it counts twice.
 // Megatron-LM #7452 lists sums that parallel layouts miss or take twice, #6470 a norm that counts gradients of experts so.
-// RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
+// RUN: %roundtrip --ascend-verify-program --split-input-file --verify-diagnostics %s
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
   ascend.stream @compute compute

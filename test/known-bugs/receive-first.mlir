@@ -1,6 +1,6 @@
 // Both stages post the receive of what the other sends later on the same stream: none of them gets to its send.
 // PyTorch #172668 and #188833: the lowered order puts a receive ahead of sends that are ready. There it costs a bubble; with blocking messages it never ends.
-// RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
+// RUN: %roundtrip --ascend-verify-program --split-input-file --verify-diagnostics %s
 module attributes {mf.mesh = #mf.mesh<pp = 2>} {
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
   ascend.stream @compute compute

@@ -1,9 +1,9 @@
 // An activation is read back from host memory while the copy that fills it may still run: the reload waits for nothing.
 // Megatron-LM #7398: the reload inside tensor_pop has no edge from the event of its offload. Gradients are silently wrong.
-// RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
+// RUN: %roundtrip --ascend-verify-program --split-input-file --verify-diagnostics %s
 // The correction is accepted.
 // RUN: sed 's/on @h2d :/on @h2d after %%out :/' %s > %t.mlir
-// RUN: mf-opt --ascend-verify-program %t.mlir -o /dev/null
+// RUN: %roundtrip --ascend-verify-program %t.mlir -o /dev/null
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
   ascend.stream @compute compute
   ascend.stream @d2h d2h

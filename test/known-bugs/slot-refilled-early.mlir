@@ -1,6 +1,6 @@
 // Two prefetched values share a slot, and the second is copied in before the first was read.
 // vLLM #54975: the target of a refill is chosen by an index that belongs to another slot of the ring.
-// RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
+// RUN: %roundtrip --ascend-verify-program --split-input-file --verify-diagnostics %s
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 128} {
   ascend.stream @compute compute
   ascend.stream @d2h d2h

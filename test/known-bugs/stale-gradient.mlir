@@ -1,9 +1,9 @@
 // A buffer of gradients serves as the place where gathered parameters arrive, and is not zeroed before gradients are added.
 // Megatron-LM #4609: with overlap of parameter gathers the gradients of a bucket begin with what was gathered.
-// RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
+// RUN: %roundtrip --ascend-verify-program --split-input-file --verify-diagnostics %s
 // The correction is accepted.
 // RUN: sed 's/scratch at 64/scratch at 256/; s|// Correct: .*|ascend.launch "aclnnInplaceZero"() -> (%%gradient) {} : () -> !ascend.buffer<4xf32, hbm>|' %s > %t.mlir
-// RUN: mf-opt --ascend-verify-program %t.mlir -o /dev/null
+// RUN: %roundtrip --ascend-verify-program %t.mlir -o /dev/null
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
   ascend.stream @compute compute

@@ -1,5 +1,5 @@
 // The steps of a chain must fit each other, its inputs and its output.
-// RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
 
 %x = "test.buffer"() : () -> !ascend.buffer<4x8xf32, hbm>
 // expected-error @below {{mfChain: attribute 'steps' is missing}}

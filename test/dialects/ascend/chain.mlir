@@ -1,6 +1,6 @@
 // A chain prints its steps readably, and parses what it prints.
-// RUN: mf-opt -allow-unregistered-dialect %s | mf-opt -allow-unregistered-dialect | FileCheck %s
-// RUN: mf-opt -allow-unregistered-dialect -emit-bytecode %s | mf-opt -allow-unregistered-dialect | FileCheck %s
+// RUN: %roundtrip -allow-unregistered-dialect %s | %roundtrip -allow-unregistered-dialect | FileCheck %s
+// RUN: %roundtrip -allow-unregistered-dialect -emit-bytecode %s | %roundtrip -allow-unregistered-dialect | FileCheck %s
 
 %x = "test.buffer"() : () -> !ascend.buffer<4x8xf32, hbm>
 %y = "test.buffer"() : () -> !ascend.buffer<8xf32, hbm>

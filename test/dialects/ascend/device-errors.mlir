@@ -1,5 +1,5 @@
 // What is wrong with a device description, at the key or number that it is about.
-// RUN: %mf-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect
+// RUN: mf-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect
 
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<"NPU" = #ascend.device<"x",
   // expected-error @below {{engines: there is no engine 'vector'; expected cube and vector}}

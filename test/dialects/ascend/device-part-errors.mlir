@@ -1,5 +1,5 @@
 // What is wrong with a part of a device description.
-// RUN: %mf-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect
+// RUN: mf-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect
 
 // expected-error @below {{bytes_per_second: expected a number above 0, but got -1}}
 #a = #ascend.memory<bytes = 1024, bytes_per_second = -1.0>

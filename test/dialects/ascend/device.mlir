@@ -1,7 +1,7 @@
 // Device descriptions: keys in any order, numbers of any spelling, printed in one way.
-// RUN: mf-opt %s -split-input-file -o %t.mlir && FileCheck %s < %t.mlir
-// RUN: mf-opt %t.mlir -split-input-file | diff - %t.mlir
-// RUN: mf-opt -mlir-print-op-generic -split-input-file %s | mf-opt -split-input-file | diff - %t.mlir
+// RUN: %roundtrip %s -split-input-file -o %t.mlir && FileCheck %s < %t.mlir
+// RUN: %roundtrip %t.mlir -split-input-file | diff - %t.mlir
+// RUN: %roundtrip -mlir-print-op-generic -split-input-file %s | %roundtrip -split-input-file | diff - %t.mlir
 
 // CHECK:      module attributes {dlti.target_system_spec = #dlti.target_system_spec<"NPU" = #ascend.device<"small",
 // CHECK-NEXT:   engines = {

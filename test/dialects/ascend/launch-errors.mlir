@@ -1,5 +1,5 @@
 // A launch agrees with its kernel's signature in dialects/ascend/AscendKernels.td.
-// RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
 
 %x = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
 // expected-error @below {{unknown kernel 'aclnnMatMull'; did you mean 'aclnnMatmul'?}}

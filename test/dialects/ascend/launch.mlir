@@ -1,5 +1,5 @@
 // What kernels' signatures allow.
-// RUN: mf-opt -allow-unregistered-dialect %s | FileCheck %s
+// RUN: %roundtrip -allow-unregistered-dialect %s | FileCheck %s
 
 %x = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
 %y = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>

@@ -1,4 +1,4 @@
-// RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
 
 // expected-error @below {{expected hbm or host}}
 "test.buffer"() : () -> !ascend.buffer<4xf32, cache>

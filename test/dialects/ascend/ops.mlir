@@ -1,5 +1,5 @@
-// RUN: mf-opt %s | mf-opt | FileCheck %s
-// RUN: mf-opt -mlir-print-op-generic %s | mf-opt | FileCheck %s
+// RUN: %roundtrip %s | %roundtrip | FileCheck %s
+// RUN: %roundtrip -mlir-print-op-generic %s | %roundtrip | FileCheck %s
 
 // Before the memory plan nothing has an offset.
 // CHECK-LABEL: ascend.program @unplanned stage 0 attributes

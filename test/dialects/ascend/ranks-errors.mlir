@@ -1,4 +1,4 @@
-// RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
 
 %x = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
 %y = "test.buffer"() : () -> !ascend.buffer<4xbf16, hbm>

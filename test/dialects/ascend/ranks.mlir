@@ -1,6 +1,6 @@
 // Groups, peers and slices are named by the mesh's axes.
-// RUN: mf-opt %s | mf-opt | FileCheck %s
-// RUN: mf-opt -mlir-print-op-generic %s | mf-opt | FileCheck %s
+// RUN: %roundtrip %s | %roundtrip | FileCheck %s
+// RUN: %roundtrip -mlir-print-op-generic %s | %roundtrip | FileCheck %s
 
 module attributes {mf.mesh = #mf.mesh<pp = 2, dp = 2, cp = 4, mp = 2>} {
 ascend.program @p stage 0 attributes {micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {

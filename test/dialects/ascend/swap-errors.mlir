@@ -1,5 +1,5 @@
 // Slots and events in the wrong place.
-// RUN: mf-opt -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -verify-diagnostics -split-input-file %s
 
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
   ascend.step {

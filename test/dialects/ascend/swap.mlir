@@ -1,7 +1,7 @@
 // What swap adds to the dialect prints as it parses: host slots, events that pass through calls. So do the events that
 // transfers and calls wait for and transfers record.
-// RUN: mf-opt %s | mf-opt | FileCheck %s
-// RUN: mf-opt --emit-bytecode %s | mf-opt | FileCheck %s
+// RUN: %roundtrip %s | %roundtrip | FileCheck %s
+// RUN: %roundtrip --emit-bytecode %s | %roundtrip | FileCheck %s
 
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
   ascend.stream @compute compute

@@ -1,5 +1,5 @@
 // What the forms of a training configuration are, and are not.
-// RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
 
 // expected-error @below {{expected stages, interleave and micro_batches to be from 1 to 65536, but got 0, 1 and 1}}
 "test.op"() {a = #mf.parallel<stages = 0, interleave = 1, micro_batches = 1>} : () -> ()

@@ -1,5 +1,5 @@
 // What upstream's simplifications may do to operators, and what they must not.
-// RUN: mf-opt -allow-unregistered-dialect --canonicalize --cse %s | FileCheck %s
+// RUN: %roundtrip -allow-unregistered-dialect --canonicalize --cse %s | FileCheck %s
 
 %x = "test.value"() : () -> tensor<2x4xf32>
 %gradient = "test.value"() : () -> tensor<4xf32>

@@ -1,4 +1,4 @@
-// RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
   %x = "test.value"() : () -> tensor<4x8xf32>

@@ -1,5 +1,5 @@
-// RUN: mf-opt -allow-unregistered-dialect %s | mf-opt -allow-unregistered-dialect | FileCheck %s
-// RUN: mf-opt -allow-unregistered-dialect -mlir-print-op-generic %s | mf-opt -allow-unregistered-dialect | FileCheck %s
+// RUN: %roundtrip -allow-unregistered-dialect %s | %roundtrip -allow-unregistered-dialect | FileCheck %s
+// RUN: %roundtrip -allow-unregistered-dialect -mlir-print-op-generic %s | %roundtrip -allow-unregistered-dialect | FileCheck %s
 
 // Axes are those of the module's mesh.
 // CHECK: module attributes {mf.mesh = #mf.mesh<pp = 2, dp = 3, mp = 2>}

@@ -1,4 +1,4 @@
-// RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
 
 // A rate of 0 drops nothing.
 %x = "test.value"() : () -> tensor<4x16xf32>

@@ -1,4 +1,4 @@
-// RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
 
 %x = "test.value"() : () -> tensor<2x3x4xf32>
 %i = "test.value"() : () -> tensor<3x6xi32>

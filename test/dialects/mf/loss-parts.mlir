@@ -1,5 +1,5 @@
 // Names of the losses of layers and functions.
-// RUN: mf-opt --split-input-file --verify-diagnostics %s | FileCheck %s
+// RUN: %roundtrip --split-input-file --verify-diagnostics %s | FileCheck %s
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   // CHECK: mf.layer @a body {{.*}} attributes {mf.losses = {{\[\[}}"lm_loss", 1.000000e+00], ["", 1.000000e+00]]}

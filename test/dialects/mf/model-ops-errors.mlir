@@ -1,4 +1,4 @@
-// RUN: mf-opt -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -verify-diagnostics -split-input-file %s
 
 // expected-error @below {{expected micro_batch_size, sequence_length and vocab_size to be positive}}
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 0 : i64, vocab_size = 16 : i64} {

@@ -1,5 +1,5 @@
-// RUN: mf-opt %s | mf-opt | FileCheck %s
-// RUN: mf-opt -mlir-print-op-generic %s | mf-opt | FileCheck %s
+// RUN: %roundtrip %s | %roundtrip | FileCheck %s
+// RUN: %roundtrip -mlir-print-op-generic %s | %roundtrip | FileCheck %s
 
 // What the YAML said, in all its forms.
 // CHECK: mf.model @configured attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, training = #mf.training<

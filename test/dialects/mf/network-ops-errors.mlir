@@ -1,4 +1,4 @@
-// RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
 
 %a = "test.value"() : () -> tensor<8x16xf32>
 %b = "test.value"() : () -> tensor<8xf32>

@@ -1,4 +1,4 @@
-// RUN: mf-opt -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -verify-diagnostics -split-input-file %s
 
 // A gradient that nobody reduces.
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {

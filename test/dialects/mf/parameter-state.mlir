@@ -1,5 +1,5 @@
-// RUN: mf-opt %s | mf-opt | FileCheck %s
-// RUN: mf-opt -mlir-print-op-generic %s | mf-opt | FileCheck %s
+// RUN: %roundtrip %s | %roundtrip | FileCheck %s
+// RUN: %roundtrip -mlir-print-op-generic %s | %roundtrip | FileCheck %s
 
 // Ranks share the storage of @w out; its readers find it put together. Of
 // @layers.0.w1.weight each has the whole, and a summand of its gradient.

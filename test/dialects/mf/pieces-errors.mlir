@@ -1,4 +1,4 @@
-// RUN: mf-opt --allow-unregistered-dialect --verify-diagnostics --split-input-file %s
+// RUN: %roundtrip --allow-unregistered-dialect --verify-diagnostics --split-input-file %s
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   // expected-error @below {{'mf.layer' op expected from 0 to 1 arguments of earlier pieces and from 0 to 1 values for later ones, but got 2 and 0}}

@@ -1,6 +1,6 @@
 // What functions and messages for pieces of the sequence look like.
-// RUN: mf-opt --allow-unregistered-dialect %s | mf-opt --allow-unregistered-dialect | FileCheck %s
-// RUN: mf-opt --allow-unregistered-dialect -mlir-print-op-generic %s | mf-opt --allow-unregistered-dialect | FileCheck %s
+// RUN: %roundtrip --allow-unregistered-dialect %s | %roundtrip --allow-unregistered-dialect | FileCheck %s
+// RUN: %roundtrip --allow-unregistered-dialect -mlir-print-op-generic %s | %roundtrip --allow-unregistered-dialect | FileCheck %s
 
 // CHECK-LABEL: mf.model @layers
 mf.model @layers attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {

@@ -1,4 +1,4 @@
-// RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
 
 %x = "test.value"() : () -> tensor<3x8xf32>
 // expected-error @below {{expected k from 1 to 8, but got 9}}

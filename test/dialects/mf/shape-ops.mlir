@@ -1,5 +1,5 @@
-// RUN: mf-opt -allow-unregistered-dialect %s | mf-opt -allow-unregistered-dialect | FileCheck %s
-// RUN: mf-opt -allow-unregistered-dialect -mlir-print-op-generic %s | mf-opt -allow-unregistered-dialect | FileCheck %s
+// RUN: %roundtrip -allow-unregistered-dialect %s | %roundtrip -allow-unregistered-dialect | FileCheck %s
+// RUN: %roundtrip -allow-unregistered-dialect -mlir-print-op-generic %s | %roundtrip -allow-unregistered-dialect | FileCheck %s
 
 %x = "test.value"() : () -> tensor<2x3x4xf32>
 %tokens = "test.value"() : () -> tensor<1x8xi32>

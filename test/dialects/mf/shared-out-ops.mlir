@@ -1,5 +1,5 @@
-// RUN: mf-opt -allow-unregistered-dialect %s | mf-opt -allow-unregistered-dialect | FileCheck %s
-// RUN: mf-opt -allow-unregistered-dialect -mlir-print-op-generic %s | mf-opt -allow-unregistered-dialect | FileCheck %s
+// RUN: %roundtrip -allow-unregistered-dialect %s | %roundtrip -allow-unregistered-dialect | FileCheck %s
+// RUN: %roundtrip -allow-unregistered-dialect -mlir-print-op-generic %s | %roundtrip -allow-unregistered-dialect | FileCheck %s
 
 // What a rank has of the query rows, the vocabulary and the tokens.
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 4, mp = 2>} {

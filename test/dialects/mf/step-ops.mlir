@@ -1,5 +1,5 @@
-// RUN: mf-opt %s | mf-opt | FileCheck %s
-// RUN: mf-opt -mlir-print-op-generic %s | mf-opt | FileCheck %s
+// RUN: %roundtrip %s | %roundtrip | FileCheck %s
+// RUN: %roundtrip -mlir-print-op-generic %s | %roundtrip | FileCheck %s
 
 // The step of a stage in the middle of three: it receives and sends both ways.
 // CHECK-LABEL: mf.model @middle_stage

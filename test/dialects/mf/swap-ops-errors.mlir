@@ -1,5 +1,5 @@
 // A forgotten copy is a type error; so is a copy of another type.
-// RUN: mf-opt -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -verify-diagnostics -split-input-file %s
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.backward @b (%dy: tensor<4xf32>, %h: !mf.host<tensor<4xf32>>) -> tensor<4xf32>

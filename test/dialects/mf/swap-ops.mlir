@@ -1,6 +1,6 @@
 // Copies of activations between the device and the host print as they parse.
-// RUN: mf-opt %s | mf-opt | FileCheck %s
-// RUN: mf-opt --emit-bytecode %s | mf-opt | FileCheck %s
+// RUN: %roundtrip %s | %roundtrip | FileCheck %s
+// RUN: %roundtrip --emit-bytecode %s | %roundtrip | FileCheck %s
 
 // CHECK-LABEL: mf.forward @f
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {

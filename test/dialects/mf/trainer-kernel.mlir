@@ -1,5 +1,5 @@
 // Operators may say by which kernel the trainer computes them.
-// RUN: mf-opt --split-input-file --verify-diagnostics %s | FileCheck %s
+// RUN: %roundtrip --split-input-file --verify-diagnostics %s | FileCheck %s
 
 mf.model @kernels attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -1,4 +1,4 @@
-// RUN: mf-opt -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip -verify-diagnostics -split-input-file %s
 
 // An update takes the learning rate, the step number and perhaps the loss scale.
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {

@@ -35,7 +35,7 @@ def _pattern(argument):
 
 def names(command, argument):
     """True if the command runs the pass."""
-    return bool(re.search(r"mf-opt\b", command) and _pattern(argument).search(command))
+    return bool(re.search(r"mf-opt\b|%roundtrip\b", command) and _pattern(argument).search(command))
 
 
 def without(command, argument):
@@ -58,7 +58,7 @@ class Shell:
     def substitute(self, command, test):
         path = os.path.abspath(test)
         table = {
-            "%mf-opt": "mf-opt",
+            "%roundtrip": "mf-opt",
             "%examples": os.path.join(ROOT, "examples"),
             "%test-data": os.path.join(ROOT, "test", "data"),
             "%python": "python3",

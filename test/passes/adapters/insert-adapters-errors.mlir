@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-insert-adapters))' --split-input-file --verify-diagnostics %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-adapters))' --split-input-file --verify-diagnostics %s
 
 // expected-error @below {{no linear layer of the model has a name that '.*wqq|wx' matches; did you mean 'wq'? (linear layers are wq)}}
 mf.model @misspelt attributes {lora = #mf.lora<rank = 2, alpha = 8.0, dropout = 0.0, target = ".*wqq|wx", name_a = "a", name_b = "b">, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {

@@ -1,6 +1,6 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-insert-adapters))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-insert-adapters{print-plan=true}))' %s 2>&1 >/dev/null | FileCheck --check-prefix=PLAN %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-insert-adapters))' %s --remarks-filter=adapters 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-adapters))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-adapters{print-plan=true}))' %s 2>&1 >/dev/null | FileCheck --check-prefix=PLAN %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-adapters))' %s --remarks-filter=adapters 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
 
 // A product gets a low-rank path beside it, whose parameters lie as the weight's dimensions do; what the adapters do not make is
 // no longer trained, but tables stay tables.

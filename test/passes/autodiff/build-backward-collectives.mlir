@@ -1,5 +1,5 @@
 // How collectives differentiate: an all-gather becomes a reduce-scatter and the other way round, an all-reduce nothing.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s | FileCheck %s
 
 module attributes {mf.mesh = #mf.mesh<pp = 2, dp = 2, mp = 2>} {
 // CHECK-LABEL: mf.model @gradients_of_collectives

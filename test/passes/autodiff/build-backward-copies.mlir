@@ -1,10 +1,10 @@
 // Three copies of the model in one graph: inputs and losses of their own, weights and what is made of them together,
 // and a gradient that is the sum over copies in their order, so three times that of the mean.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s -o %t.chunks.mlir
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s -o %t.chunks.mlir
 // RUN: FileCheck %s --input-file=%t.chunks.mlir
 // RUN: mf-check-rewrite %s %t.chunks.mlir | FileCheck %s --check-prefix=RUNS
 // RUNS: same losses, gradients as finite differences of the loss
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-split-chunks{split-backward=always}))' %t.chunks.mlir -o %t.halves.mlir
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-chunks{split-backward=always}))' %t.chunks.mlir -o %t.halves.mlir
 // RUN: mf-check-rewrite %t.chunks.mlir %t.halves.mlir | FileCheck %s --check-prefix=SAME
 // SAME: same losses, gradients
 

@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-backward))' -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward))' -verify-diagnostics -split-input-file %s
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   // expected-error @below {{has no placement; run mf-partition first}}

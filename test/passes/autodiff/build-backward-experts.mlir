@@ -1,5 +1,5 @@
 // How the operators of routers and experts differentiate.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s | FileCheck %s
 
 // A repeated divisor gets the sum over what it was repeated over.
 // CHECK-LABEL: mf.model @gradient_of_a_quotient_by_row_sums

@@ -1,5 +1,5 @@
 // How each operator differentiates: what stands behind mf.cut.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s | FileCheck %s
 
 // dX = dY W, and dW = dY^T X over all leading dimensions.
 // CHECK-LABEL: mf.model @gradient_of_a_shared_weight_sums_over_rows

@@ -1,12 +1,12 @@
 // Layers and operators with several results, and losses in the middle: the gradients of both chunks, and that they are
 // those of the sum of both losses, in one function or in two.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s -o %t.chunks.mlir
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s -o %t.chunks.mlir
 // RUN: FileCheck %s --input-file=%t.chunks.mlir
 // RUN: mf-check-rewrite %s %t.chunks.mlir | FileCheck %s --check-prefix=RUNS
 // RUNS: same losses, gradients as finite differences of the loss
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-split-chunks))' %t.chunks.mlir -o %t.functions.mlir
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-chunks))' %t.chunks.mlir -o %t.functions.mlir
 // RUN: mf-check-rewrite %t.chunks.mlir %t.functions.mlir | FileCheck %s --check-prefix=SAME
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-split-chunks{split-backward=always}))' %t.chunks.mlir -o %t.halves.mlir
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-chunks{split-backward=always}))' %t.chunks.mlir -o %t.halves.mlir
 // RUN: mf-check-rewrite %t.chunks.mlir %t.halves.mlir | FileCheck %s --check-prefix=SAME
 // SAME: same losses, gradients
 

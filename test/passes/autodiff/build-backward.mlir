@@ -1,5 +1,5 @@
 // How layers become chunks; build-backward-operators.mlir has the gradient of each operator.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward))' %s | FileCheck %s
 
 // Layers of one stage become one graph; operators' names begin with their layer's.
 // The first stage takes tokens, the last one labels, and only where there is a hidden input its gradient is returned.
@@ -86,5 +86,5 @@ mf.model @gradients_are_added_from_the_last_use_back attributes {micro_batch_siz
 }
 
 // Remarks say what became one graph, and how large it is.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-backward))' --remarks-filter-passed=autodiff %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward))' --remarks-filter-passed=autodiff %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: [Passed] Backward | Category:autodiff | Function=chunk0 | Remark="layers embedding to layers.0 of stage 0 are one graph", backward operators=2, forward operators=2, trained parameters=1

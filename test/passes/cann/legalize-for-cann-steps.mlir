@@ -1,6 +1,6 @@
 // Kernels that run as one are launched one by one, and events stay behind the same work.
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann{print-plan=true}))' --remarks-filter=cann %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SAID
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann{print-plan=true}))' --remarks-filter=cann %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SAID
 
 // SAID-DAG: Remark="kernels that run as one are launched one by one", buffer bytes=256, launches=2, steps=4
 // SAID-DAG: 2 launches with steps: 4 launches, 256 bytes of buffers between them

@@ -1,9 +1,9 @@
 // Launches get what functions of CANN need beside the operands as their workspace.
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann{print-plan=true}))' --remarks-filter=cann %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SAID
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann{print-plan=true}))' --remarks-filter=cann %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SAID
 // Nothing is left to do behind the pass.
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann))' %s -o %t.once
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann))' %t.once -o %t.twice
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann))' %s -o %t.once
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann))' %t.once -o %t.twice
 // RUN: diff %t.once %t.twice && FileCheck %s < %t.twice
 
 // SAID-DAG: Remark="aclnnCrossEntropyLoss has i64[4], f32[4x8], bool[4], f32[4], f32[1] in its workspace", launches=1, most bytes=448

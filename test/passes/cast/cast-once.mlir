@@ -1,10 +1,10 @@
 // A parameter that routines convert several times in a step is converted by its begin.
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-cast-once))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-cast-once))' --remarks-filter-passed=cast %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-cast-once{apply=false}))' --remarks-filter-missed=cast %s 2>&1 | FileCheck %s --check-prefixes=MISSED --implicit-check-not=gathered
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-cast-once))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-cast-once))' --remarks-filter-passed=cast %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-cast-once{apply=false}))' --remarks-filter-missed=cast %s 2>&1 | FileCheck %s --check-prefixes=MISSED --implicit-check-not=gathered
 // Parameters and a gradient take 3584 bytes, a conversion and what is computed of it 1024 more. There is room for one copy of 512, or for none.
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-cast-once{hbm=5300B print-plan=true}))' --remarks-filter-passed=cast %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=ROOM
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-cast-once{hbm=5000B}))' --remarks-filter-missed=cast %s 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-cast-once{hbm=5300B print-plan=true}))' --remarks-filter-passed=cast %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=ROOM
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-cast-once{hbm=5000B}))' --remarks-filter-missed=cast %s 2>&1 | FileCheck %s --check-prefix=NONE
 
 // CHECK-LABEL: ascend.program @step
 // CHECK: ascend.static @twice parameter of "twice" : !ascend.buffer<256xf32, hbm>

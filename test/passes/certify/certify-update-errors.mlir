@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-certify-update))' -verify-diagnostics %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-certify-update))' -verify-diagnostics %s
 
 // Terms are those of operators that compute something.
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {

@@ -1,10 +1,10 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-certify-update))' %s -o %t.right
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-certify-update))' %s -o %t.right
 // RUN: FileCheck %s < %t.right
 // Multiplied where it is read, a gradient gives the same terms.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-fold-gradient-scales,mf-certify-update))' %s | grep -o 'results = .*]]' > %t.folded
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fold-gradient-scales,mf-certify-update))' %s | grep -o 'results = .*]]' > %t.folded
 // RUN: grep -o 'results = .*]]' %t.right | diff - %t.folded
 // Without its factor, it gives others.
-// RUN: grep -v mf.scale_gradients %s | mf-opt --pass-pipeline='builtin.module(mf.model(mf-certify-update))' | grep -o 'results = .*]]' > %t.unscaled
+// RUN: grep -v mf.scale_gradients %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-certify-update))' | grep -o 'results = .*]]' > %t.unscaled
 // RUN: grep -o 'results = .*]]' %t.right | not diff - %t.unscaled
 
 // CHECK-LABEL: mf.model @leaves_parameters_and_moments

@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-certify))' -split-input-file %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-certify))' -split-input-file %s | FileCheck %s
 
 // CHECK-LABEL: mf.model @each_result_has_a_term
 mf.model @each_result_has_a_term attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {

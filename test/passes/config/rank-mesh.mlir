@@ -1,24 +1,24 @@
 // The mesh that parallel_config asks for, and which rows of the data its replicas read.
 // RUN: split-file --leading-lines %s %t
-// RUN: mf-opt --mf-read-config=file=%t/hybrid.yaml %t/model.mlir | FileCheck %s --check-prefix=HYBRID
-// RUN: mf-opt --mf-read-config=file=%t/blocks.yaml %t/model.mlir | FileCheck %s --check-prefix=BLOCKS
-// RUN: mf-opt --mf-read-config=file=%t/shards.yaml %t/model.mlir | FileCheck %s --check-prefix=SHARDS
-// RUN: mf-opt --mf-read-config=file=%t/table.yaml %t/table.mlir | FileCheck %s --check-prefix=TABLE
-// RUN: mf-opt --mf-read-config=file=%t/across.yaml %t/model.mlir | FileCheck %s --check-prefix=ACROSS
-// RUN: mf-opt --mf-read-config=file=%t/kept.yaml %t/model.mlir | FileCheck %s --check-prefix=KEPT
-// RUN: mf-opt --mf-read-config=file=%t/odd.yaml %t/model.mlir | FileCheck %s --check-prefix=ODD
-// RUN: mf-opt --mf-read-config=file=%t/neighbours.yaml %t/dropless.mlir | FileCheck %s --check-prefix=NEIGHBOURS
-// RUN: mf-opt --mf-read-config=file=%t/within.yaml %t/dropless.mlir | FileCheck %s --check-prefix=WITHIN
-// RUN: mf-opt --mf-read-config=file=%t/pieces.yaml %t/dropless.mlir | FileCheck %s --check-prefix=PIECES
-// RUN: mf-opt --mf-read-config=file=%t/one.yaml %t/dropless.mlir | FileCheck %s --check-prefix=ONE
-// RUN: mf-opt --mf-read-config=file=%t/place.yaml %t/capacity.mlir | FileCheck %s --check-prefix=PLACE
-// RUN: mf-opt --mf-read-config=file=%t/context.yaml %t/capacity.mlir | FileCheck %s --check-prefix=CONTEXT
-// RUN: not mf-opt --mf-read-config=file=%t/factors.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=FACTORS
-// RUN: not mf-opt --mf-read-config=file=%t/experts.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=EXPERTS
-// RUN: not mf-opt --mf-read-config=file=%t/ranks.yaml %t/capacity.mlir 2>&1 | FileCheck %s --check-prefix=RANKS
-// RUN: not mf-opt --mf-read-config=file=%t/rows.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
-// RUN: not mf-opt --mf-read-config=file=%t/tensors.yaml %t/capacity.mlir 2>&1 | FileCheck %s --check-prefix=TENSORS
-// RUN: not mf-opt --mf-read-config=file=%t/pipe.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=PIPE
+// RUN: %roundtrip --mf-read-config=file=%t/hybrid.yaml %t/model.mlir | FileCheck %s --check-prefix=HYBRID
+// RUN: %roundtrip --mf-read-config=file=%t/blocks.yaml %t/model.mlir | FileCheck %s --check-prefix=BLOCKS
+// RUN: %roundtrip --mf-read-config=file=%t/shards.yaml %t/model.mlir | FileCheck %s --check-prefix=SHARDS
+// RUN: %roundtrip --mf-read-config=file=%t/table.yaml %t/table.mlir | FileCheck %s --check-prefix=TABLE
+// RUN: %roundtrip --mf-read-config=file=%t/across.yaml %t/model.mlir | FileCheck %s --check-prefix=ACROSS
+// RUN: %roundtrip --mf-read-config=file=%t/kept.yaml %t/model.mlir | FileCheck %s --check-prefix=KEPT
+// RUN: %roundtrip --mf-read-config=file=%t/odd.yaml %t/model.mlir | FileCheck %s --check-prefix=ODD
+// RUN: %roundtrip --mf-read-config=file=%t/neighbours.yaml %t/dropless.mlir | FileCheck %s --check-prefix=NEIGHBOURS
+// RUN: %roundtrip --mf-read-config=file=%t/within.yaml %t/dropless.mlir | FileCheck %s --check-prefix=WITHIN
+// RUN: %roundtrip --mf-read-config=file=%t/pieces.yaml %t/dropless.mlir | FileCheck %s --check-prefix=PIECES
+// RUN: %roundtrip --mf-read-config=file=%t/one.yaml %t/dropless.mlir | FileCheck %s --check-prefix=ONE
+// RUN: %roundtrip --mf-read-config=file=%t/place.yaml %t/capacity.mlir | FileCheck %s --check-prefix=PLACE
+// RUN: %roundtrip --mf-read-config=file=%t/context.yaml %t/capacity.mlir | FileCheck %s --check-prefix=CONTEXT
+// RUN: not %roundtrip --mf-read-config=file=%t/factors.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=FACTORS
+// RUN: not %roundtrip --mf-read-config=file=%t/experts.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=EXPERTS
+// RUN: not %roundtrip --mf-read-config=file=%t/ranks.yaml %t/capacity.mlir 2>&1 | FileCheck %s --check-prefix=RANKS
+// RUN: not %roundtrip --mf-read-config=file=%t/rows.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
+// RUN: not %roundtrip --mf-read-config=file=%t/tensors.yaml %t/capacity.mlir 2>&1 | FileCheck %s --check-prefix=TENSORS
+// RUN: not %roundtrip --mf-read-config=file=%t/pipe.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=PIPE
 
 //--- model.mlir
 mf.model @model attributes {micro_batch_size = 24 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {

@@ -1,38 +1,38 @@
 // Each wrong file: where, what, and what was expected; and a failure.
 // RUN: split-file --leading-lines %s %t
-// RUN: not mf-opt --mf-read-config %t/model.mlir 2>&1 | FileCheck %s --check-prefix=OPTION
-// RUN: not mf-opt --mf-read-config="file=%t/unknown-key.yaml gradient-accumulation-steps=-1" %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NEGATIVE
-// RUN: not mf-opt --mf-read-config=file=%t/missing.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=MISSING
-// RUN: not mf-opt --mf-read-config=file=%t %t/model.mlir 2>&1 | FileCheck %s --check-prefix=FOLDER
-// RUN: not mf-opt --mf-read-config=file=%t/syntax.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=SYNTAX
-// RUN: not mf-opt --mf-read-config=file=%t/unknown-key.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=KEY
-// RUN: not mf-opt --mf-read-config=file=%t/type.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=TYPE
-// RUN: not mf-opt --mf-read-config=file=%t/optimizer.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=OPTIMIZER
-// RUN: not mf-opt --mf-read-config=file=%t/factors.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=FACTORS
-// RUN: not mf-opt --mf-read-config=file=%t/schedule.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=SCHEDULE
-// RUN: not mf-opt --mf-read-config=file=%t/norm.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NORM
-// RUN: not mf-opt --mf-read-config=file=%t/memory.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=MEMORY
-// RUN: not mf-opt --mf-read-config=file=%t/unit.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNIT
-// RUN: not mf-opt --mf-read-config=file=%t/batches.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=BATCHES
-// RUN: mf-opt --mf-read-config=file=%t/unsharded.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNSHARDED
-// RUN: mf-opt --mf-read-config=file=%t/step.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STEP
-// RUN: not mf-opt --mf-read-config=file=%t/rows.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
-// RUN: not mf-opt --mf-read-config=file=%t/degree.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=DEGREE
-// RUN: not mf-opt --mf-read-config=file=%t/level.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LEVEL
-// RUN: mf-opt --mf-read-config=file=%t/devices.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=DEVICES
-// RUN: mf-opt --mf-read-config=file=%t/auto.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=AUTO
-// RUN: mf-opt --mf-read-config=file=%t/auto-none.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=AUTO-NONE
-// RUN: not mf-opt --mf-read-config=file=%t/auto-odd.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=AUTO-ODD
-// RUN: mf-opt --mf-read-config=file=%t/has-rate.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=HAS-RATE
-// RUN: mf-opt --mf-read-config=file=%t/alone.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ALONE
-// RUN: not mf-opt --mf-read-config=file=%t/strategy.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STRATEGY
-// RUN: not mf-opt --mf-read-config=file=%t/no-strategy.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NO-STRATEGY
-// RUN: not mf-opt --mf-read-config=file=%t/strategy-name.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STRATEGY-NAME
-// RUN: mf-opt --mf-read-config=file=%t/whole.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=WHOLE
-// RUN: mf-opt --mf-read-config=file=%t/names-of-layers.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LAYERS
-// RUN: not mf-opt --mf-read-config=file=%t/names.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NAMES
-// RUN: not mf-opt --mf-read-config=file=%t/rates.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=RATES
-// RUN: not mf-opt --mf-read-config=file=%t/groups.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=GROUPS
+// RUN: not %roundtrip --mf-read-config %t/model.mlir 2>&1 | FileCheck %s --check-prefix=OPTION
+// RUN: not %roundtrip --mf-read-config="file=%t/unknown-key.yaml gradient-accumulation-steps=-1" %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: not %roundtrip --mf-read-config=file=%t/missing.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: not %roundtrip --mf-read-config=file=%t %t/model.mlir 2>&1 | FileCheck %s --check-prefix=FOLDER
+// RUN: not %roundtrip --mf-read-config=file=%t/syntax.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=SYNTAX
+// RUN: not %roundtrip --mf-read-config=file=%t/unknown-key.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=KEY
+// RUN: not %roundtrip --mf-read-config=file=%t/type.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=TYPE
+// RUN: not %roundtrip --mf-read-config=file=%t/optimizer.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=OPTIMIZER
+// RUN: not %roundtrip --mf-read-config=file=%t/factors.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=FACTORS
+// RUN: not %roundtrip --mf-read-config=file=%t/schedule.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=SCHEDULE
+// RUN: not %roundtrip --mf-read-config=file=%t/norm.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NORM
+// RUN: not %roundtrip --mf-read-config=file=%t/memory.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=MEMORY
+// RUN: not %roundtrip --mf-read-config=file=%t/unit.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNIT
+// RUN: not %roundtrip --mf-read-config=file=%t/batches.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=BATCHES
+// RUN: %roundtrip --mf-read-config=file=%t/unsharded.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNSHARDED
+// RUN: %roundtrip --mf-read-config=file=%t/step.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STEP
+// RUN: not %roundtrip --mf-read-config=file=%t/rows.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
+// RUN: not %roundtrip --mf-read-config=file=%t/degree.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=DEGREE
+// RUN: not %roundtrip --mf-read-config=file=%t/level.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LEVEL
+// RUN: %roundtrip --mf-read-config=file=%t/devices.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=DEVICES
+// RUN: %roundtrip --mf-read-config=file=%t/auto.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=AUTO
+// RUN: %roundtrip --mf-read-config=file=%t/auto-none.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=AUTO-NONE
+// RUN: not %roundtrip --mf-read-config=file=%t/auto-odd.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=AUTO-ODD
+// RUN: %roundtrip --mf-read-config=file=%t/has-rate.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=HAS-RATE
+// RUN: %roundtrip --mf-read-config=file=%t/alone.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ALONE
+// RUN: not %roundtrip --mf-read-config=file=%t/strategy.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STRATEGY
+// RUN: not %roundtrip --mf-read-config=file=%t/no-strategy.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NO-STRATEGY
+// RUN: not %roundtrip --mf-read-config=file=%t/strategy-name.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=STRATEGY-NAME
+// RUN: %roundtrip --mf-read-config=file=%t/whole.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=WHOLE
+// RUN: %roundtrip --mf-read-config=file=%t/names-of-layers.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LAYERS
+// RUN: not %roundtrip --mf-read-config=file=%t/names.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NAMES
+// RUN: not %roundtrip --mf-read-config=file=%t/rates.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=RATES
+// RUN: not %roundtrip --mf-read-config=file=%t/groups.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=GROUPS
 
 //--- model.mlir
 mf.model @model attributes {family = "mcore_qwen3", micro_batch_size = 8 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {

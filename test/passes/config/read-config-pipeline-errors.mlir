@@ -1,17 +1,17 @@
 // Each wrong pipeline: where, what, and what was expected; and a failure.
 // RUN: split-file --leading-lines %s %t
-// RUN: mf-opt --mf-read-config=file=%t/interleave.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=INTERLEAVE
-// RUN: not mf-opt --mf-read-config=file=%t/part.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=PART
-// RUN: not mf-opt --mf-read-config=file=%t/order.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ORDER
-// RUN: mf-opt --mf-read-config=file=%t/order-of-chunks.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ORDER-OF-CHUNKS --implicit-check-not=warning
-// RUN: mf-opt --mf-read-config=file=%t/lowered.yaml %t/model.mlir -o /dev/null 2>&1 | count 0
-// RUN: not mf-opt --mf-read-config=file=%t/zero-bubble.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ZERO
-// RUN: not mf-opt --mf-read-config=file=%t/zero-bubble-chunks.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ZERO-CHUNKS
-// RUN: not mf-opt --mf-read-config=file=%t/sequences.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=SEQUENCES
-// RUN: not mf-opt --mf-read-config=file=%t/odd.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ODD
-// RUN: not mf-opt --mf-read-config=file=%t/few.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=FEW
-// RUN: not mf-opt --mf-read-config="file=%t/replaced.yaml schedule=zero-bubble-v" %t/model.mlir 2>&1 | FileCheck %s --check-prefix=REPLACED
-// RUN: not mf-opt --mf-read-config=file=%t/unknown-scheduler.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNKNOWN-SCHEDULER
+// RUN: %roundtrip --mf-read-config=file=%t/interleave.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=INTERLEAVE
+// RUN: not %roundtrip --mf-read-config=file=%t/part.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=PART
+// RUN: not %roundtrip --mf-read-config=file=%t/order.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: %roundtrip --mf-read-config=file=%t/order-of-chunks.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ORDER-OF-CHUNKS --implicit-check-not=warning
+// RUN: %roundtrip --mf-read-config=file=%t/lowered.yaml %t/model.mlir -o /dev/null 2>&1 | count 0
+// RUN: not %roundtrip --mf-read-config=file=%t/zero-bubble.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: not %roundtrip --mf-read-config=file=%t/zero-bubble-chunks.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ZERO-CHUNKS
+// RUN: not %roundtrip --mf-read-config=file=%t/sequences.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=SEQUENCES
+// RUN: not %roundtrip --mf-read-config=file=%t/odd.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=ODD
+// RUN: not %roundtrip --mf-read-config=file=%t/few.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=FEW
+// RUN: not %roundtrip --mf-read-config="file=%t/replaced.yaml schedule=zero-bubble-v" %t/model.mlir 2>&1 | FileCheck %s --check-prefix=REPLACED
+// RUN: not %roundtrip --mf-read-config=file=%t/unknown-scheduler.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNKNOWN-SCHEDULER
 
 //--- model.mlir
 mf.model @model attributes {family = "mcore_qwen3", micro_batch_size = 8 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {

@@ -1,20 +1,20 @@
 // RUN: split-file --leading-lines %s %t
-// RUN: mf-opt --mf-read-config=file=%t/whole.yaml %t/model.mlir | FileCheck %s --check-prefix=WHOLE
-// RUN: mf-opt --mf-read-config=file=%t/section.yaml %t/model.mlir | FileCheck %s --check-prefix=SECTION
-// RUN: mf-opt --mf-read-config="file=%t/section.yaml gradient-accumulation-steps=4" %t/model.mlir | FileCheck %s --check-prefix=ACCUMULATION
-// RUN: mf-opt --mf-read-config=file=%t/pipeline.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=PIPELINE
-// RUN: mf-opt --mf-read-config=file=%t/pipeline.yaml --remarks-filter-analyse=config %t/model.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: mf-opt --mf-read-config=file=%t/swap.yaml %t/model.mlir | FileCheck %s --check-prefix=SWAP
-// RUN: mf-opt --mf-read-config=file=%t/annealing.yaml %t/model.mlir | FileCheck %s --check-prefix=ANNEALING
-// RUN: mf-opt --mf-read-config=file=%t/gpipe.yaml %t/model.mlir | FileCheck %s --check-prefix=GPIPE
-// RUN: mf-opt --mf-read-config=file=%t/zero-bubble-v.yaml %t/model.mlir | FileCheck %s --check-prefix=ZERO
-// RUN: mf-opt --mf-read-config=file=%t/accumulation.yaml %t/model.mlir | FileCheck %s --check-prefix=ONE-STAGE
-// RUN: mf-opt --mf-read-config=file=%t/gpipe.yaml %t/model.mlir | mf-opt | FileCheck %s --check-prefix=GPIPE
-// RUN: mf-opt --mf-read-config=file=%t/shared-out.yaml %t/mesh.mlir | FileCheck %s --check-prefix=SHARED-OUT
-// RUN: mf-opt --mf-read-config=file=%t/shared-out.yaml %t/model.mlir | FileCheck %s --check-prefix=ALONE --implicit-check-not=optimizer_shard
-// RUN: mf-opt --mf-read-config=file=%t/fusions.yaml %t/model.mlir | mf-opt | FileCheck %s --check-prefix=FUSIONS
-// RUN: mf-opt --mf-read-config=file=%t/mcore.yaml %t/mcore.mlir 2>&1 | FileCheck %s --check-prefix=MCORE
-// RUN: mf-opt --mf-read-config=file=- %t/model.mlir < %t/section.yaml | FileCheck %s --check-prefix=SECTION
+// RUN: %roundtrip --mf-read-config=file=%t/whole.yaml %t/model.mlir | FileCheck %s --check-prefix=WHOLE
+// RUN: %roundtrip --mf-read-config=file=%t/section.yaml %t/model.mlir | FileCheck %s --check-prefix=SECTION
+// RUN: %roundtrip --mf-read-config="file=%t/section.yaml gradient-accumulation-steps=4" %t/model.mlir | FileCheck %s --check-prefix=ACCUMULATION
+// RUN: %roundtrip --mf-read-config=file=%t/pipeline.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=PIPELINE
+// RUN: %roundtrip --mf-read-config=file=%t/pipeline.yaml --remarks-filter-analyse=config %t/model.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --mf-read-config=file=%t/swap.yaml %t/model.mlir | FileCheck %s --check-prefix=SWAP
+// RUN: %roundtrip --mf-read-config=file=%t/annealing.yaml %t/model.mlir | FileCheck %s --check-prefix=ANNEALING
+// RUN: %roundtrip --mf-read-config=file=%t/gpipe.yaml %t/model.mlir | FileCheck %s --check-prefix=GPIPE
+// RUN: %roundtrip --mf-read-config=file=%t/zero-bubble-v.yaml %t/model.mlir | FileCheck %s --check-prefix=ZERO
+// RUN: %roundtrip --mf-read-config=file=%t/accumulation.yaml %t/model.mlir | FileCheck %s --check-prefix=ONE-STAGE
+// RUN: %roundtrip --mf-read-config=file=%t/gpipe.yaml %t/model.mlir | %roundtrip | FileCheck %s --check-prefix=GPIPE
+// RUN: %roundtrip --mf-read-config=file=%t/shared-out.yaml %t/mesh.mlir | FileCheck %s --check-prefix=SHARED-OUT
+// RUN: %roundtrip --mf-read-config=file=%t/shared-out.yaml %t/model.mlir | FileCheck %s --check-prefix=ALONE --implicit-check-not=optimizer_shard
+// RUN: %roundtrip --mf-read-config=file=%t/fusions.yaml %t/model.mlir | %roundtrip | FileCheck %s --check-prefix=FUSIONS
+// RUN: %roundtrip --mf-read-config=file=%t/mcore.yaml %t/mcore.mlir 2>&1 | FileCheck %s --check-prefix=MCORE
+// RUN: %roundtrip --mf-read-config=file=- %t/model.mlir < %t/section.yaml | FileCheck %s --check-prefix=SECTION
 
 //--- model.mlir
 mf.model @first attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {

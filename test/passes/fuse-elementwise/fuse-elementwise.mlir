@@ -1,8 +1,8 @@
 // Launches whose results nothing else reads become one.
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-fuse-elementwise))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-fuse-elementwise))' --remarks-filter-passed=fuse %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-fuse-elementwise{print-plan}))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-fuse-elementwise,ascend-fuse-elementwise))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-fuse-elementwise))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-fuse-elementwise))' --remarks-filter-passed=fuse %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-fuse-elementwise{print-plan}))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-fuse-elementwise,ascend-fuse-elementwise))' %s | FileCheck %s
 
 // REMARK: Function=program | Remark="aclnnSilu, aclnnMul, aclnnAdd run as one kernel", buffer bytes gone=256, bytes not moved=640, chains=1, launches joined=3
 // REMARK: Remark="aclnnNeg, aclnnMuls run as one kernel", buffer bytes gone=128, bytes not moved=256, chains=1, launches joined=2

@@ -1,7 +1,7 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-fuse-swiglu))' %s 2>%t | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-swiglu))' %s 2>%t | FileCheck %s
 // RUN: FileCheck --check-prefix=WARN %s < %t
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-fuse-swiglu{print-plan=true}))' %s 2>&1 >/dev/null | FileCheck --check-prefix=PLAN %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-fuse-swiglu))' %s --remarks-filter=fuse 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-swiglu{print-plan=true}))' %s 2>&1 >/dev/null | FileCheck --check-prefix=PLAN %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-swiglu))' %s --remarks-filter=fuse 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
 
 #recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>

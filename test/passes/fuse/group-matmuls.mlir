@@ -1,6 +1,6 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-group-matmuls))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-group-matmuls{print-plan=true}))' %s 2>&1 >/dev/null | FileCheck --check-prefix=PLAN %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-group-matmuls))' %s --remarks-filter=fuse 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-group-matmuls))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-group-matmuls{print-plan=true}))' %s 2>&1 >/dev/null | FileCheck --check-prefix=PLAN %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-group-matmuls))' %s --remarks-filter=fuse 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
 
 #recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>

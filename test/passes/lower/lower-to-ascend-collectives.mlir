@@ -1,7 +1,7 @@
 // Collectives in the middle of a layer: each on its communicator's stream behind a record of the compute stream, which
 // waits where it needs what the collective uses.
-// RUN: mf-opt --mf-lower-to-ascend %s | FileCheck %s
-// RUN: mf-opt --mf-lower-to-ascend --ascend-plan-memory --ascend-verify-program=ranks=false %s | FileCheck %s --check-prefix=PLAN
+// RUN: %roundtrip --mf-lower-to-ascend %s | FileCheck %s
+// RUN: %roundtrip --mf-lower-to-ascend --ascend-plan-memory --ascend-verify-program=ranks=false %s | FileCheck %s --check-prefix=PLAN
 
 // CHECK: ascend.stream @collective.mp communication
 // CHECK: ascend.stream @collective.dp.mp communication

@@ -1,4 +1,4 @@
-// RUN: mf-opt --mf-lower-to-ascend -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip --mf-lower-to-ascend -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
 
 // The YAML comes first.
 // expected-error @below {{has no training configuration; run mf-read-config first}}

@@ -1,5 +1,5 @@
 // One micro-batch: backward makes gradients in place, and nothing needs to be zero before.
-// RUN: mf-opt --mf-lower-to-ascend %s | FileCheck %s
+// RUN: %roundtrip --mf-lower-to-ascend %s | FileCheck %s
 
 // CHECK-LABEL: ascend.routine @chunk0.backward
 // CHECK-DAG: %[[W:.*]] = ascend.global @gradient.w

@@ -1,6 +1,6 @@
 // The loss scale is copied at the beginning of a step; backward begins with its product, and the update takes it out.
-// RUN: mf-opt --mf-lower-to-ascend %s | FileCheck %s
-// RUN: sed -e 's/, loss_scale_update = <[^>]*>//' %s | mf-opt --mf-lower-to-ascend | FileCheck %s --check-prefix=FIXED
+// RUN: %roundtrip --mf-lower-to-ascend %s | FileCheck %s
+// RUN: sed -e 's/, loss_scale_update = <[^>]*>//' %s | %roundtrip --mf-lower-to-ascend | FileCheck %s --check-prefix=FIXED
 
 // FIXED: ascend.program @stage0 {{.*}} loss_scale = {value = 1.024000e+03 : f64}, lr_schedule
 // CHECK: ascend.program @stage0 {{.*}} loss_scale = {factor = 2 : i64, value = 1.024000e+03 : f64, window = 10 : i64}, lr_schedule

@@ -1,6 +1,6 @@
 // Each piece of the sequence has a backward of its own, and all add to the same gradients: ranks sum these beside that
 // of the first piece, which runs last, though there is one micro-batch.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-split-sequence,mf-propagate-layouts,mf-lower-reshards,mf-localize,mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend,ascend.program(ascend-plan-memory),ascend-verify-program)' %s -o %t.mlir
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-sequence,mf-propagate-layouts,mf-lower-reshards,mf-localize,mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend,ascend.program(ascend-plan-memory),ascend-verify-program)' %s -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
 
 // CHECK: ascend.routine @chunk0.backward

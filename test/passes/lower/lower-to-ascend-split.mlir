@@ -1,5 +1,5 @@
 // The routines of a chunk with several outputs and a backward in two functions, between two others.
-// RUN: mf-opt --mf-lower-to-ascend %s | FileCheck %s
+// RUN: %roundtrip --mf-lower-to-ascend %s | FileCheck %s
 
 // What backward keeps lies behind the residuals.
 // CHECK: ascend.frame_layout @chunk.residuals [!ascend.buffer<4x8xf32, hbm>, !ascend.buffer<4x8xf32, hbm>] of ["silu", "neg.grad"]

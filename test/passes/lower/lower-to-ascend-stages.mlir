@@ -1,5 +1,5 @@
 // Two stages: what they hand to each other goes through messages on streams of its own, ordered by events.
-// RUN: mf-opt --mf-lower-to-ascend %s | FileCheck %s
+// RUN: %roundtrip --mf-lower-to-ascend %s | FileCheck %s
 
 // CHECK-LABEL: ascend.program @stage0 stage 0
 // A tied parameter belongs to the stage that trains it.

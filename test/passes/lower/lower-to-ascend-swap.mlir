@@ -1,5 +1,5 @@
 // Copies of swapped values: where they start, and which event orders them.
-// RUN: mf-opt --mf-lower-to-ascend %s | FileCheck %s
+// RUN: %roundtrip --mf-lower-to-ascend %s | FileCheck %s
 
 // One slot of the frame is in host memory.
 // CHECK: ascend.frame_layout @chunk0.residuals [!ascend.buffer<4xf32, host>, !ascend.buffer<4xf32, host>] of ["early", "late"]

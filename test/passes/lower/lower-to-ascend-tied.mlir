@@ -1,4 +1,4 @@
-// RUN: mf-opt --mf-lower-to-ascend %s | FileCheck %s
+// RUN: %roundtrip --mf-lower-to-ascend %s | FileCheck %s
 
 // Tied gradients: a stage adds its own, one all-reduce sums over the stages in the order of the model, and a stage without
 // the owner, whose copies have memory of their own, gives each of them the sum.

@@ -1,23 +1,23 @@
 // What runs again, what is kept and what is swapped of the collectives that sharding has put between operators.
 // RUN: split-file %s %t
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/nothing.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=NOTHING
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/comm.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=COMM
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/count.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=COUNT
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/full.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=FULL
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/list.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=LIST
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/kept.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=KEPT
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/exclude.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=EXCLUDE
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/reader.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=READER
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/absent.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=ABSENT
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/absent_exclude.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=ABSENT-EXCLUDE
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/first.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=FIRST
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/sum.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=SUM
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/selected.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=SELECTED
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/selected_kept.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=SELECTED-KEPT
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/cell.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=CELL
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/swap.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=SWAP
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/conflict.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir 2>%t/log | FileCheck %s --check-prefix=CONFLICT
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/kept.yaml},mf.model(mf-partition,mf-mark-memory))' --remarks-filter-analyse=recompute %t/model.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/nothing.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=NOTHING
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/comm.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=COMM
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/count.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=COUNT
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/full.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=FULL
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/list.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=LIST
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/kept.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=KEPT
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/exclude.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=EXCLUDE
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/reader.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=READER
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/absent.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=ABSENT
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/absent_exclude.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=ABSENT-EXCLUDE
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/first.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=FIRST
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/sum.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=SUM
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/selected.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=SELECTED
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/selected_kept.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=SELECTED-KEPT
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/cell.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=CELL
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/swap.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=SWAP
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/conflict.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir 2>%t/log | FileCheck %s --check-prefix=CONFLICT
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/kept.yaml},mf.model(mf-partition,mf-mark-memory))' --remarks-filter-analyse=recompute %t/model.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: [Analysis] Collectives | Category:recompute | Function=layers.0 | Remark="of 2 collectives next to recomputed operators 0 run again where backward needs them", kept=2, repeated=0
 // RUN: FileCheck %s --check-prefix=WARN --input-file=%t/log
 // WARN: warning: layer 0, norm.rcast: swapped by op_swap 'norm\.rcast' and read by the communication of wq.matmul, which is recomputed by select_comm_recompute '.*\.norm'; recompute wins

@@ -1,14 +1,14 @@
 // With recompute_slice_activation ranks that have the same input of a recomputed layer keep a part of it each; the type is that of the
 // whole tensor until mf-localize.
 // RUN: split-file %s %t
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/slice.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory))' %t/model.mlir | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/slice.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory,mf-localize))' --remarks-filter=recompute %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LOCAL
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/off.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=NONE
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/sequence.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory))' %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NONE --implicit-check-not=warning
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/four.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory))' %t/model.mlir 2>&1 | FileCheck %s --check-prefix=WARN --implicit-check-not=mf.keep_part
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/slice.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory))' %t/model.mlir | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/slice.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory,mf-localize))' --remarks-filter=recompute %t/model.mlir 2>&1 | FileCheck %s --check-prefix=LOCAL
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/off.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory))' %t/model.mlir | FileCheck %s --check-prefix=NONE
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/sequence.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory))' %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NONE --implicit-check-not=warning
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/four.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory))' %t/model.mlir 2>&1 | FileCheck %s --check-prefix=WARN --implicit-check-not=mf.keep_part
 
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/replicas.yaml},mf.model(mf-partition,mf-mark-memory))' --remarks-filter=recompute %t/replicas.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=REPLICAS
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/sequence.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory))' --remarks-filter=recompute %t/model.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=CUT
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/replicas.yaml},mf.model(mf-partition,mf-mark-memory))' --remarks-filter=recompute %t/replicas.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=REPLICAS
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/sequence.yaml},mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory))' --remarks-filter=recompute %t/model.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=CUT
 
 // Of two layers one is recomputed.
 // CHECK: mf.layer @layers.0 body (%[[X:.*]]: tensor<2x4x8xf32, {{.*}}>)

@@ -1,6 +1,6 @@
 // Which operators swap_config marks, and what recompute takes away.
 // RUN: split-file %s %t
-// RUN: mf-opt --pass-pipeline='builtin.module(mf-read-config{file=%t/swap.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir 2> %t/log | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf-read-config{file=%t/swap.yaml},mf.model(mf-partition,mf-mark-memory))' %t/model.mlir 2> %t/log | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WARN --input-file=%t/log
 
 //--- swap.yaml

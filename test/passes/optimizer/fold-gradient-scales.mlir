@@ -1,6 +1,6 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-fold-gradient-scales))' --remarks-filter='optimizer' %s 2> %t.remarks | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fold-gradient-scales))' --remarks-filter='optimizer' %s 2> %t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK --input-file=%t.remarks
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-fold-gradient-scales{print-plan=true}))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fold-gradient-scales{print-plan=true}))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
 
 // What the loss scale and clipping multiply gradients by is read by the norm and the updates, in the order of the products.
 // CHECK-LABEL: mf.model @both

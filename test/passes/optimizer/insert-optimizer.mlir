@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' %s | FileCheck %s
 
 #recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>
@@ -279,6 +279,6 @@ mf.model @parameters_have_averages attributes {
 }
 
 // Remarks say what each stage updates.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' --remarks-filter-passed=optimizer %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' --remarks-filter-passed=optimizer %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: [Passed] Update | Category:optimizer | Function=a_stage_updates_what_it_trains | Remark="stage 0 updates its parameters", elements=72, gradients reduced over ranks=0, parameters=2, reductions of tied gradients=0, without decay=1
 // REMARK: Function=tied_parameters_of_three_stages_stay_equal | Remark="stage 1 updates its parameters", elements=136, gradients reduced over ranks=0, parameters=3, reductions of tied gradients=2, without decay=1

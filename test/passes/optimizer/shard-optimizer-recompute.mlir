@@ -1,6 +1,6 @@
 // parallel_optimizer_comm_recompute: a recomputed layer gathers its parameters itself, in backward again, where nothing gathers them once
 // for all micro-batches.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file %s 2>%t | FileCheck %s --implicit-check-not=mf.all_gather
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file %s 2>%t | FileCheck %s --implicit-check-not=mf.all_gather
 // RUN: FileCheck %s --check-prefix=WARN --implicit-check-not=warning: --input-file=%t
 
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>

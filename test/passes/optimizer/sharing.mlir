@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file -verify-diagnostics %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file -verify-diagnostics %s | FileCheck %s
 
 #recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>

@@ -1,7 +1,7 @@
 // The second copy's product runs beside the first one's sum; a chunk of one copy stays as it is.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-overlap-copies)))' -split-input-file %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-overlap-copies{print-plan=true})))' -split-input-file %s -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-overlap-copies)))' -split-input-file --remarks-filter-passed=overlap %s -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-overlap-copies)))' -split-input-file %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-overlap-copies{print-plan=true})))' -split-input-file %s -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-overlap-copies)))' -split-input-file --remarks-filter-passed=overlap %s -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // CHECK: %[[P0:.*]] = mf.matmul %[[X0:.*]], %[[W:.*]] {name = "w"}
 // CHECK-NEXT: %[[S0:.*]] = mf.all_reduce %[[P0]]

@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-partition))' -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition))' -verify-diagnostics -split-input-file %s
 
 // The YAML comes first.
 // expected-error @below {{has no training configuration; run mf-read-config first}}

@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-partition))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition))' %s | FileCheck %s
 
 #recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>
@@ -126,7 +126,7 @@ mf.model @offsets_are_of_physical_stages attributes {
 }
 
 // Remarks say how many layers each stage got.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-partition))' --remarks-filter-analyse=partition %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition))' --remarks-filter-analyse=partition %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: {{.*}}offset_moves_layers{{.*}}stage 0 chunk 0{{.*}}layers=3
 // REMARK: {{.*}}offset_moves_layers{{.*}}stage 1 chunk 0{{.*}}layers=1
 // REMARK: {{.*}}offsets_are_of_physical_stages{{.*}}stage 1 chunk 1{{.*}}layers=2

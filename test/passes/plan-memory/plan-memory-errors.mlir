@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory))' -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory))' -verify-diagnostics -split-input-file %s
 
 // A step that does not fit: by how much, when, what it is spent on, and the largest live values.
 // expected-error @below {{stage 1 needs 4608 bytes of device memory, but 4096 bytes are allowed}}

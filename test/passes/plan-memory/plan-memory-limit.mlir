@@ -1,10 +1,10 @@
 // The option replaces the program's own limit; a limit that is just enough is enough.
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=2048B}))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=54GB}))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=none}))' %s | FileCheck %s
-// RUN: not mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=2047B}))' %s 2>&1 | FileCheck %s --check-prefix=BELOW
-// RUN: not mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory))' %s 2>&1 | FileCheck %s --check-prefix=OWN
-// RUN: not mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=much}))' %s 2>&1 | FileCheck %s --check-prefix=SIZE
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=2048B}))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=54GB}))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=none}))' %s | FileCheck %s
+// RUN: not %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=2047B}))' %s 2>&1 | FileCheck %s --check-prefix=BELOW
+// RUN: not %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory))' %s 2>&1 | FileCheck %s --check-prefix=OWN
+// RUN: not %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory{hbm=much}))' %s 2>&1 | FileCheck %s --check-prefix=SIZE
 
 // CHECK: arena_bytes = 2048 : i64
 // BELOW: error: stage 0 needs 2048 bytes of device memory, but 2047 bytes are allowed

@@ -1,5 +1,5 @@
 // A frame that three routines use: what each slot needs is room from the routine that writes it to the one that reads it.
-// RUN: mf-opt --ascend-plan-memory --ascend-verify-program %s | FileCheck %s
+// RUN: %roundtrip --ascend-plan-memory --ascend-verify-program %s | FileCheck %s
 
 // Each of the three lives through other routines, so the frame has three parts. The residual is dead where the kept
 // value is born: they share 512 bytes of the arena.

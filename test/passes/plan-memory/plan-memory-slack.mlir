@@ -1,7 +1,7 @@
 // With slack, each device buffer has 32 bytes more than its own rounded up to 32: one of 512 takes the next 512 too. Host
 // memory is as without.
-// RUN: mf-opt --ascend-plan-memory --ascend-verify-program %s | FileCheck %s --check-prefix=TIGHT
-// RUN: mf-opt --ascend-plan-memory=slack=true --ascend-verify-program %s | FileCheck %s --check-prefix=SLACK
+// RUN: %roundtrip --ascend-plan-memory --ascend-verify-program %s | FileCheck %s --check-prefix=TIGHT
+// RUN: %roundtrip --ascend-plan-memory=slack=true --ascend-verify-program %s | FileCheck %s --check-prefix=SLACK
 
 // TIGHT: arena_bytes = 1536 : i64, {{.*}}host_bytes = 512 : i64
 // SLACK: arena_bytes = 2560 : i64, {{.*}}host_bytes = 512 : i64

@@ -1,6 +1,6 @@
 // What nothing uses gets a place all the same: temporaries, messages, routines without instructions and steps without
 // calls.
-// RUN: mf-opt --ascend-plan-memory --ascend-verify-program %s | FileCheck %s
+// RUN: %roundtrip --ascend-plan-memory --ascend-verify-program %s | FileCheck %s
 
 module attributes {mf.mesh = #mf.mesh<pp = 2, mp = 2>} {
 // CHECK: ascend.program @stage0 stage 0 attributes {arena_bytes = 1536 : i64, {{.*}} max_live_bytes = 1536 : i64

@@ -1,6 +1,6 @@
 // Every buffer gets an offset in one arena; what is not alive at the same time shares memory.
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory))' --remarks-filter-analyse=memory %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory))' --remarks-filter-analyse=memory %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Device buffers lie on multiples of 512 bytes, host buffers of 64.
 // CHECK-LABEL: ascend.program @temporaries_share_memory
@@ -119,6 +119,6 @@ ascend.program @messages_wait_for_their_streams stage 0 attributes {
 }
 
 // A program that is planned keeps its plan.
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory))' %s -o %t.once
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory))' %t.once -o %t.twice
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory))' %s -o %t.once
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-plan-memory))' %t.once -o %t.twice
 // RUN: cmp %t.once %t.twice

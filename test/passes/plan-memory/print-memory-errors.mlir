@@ -1,4 +1,4 @@
-// RUN: mf-opt --ascend-print-memory -verify-diagnostics %s
+// RUN: %roundtrip --ascend-print-memory -verify-diagnostics %s
 
 // expected-error @below {{has no memory plan; run ascend-plan-memory first}}
 ascend.program @stage0 stage 0 attributes {

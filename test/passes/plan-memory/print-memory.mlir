@@ -1,7 +1,7 @@
 // What planned programs spend memory on, stage by stage; the module stays as it is.
-// RUN: mf-opt --ascend-print-memory %s -o %t 2> %t.text
+// RUN: %roundtrip --ascend-print-memory %s -o %t 2> %t.text
 // RUN: FileCheck %s --match-full-lines --strict-whitespace < %t.text
-// RUN: mf-opt %s | cmp - %t
+// RUN: %roundtrip %s | cmp - %t
 
 //      CHECK:stage 0: arena 8192 bytes, max-live 7680 bytes, pinned host 64 bytes, parameters per rank 512, rank 0
 // CHECK-NEXT:  parameter                         1536

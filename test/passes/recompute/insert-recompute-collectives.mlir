@@ -1,6 +1,6 @@
 // A marked collective runs again in backward, on all ranks of its group alike; an unmarked one is where a clone starts.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute)))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute{print-plan=true})))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute)))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute{print-plan=true})))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
 // CHECK-LABEL: mf.chunk @gathered_again

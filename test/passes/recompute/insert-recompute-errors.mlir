@@ -1,5 +1,5 @@
 // A chunk that the schedule of the training does not have.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute)))' -verify-diagnostics %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute)))' -verify-diagnostics %s
 
 #training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, scheduler = "1f1b">,
   recompute = <recompute = false, select = false, select_comm = false, select_exclude = false,

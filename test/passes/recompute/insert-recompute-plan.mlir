@@ -1,6 +1,6 @@
 // The plan as text, and as one remark for each layer with what it costs and saves.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute{print-plan=true})))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute)))' --remarks-filter-passed=recompute %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute{print-plan=true})))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute)))' --remarks-filter-passed=recompute %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // PLAN: recompute plan: 3 operators run again, 48 bytes not kept, 24 flops more
 // PLAN-NEXT: clone layers.0.w1.matmul

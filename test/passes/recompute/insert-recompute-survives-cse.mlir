@@ -1,7 +1,7 @@
 // A clone computes the same as its original, but upstream's simplifications cannot see that: nothing folds it back.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute,cse,canonicalize,cse)))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute,cse,canonicalize,cse)))' %s | FileCheck %s
 // Without the pass there is one silu; with it there are two.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(cse,canonicalize)))' %s | FileCheck %s --check-prefix=WITHOUT
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(cse,canonicalize)))' %s | FileCheck %s --check-prefix=WITHOUT
 
 // WITHOUT-COUNT-1: mf.silu %
 // WITHOUT-NOT: mf.silu %
@@ -15,7 +15,7 @@
 // CHECK: mf.mul %{{.*}}, %[[AGAIN]]
 
 // So what is split off keeps silu's input and the softmax, but not silu's result.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute,cse,canonicalize),mf-split-chunks))' %s | FileCheck %s --check-prefix=SPLIT
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute,cse,canonicalize),mf-split-chunks))' %s | FileCheck %s --check-prefix=SPLIT
 // SPLIT: %[[A:.*]] = mf.neg
 // SPLIT: %[[SOFTMAX:.*]] = mf.softmax
 // SPLIT: mf.return %{{[0-9]+}}, %[[A]], %[[SOFTMAX]] : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>

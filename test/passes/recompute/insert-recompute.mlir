@@ -1,5 +1,5 @@
 // What runs again in backward, from what, and where.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute)))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-recompute)))' %s | FileCheck %s
 
 // The smallest case: silu's result is read by the product's gradient.
 // CHECK-LABEL: mf.chunk @a_marked_operator_is_cloned_behind_a_barrier

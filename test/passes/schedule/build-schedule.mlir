@@ -1,6 +1,6 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-schedule{print-plan=true}))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' --remarks-filter-analyse=schedule %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule{print-plan=true}))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' --remarks-filter-analyse=schedule %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 #recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>

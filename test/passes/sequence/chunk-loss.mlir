@@ -1,5 +1,5 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-chunk-loss{chunks=4}))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-chunk-loss{chunks=4}))' --remarks-filter=sequence %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-chunk-loss{chunks=4}))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-chunk-loss{chunks=4}))' --remarks-filter=sequence %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Ten tokens are pieces of 2, 2, 2 and 4. Each is divided by what counts of all of them, and the losses are added in their order.
 // CHECK-LABEL: mf.layer @head

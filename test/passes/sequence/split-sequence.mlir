@@ -1,6 +1,6 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-split-sequence))' %S/Inputs/one_layer.mlir --remark-format=emitRemark --remarks-filter=sequence 2>&1 | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-split-sequence{print-plan=true}))' %S/Inputs/one_layer.mlir -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-split-sequence,mf-build-backward,mf.chunk(mf-insert-recompute),mf-split-chunks))' %S/Inputs/one_layer.mlir | FileCheck %s --check-prefix=FUNCTIONS
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-sequence))' %S/Inputs/one_layer.mlir --remark-format=emitRemark --remarks-filter=sequence 2>&1 | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-sequence{print-plan=true}))' %S/Inputs/one_layer.mlir -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-sequence,mf-build-backward,mf.chunk(mf-insert-recompute),mf-split-chunks))' %S/Inputs/one_layer.mlir | FileCheck %s --check-prefix=FUNCTIONS
 
 // PLAN: embedding
 // PLAN-NEXT: positions: operand 1, its part

@@ -1,5 +1,5 @@
 // A rank's part of a mask begins where tables say, in each dimension that is cut; a piece of the sequence at a number.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-localize))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-localize))' %s | FileCheck %s
 
 #rows = #mf.layout<[[dp], [cp, mp], []]>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 2, mp = 2>} {

@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-interleave-rows))' -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-interleave-rows))' -verify-diagnostics -split-input-file %s
 
 #training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, scheduler = "1f1b", row_blocks = 3>,
   recompute = <recompute = false, select = false, select_comm = false, select_exclude = false,

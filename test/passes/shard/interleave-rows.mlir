@@ -1,7 +1,7 @@
 // Layers of two blocks of rows: a split behind what mixes rows, a concatenation in front of it.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-interleave-rows))' %s -split-input-file | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-interleave-rows{print-plan=true}))' %s -split-input-file -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-interleave-rows))' --remarks-filter-passed=shard %s -split-input-file -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-interleave-rows))' %s -split-input-file | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-interleave-rows{print-plan=true}))' %s -split-input-file -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-interleave-rows))' --remarks-filter-passed=shard %s -split-input-file -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // PLAN:      2 blocks of 2 rows
 // PLAN-NEXT: layers.0: takes rows, gives blocks

@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-localize))' -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-localize))' -verify-diagnostics -split-input-file %s
 
 #rows = #mf.layout<[[], [mp]]>
 #whole = #mf.layout<[[], []]>

@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-localize))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-localize))' %s | FileCheck %s
 
 #rows = #mf.layout<[[], [cp], []]>
 #partial = #mf.layout<[[], [cp], []], partial = [mp]>

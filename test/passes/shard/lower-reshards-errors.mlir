@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-lower-reshards))' -verify-diagnostics -split-input-file %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-lower-reshards))' -verify-diagnostics -split-input-file %s
 
 // A sum is missing.
 #partial = #mf.layout<[[], [], []], partial = [mp]>

@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-lower-reshards))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-lower-reshards))' %s | FileCheck %s
 
 #stream = #mf.layout<[[], [mp], []]>
 #whole = #mf.layout<[[], [], []]>

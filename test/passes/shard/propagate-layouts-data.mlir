@@ -1,4 +1,4 @@
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts{print-plan=true}))' %s -o %t 2>&1 | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts{print-plan=true}))' %s -o %t 2>&1 | FileCheck %s
 
 // The later tokens of a sequence are on other ranks, so that this stage gets all tokens, of which the first layer takes
 // its part, also in another chunk: the stage has one buffer of tokens on the host. Another stage gets the part.

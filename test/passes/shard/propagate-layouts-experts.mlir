@@ -1,7 +1,7 @@
 // Experts on several ranks: what their weights' cuts make of tokens, with a capacity and without.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts{print-plan=true}))' -split-input-file %s -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts,mf-lower-reshards))' -split-input-file %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts,mf-lower-reshards,mf-localize))' -split-input-file %s --remarks-filter=shard -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts{print-plan=true}))' -split-input-file %s -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts,mf-lower-reshards))' -split-input-file %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts,mf-lower-reshards,mf-localize))' -split-input-file %s --remarks-filter=shard -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
 #recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>

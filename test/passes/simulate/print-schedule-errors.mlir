@@ -1,5 +1,5 @@
 // What the simulation says about programs that have no schedule.
-// RUN: mf-opt --ascend-print-schedule --split-input-file --verify-diagnostics %s
+// RUN: %roundtrip --ascend-print-schedule --split-input-file --verify-diagnostics %s
 
 // Memory is not planned.
 // expected-error@+1 {{has no arena_bytes: its memory is not planned; run mf-opt --ascend-plan-memory on it}}

@@ -1,10 +1,10 @@
 // What the stages of a planned program do when, from its kernels, events and messages; the module stays as it is.
-// RUN: mf-opt --ascend-print-schedule %s -o %t 2> %t.text
+// RUN: %roundtrip --ascend-print-schedule %s -o %t 2> %t.text
 // RUN: FileCheck %s --match-full-lines --strict-whitespace < %t.text
-// RUN: mf-opt %s | cmp - %t
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend-print-schedule{flops-per-unit=32 transfer-time=2})' %s -o /dev/null 2> %t.units
+// RUN: %roundtrip %s | cmp - %t
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend-print-schedule{flops-per-unit=32 transfer-time=2})' %s -o /dev/null 2> %t.units
 // RUN: FileCheck %s --match-full-lines --strict-whitespace --check-prefix=UNITS < %t.units
-// RUN: mf-opt --pass-pipeline='builtin.module(ascend-print-schedule{timeline=false})' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SHORT
+// RUN: %roundtrip --pass-pipeline='builtin.module(ascend-print-schedule{timeline=false})' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SHORT
 // SHORT-NOT: {{F|B}}0
 // SHORT: end 5.00
 

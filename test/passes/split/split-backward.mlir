@@ -1,9 +1,9 @@
 // Backward in two functions: what the stage before waits for, and what may wait.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-split-chunks{split-backward=always}))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-split-chunks{split-backward=always}))' --remark-format=emitRemark --remarks-filter=residuals %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-chunks{split-backward=always}))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-chunks{split-backward=always}))' --remark-format=emitRemark --remarks-filter=residuals %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Without a training attribute nothing says that backward is split.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-split-chunks))' %s | FileCheck %s --check-prefix=WHOLE
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-chunks))' %s | FileCheck %s --check-prefix=WHOLE
 // WHOLE-NOT: mf.backward_weights
 
 // Operators that reach no gradient of the hidden input wait; what they read of the others is kept. A cast of a weight is

@@ -1,5 +1,5 @@
 // What the halves are called must be free.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-split-chunks))' -verify-diagnostics %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-chunks))' -verify-diagnostics %s
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   // expected-note @below {{see existing symbol definition here}}

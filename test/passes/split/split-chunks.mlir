@@ -1,5 +1,5 @@
 // What crosses the cut becomes a residual; what costs nothing to make again does not.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-split-chunks))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-chunks))' %s | FileCheck %s
 
 // Residuals come behind the output, in forward's order; backward takes the output's gradient, then arguments of forward
 // that it reads again, then the residuals.
@@ -97,7 +97,7 @@ mf.model @chunks_keep_their_order attributes {micro_batch_size = 1 : i64, sequen
   }
 }
 
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-split-chunks))' --remarks-filter-analyse=residuals %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-chunks))' --remarks-filter-analyse=residuals %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // 4 and 4x8 elements of fp32.
 // REMARK: [[#@LINE-85]]:3: remark: [Analysis] Residuals | Category:residuals | Function=chunk0 | Remark="kept from forward to backward", bytes=144, values=2
 

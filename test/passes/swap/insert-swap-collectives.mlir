@@ -1,5 +1,5 @@
 // The result of a collective is swapped like any other.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap)))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap)))' %s | FileCheck %s
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
 // CHECK-LABEL: mf.chunk @gathered

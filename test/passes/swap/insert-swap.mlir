@@ -1,7 +1,7 @@
 // What leaves the device between forward and backward, and where it comes back.
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap)))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap{print-plan=true})))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap)))' --remark-format=emitRemark --remarks-filter=swap %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap)))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap{print-plan=true})))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap)))' --remark-format=emitRemark --remarks-filter=swap %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // PLAN: swap plan: 1 of 1 values swapped, 16 bytes; 0 bytes kept
 // PLAN-NEXT: silu, 16 bytes, distance 2: leaves the device between forward and backward

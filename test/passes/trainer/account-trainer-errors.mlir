@@ -1,4 +1,4 @@
-// RUN: mf-opt --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %s
+// RUN: %roundtrip --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %s
 
 // expected-error@+1 {{'mf.model' op has no training configuration; run mf-read-config first}}
 mf.model @unread attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {

@@ -1,6 +1,6 @@
 // What the trainer of the dynamic graph holds: each operator says what is kept of it, and the largest moment is written with its parts.
-// RUN: mf-opt --split-input-file --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %s | FileCheck %s
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %S/Inputs/one_loss.mlir | FileCheck %s --check-prefix=LOSS
+// RUN: %roundtrip --split-input-file --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %S/Inputs/one_loss.mlir | FileCheck %s --check-prefix=LOSS
 
 // Of the loss, 3 1/2 planes of logits are alive at the scatter of the labels: those in bf16 and their log-softmax, which are kept, the
 // probabilities and the gradient.

@@ -1,6 +1,6 @@
 // What the verifier says where ranks together do not compute what one would: each program has one thing wrong with who
 // holds what. A static without a slice is the same on all ranks.
-// RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
+// RUN: %roundtrip --ascend-verify-program --split-input-file --verify-diagnostics %s
 
 // A partial sum in what is not linear: each rank holds columns of x and rows of w.
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {

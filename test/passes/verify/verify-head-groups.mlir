@@ -1,6 +1,6 @@
 // Fewer heads of keys than ranks: neighbours have the same head of keys, and each some of the queries that see it. Their
 // gradients of the keys add up.
-// RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
+// RUN: %roundtrip --ascend-verify-program --split-input-file --verify-diagnostics %s
 
 // The sum over those with the same keys.
 module attributes {mf.mesh = #mf.mesh<pp = 1, mp_kv = 2, mp_copy = 2>} {

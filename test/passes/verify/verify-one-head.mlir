@@ -1,27 +1,27 @@
 // Each rank has one head and half of the rows of queries, whose keys all ranks have: the shape of its part does not say
 // whether rows or heads are cut. The values that it was made from do.
-// RUN: mf-opt --ascend-verify-program %s -o /dev/null
+// RUN: %roundtrip --ascend-verify-program %s -o /dev/null
 
 // The first row is that of other ranks: rows along cp would be taken for those of the first rank.
 // RUN: sed 's/slice <\[2\] over \[\[cp\]\]>/slice <[2] over [[mp]]>/' %s > %t.axis.mlir
-// RUN: not mf-opt --ascend-verify-program %t.axis.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
+// RUN: not %roundtrip --ascend-verify-program %t.axis.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: sed 's/ slice <\[2\] over \[\[cp\]\]>//' %s > %t.first.mlir
-// RUN: not mf-opt --ascend-verify-program %t.first.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
+// RUN: not %roundtrip --ascend-verify-program %t.first.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
 // ROWS: error: mfFlashAttentionPart ('attention', task 'layer', stream 'compute') takes {{.*}}, which over '{{cp|mp}}' is a part of a whole: expected the whole, or operands that are cut alike in a dimension that may be
 
 // The first rows of ranks are 4 apart, as many as each has.
 // RUN: sed 's/coordinate, value = 4.0/coordinate, value = 2.0/' %s > %t.step.mlir
-// RUN: not mf-opt --ascend-verify-program %t.step.mlir 2>&1 | FileCheck %s --check-prefix=STEP
+// RUN: not %roundtrip --ascend-verify-program %t.step.mlir 2>&1 | FileCheck %s --check-prefix=STEP
 // STEP: error: mfFlashAttentionPart ('attention', task 'layer', stream 'compute') takes table 'first', which over 'cp' is a part of a whole: expected the rank's coordinate times 4, but it is that times 2
 
 // The last of more keys are those of the rows, so the table of first rows is not that of their positions.
 // RUN: sed '/@[kv]\|@layer\|mfFlash\|%[kv] =/ s/1x1x8x4/1x1x16x4/g; /@[kv] constant/ s/1, 1, 8, 4/1, 1, 16, 4/; /@v constant/ s/at 192/at 448/' %s > %t.more.mlir
-// RUN: not mf-opt --ascend-verify-program %t.more.mlir 2>&1 | FileCheck %s --check-prefix=MORE
+// RUN: not %roundtrip --ascend-verify-program %t.more.mlir 2>&1 | FileCheck %s --check-prefix=MORE
 // MORE: error: mfFlashAttentionPart ('attention', task 'layer', stream 'compute') takes table 'first', which over 'cp' is a part of a whole: expected parts of 16 in all, but they are parts of 8
 
 // Rows of keys that are never put together.
 // RUN: sed '/@[kv] constant/ s/<\[1, 1, 8, 4\] over \[\[\], \[\], \[\]/<[1, 1, 16, 4] over [[], [], [cp]/' %t.first.mlir > %t.keys.mlir
-// RUN: not mf-opt --ascend-verify-program %t.keys.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
+// RUN: not %roundtrip --ascend-verify-program %t.keys.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, cp = 2, mp = 2>} {
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 8, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 4096, host_bytes = 64} {

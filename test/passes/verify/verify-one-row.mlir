@@ -1,6 +1,6 @@
 // Where each rank has one row, rows and what a row consists of end at the same place in memory: what is made of parts
 // by summing up within rows may be a part or a summand, and what follows has to agree with one of them.
-// RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
+// RUN: %roundtrip --ascend-verify-program --split-input-file --verify-diagnostics %s
 
 // Rows are cut: the square of a row's sum is a part, and only the sum over rows is one over ranks.
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {

@@ -3,7 +3,7 @@
 // RUN: echo "runner_config: {batch_size: 1}" >> %t.yaml
 // RUN: echo "swap_config: {swap: True, layer_swap: [{backward_prefetch: 3, layers: True}]}" >> %t.yaml
 // RUN: mf-translate --import-mindformers %examples/llama_tiny.yaml -o %t.mlir
-// RUN: mf-opt --quiet --recompute-config=%t.yaml %t.mlir -o %t.step.mlir
+// RUN: %roundtrip --quiet --recompute-config=%t.yaml %t.mlir -o %t.step.mlir
 // RUN: FileCheck %s < %t.step.mlir
-// RUN: mf-opt --ascend-verify-program %t.step.mlir -o /dev/null
+// RUN: %roundtrip --ascend-verify-program %t.step.mlir -o /dev/null
 // CHECK: ascend.call @chunk0.forward({{.*}} micro_batch 1 {{.*}} records [

@@ -1,8 +1,8 @@
 // Transfers around an axis within a stage: on one stream all ranks wait to receive before any of them sends.
-// RUN: not mf-opt --ascend-verify-program %s 2>&1 | FileCheck %s
+// RUN: not %roundtrip --ascend-verify-program %s 2>&1 | FileCheck %s
 // RUN: not mf-run --verify %s 2>&1 | FileCheck %s
 // RUN: sed "s/\(receive .* on @\)receive/\1own/" %s > %t.mlir
-// RUN: mf-opt --ascend-verify-program %t.mlir -o /dev/null
+// RUN: %roundtrip --ascend-verify-program %t.mlir -o /dev/null
 // RUN: mf-run --verify --quiet %t.mlir
 
 // CHECK: error: stage 0: receive (channel 'ring', stream 'receive') never comes to its end: streams wait for each other

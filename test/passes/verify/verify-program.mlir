@@ -1,7 +1,7 @@
 // A program whose accesses are all ordered stays as it is.
-// RUN: mf-opt --ascend-verify-program %s | FileCheck %s
+// RUN: %roundtrip --ascend-verify-program %s | FileCheck %s
 // A lowered and planned step of a real model is proved, too.
-// RUN: %mf-opt --quiet --recompute-config=%examples/two_layers.yaml %examples/two_layers.mlir | %mf-opt --ascend-verify-program -o %t
+// RUN: mf-opt --quiet --recompute-config=%examples/two_layers.yaml %examples/two_layers.mlir | mf-opt --ascend-verify-program -o %t
 
 // CHECK: ascend.program @stage0
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {

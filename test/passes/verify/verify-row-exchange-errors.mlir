@@ -1,6 +1,6 @@
 // What the verifier says of exchanges whose sizes are data: their counts are read like any buffer, and ranks have to hold
 // rows and counts of their own. The first program is fine.
-// RUN: mf-opt --ascend-verify-program --split-input-file --verify-diagnostics %s
+// RUN: %roundtrip --ascend-verify-program --split-input-file --verify-diagnostics %s
 
 // Each rank sends rows of its own, as counts of its own say.
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, ep = 2>} {

@@ -1,33 +1,33 @@
 // Two of three stages have a copy of one parameter: each updates it by the sum of their gradients, which counts once in
 // the norm.
-// RUN: mf-opt --ascend-verify-program %s -o /dev/null
+// RUN: %roundtrip --ascend-verify-program %s -o /dev/null
 
 // Without the sum on any stage, and where only the update reads the gradient.
 // RUN: sed '/channel "tied"/d; /for %%summed/d' %s > %t.no-sum.mlir
-// RUN: not mf-opt --ascend-verify-program %t.no-sum.mlir 2>&1 | FileCheck %s --check-prefix=NORM
+// RUN: not %roundtrip --ascend-verify-program %t.no-sum.mlir 2>&1 | FileCheck %s --check-prefix=NORM
 // NORM: error: aclnnForeachNorm (task 'update', stream 'compute') takes gradient 'w', which over 'pp' is a summand of a sum: the kernel is not linear in it
 // RUN: sed 's/ForeachNorm"(%%g)/ForeachNorm"(%%x)/' %t.no-sum.mlir > %t.update.mlir
-// RUN: not mf-opt --ascend-verify-program %t.update.mlir 2>&1 | FileCheck %s --check-prefix=UPDATE
+// RUN: not %roundtrip --ascend-verify-program %t.update.mlir 2>&1 | FileCheck %s --check-prefix=UPDATE
 // UPDATE: error: aclnnInplaceAdd (task 'update', stream 'compute') takes parameter 'w', which over 'pp' is the same on the stages that share it: expected a summand like what it is added to, or the sum of that
 
 // Summed up twice.
 // RUN: sed '/channel "tied"/{h; s/%%summed = //; s/ -> !ascend.event//; p; g}' %s > %t.twice.mlir
-// RUN: not mf-opt --ascend-verify-program %t.twice.mlir 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not %roundtrip --ascend-verify-program %t.twice.mlir 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: all_reduce (channel 'tied', task 'update', stream 'pp') takes gradient '{{.*}}', which over 'pp' is the same on the stages that share it: expected a summand: the sum would be of something else
 
 // Both stages count it.
 // RUN: sed '/@stage[1]/,/@stage[2]/ s/ForeachNorm"(%%x)/ForeachNorm"(%%g)/' %s > %t.counted.mlir
-// RUN: not mf-opt --ascend-verify-program %t.counted.mlir 2>&1 | FileCheck %s --check-prefix=COUNTED
+// RUN: not %roundtrip --ascend-verify-program %t.counted.mlir 2>&1 | FileCheck %s --check-prefix=COUNTED
 // COUNTED: error: all_reduce (channel 'norm', task 'update', stream 'pp') takes temporary {{.*}}, which over 'pp' is a summand of a sum: it counts 'w', which stage {{[01]}} counts, too: expected one of the stages that share it
 
 // A norm of these stages alone.
 // RUN: sed 's/over <pp> channel "norm"/over <pp stages [0, 1]> channel "norm"/; /@stage[2]/,$ {/channel/d; /for %%normed/d}' %s > %t.some.mlir
-// RUN: not mf-opt --ascend-verify-program %t.some.mlir 2>&1 | FileCheck %s --check-prefix=SOME
+// RUN: not %roundtrip --ascend-verify-program %t.some.mlir 2>&1 | FileCheck %s --check-prefix=SOME
 // SOME: error: all_reduce (channel 'norm', task 'update', stream 'pp') takes temporary {{.*}}, which over 'pp' is a summand of a sum: expected all stages: others have more of it
 
 // An update by what one stage has alone.
 // RUN: sed '/@stage[1]/,/@stage[2]/ s/InplaceAdd"(%%g)/InplaceAdd"(%%x)/' %s > %t.own.mlir
-// RUN: not mf-opt --ascend-verify-program %t.own.mlir 2>&1 | FileCheck %s --check-prefix=OWN
+// RUN: not %roundtrip --ascend-verify-program %t.own.mlir 2>&1 | FileCheck %s --check-prefix=OWN
 // OWN: error: parameter 'copy' is declared the same on the stages that share it over 'pp', but the step leaves in it a part of a whole: the stages' copies would differ
 
 module attributes {mf.mesh = #mf.mesh<pp = 3>} {
