@@ -292,9 +292,23 @@ llvm::Error StepEngine::loadParameters(ranks::NoteUser note) {
     return file.takeError();
   const std::set<std::string> known = names.getParameters();
   for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
+    const std::string owner = names.getOwner(buffer);
+    if (buffer.role == Role::Table && buffer.init && file->lookup(owner)) {
+      const ranks::SliceRuns runs(mesh, buffer, facts.rank);
+      std::vector<uint8_t> own(static_cast<size_t>(buffer.bytes));
+      if (llvm::Error error = ranks::fillInitialSlice(
+              *buffer.init, options.seed, owner, ranks::getWholeShape(buffer),
+              runs, 0, buffer.shape.getNumElements(), own))
+        return error;
+      auto given = file->find(owner);
+      if (!given)
+        return given.takeError();
+      if (llvm::Error error =
+              ranks::checkTable(owner, *given, buffer, runs, own))
+        return error;
+    }
     if (buffer.role != Role::Parameter)
       continue;
-    const std::string owner = names.getOwner(buffer);
     auto tensor = file->find(owner);
     if (!tensor)
       return tensor.takeError();
@@ -309,7 +323,7 @@ llvm::Error StepEngine::loadParameters(ranks::NoteUser note) {
       return error;
   }
   for (const std::string &name : file->getNames())
-    if (known.count(name) == 0)
+    if (known.count(name) == 0 && names.getTables().count(name) == 0)
       note("tensor '" + name + "' is not a parameter of the program");
   return llvm::Error::success();
 }

@@ -123,6 +123,27 @@ def check_sink(tools):
     yield "a low sink takes nothing", (low == lower_one).all()
 
 
+def check_tables(tools):
+    """A file of weights may have the table of a hash layer, as integers too, but not another one."""
+    model = Model(tools, "tables", SHORT)
+    table = numpy.arange(SHORT["vocab_size"])[:, None] + numpy.arange(SHORT["num_experts_per_tok"])
+
+    def run_with(values):
+        weights = safetensors.load(model.weights)
+        weights["decoder.layers.0.mlp.router.tid2eid"] = values
+        safetensors.save(model.weights, weights)
+        return model.run().losses
+
+    experts = SHORT["n_routed_experts"]
+    without, same = model.run().losses, run_with((table % experts).astype(numpy.int32))
+    yield "the model's own table", without == same
+    try:
+        run_with(((table + 1) % experts).astype(numpy.float32))
+        yield "another table is an error", False
+    except RuntimeError as error:
+        yield "another table is an error", "tid2eid' differs from the table that the model's settings make" in str(error)
+
+
 def check_sight(tools):
     """Which tokens a query depends on."""
     length, vocabulary = HYBRID["seq_length"], HYBRID["vocab_size"]
@@ -154,7 +175,7 @@ def check_sight(tools):
 
 def main():
     tools = training.Tools(sys.argv[1], sys.argv[2])
-    checks = (check_streams, check_limits, check_indexer, check_fused, check_sink, check_sight)
+    checks = (check_streams, check_limits, check_indexer, check_fused, check_sink, check_tables, check_sight)
     results = [result for check in checks for result in check(tools)]
     for what, holds in results:
         print("%-45s %s" % (what, "holds" if holds else "FAILS"))

@@ -4,6 +4,7 @@
 #include "mf/Exec/Ranks/InitialValues.h"
 #include "mf/Exec/Data/ElementConversion.h"
 #include "mf/Exec/Data/Initializer.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include <cmath>
 #include <cstring>
@@ -214,6 +215,55 @@ llvm::Error fillChangedSlice(const InitialValue &value, uint64_t seed,
     return error;
   runs.take(all, bytes, getBytes(whole.type));
   return llvm::Error::success();
+}
+
+/// Returns elements as numbers.
+static llvm::Expected<std::vector<float>>
+readNumbers(DType type, llvm::ArrayRef<uint8_t> bytes) {
+  std::vector<float> numbers(bytes.size() /
+                             static_cast<size_t>(getBytes(type)));
+  auto convert = [&](auto zero) {
+    for (auto [i, number] : llvm::enumerate(numbers)) {
+      std::memcpy(&zero, bytes.data() + i * sizeof(zero), sizeof(zero));
+      number = static_cast<float>(zero);
+    }
+  };
+  if (type == DType::I32)
+    convert(int32_t(0));
+  else if (type == DType::I64)
+    convert(int64_t(0));
+  else if (llvm::Error error =
+               convertElements(type, bytes, DType::F32,
+                               {reinterpret_cast<uint8_t *>(numbers.data()),
+                                numbers.size() * sizeof(float)}))
+    return error;
+  return numbers;
+}
+
+llvm::Error checkTable(llvm::StringRef name, const TensorView &given,
+                       const Static &table, const SliceRuns &runs,
+                       llvm::ArrayRef<uint8_t> own) {
+  constexpr float rounding = 1e-2F;
+  bool isSame = given.shape.dims == getWholeShape(table).dims;
+  if (isSame) {
+    auto wanted = readNumbers(table.shape.type, own);
+    auto found = readNumbers(given.shape.type, given.bytes);
+    if (!wanted || !found)
+      return llvm::joinErrors(wanted.takeError(), found.takeError());
+    runs.forEach([&](int64_t whole, int64_t local, int64_t count) {
+      for (int64_t i = 0; i < count && isSame; ++i) {
+        const float number = (*wanted)[static_cast<size_t>(local + i)];
+        isSame = std::abs((*found)[static_cast<size_t>(whole + i)] - number) <=
+                 rounding * std::max(1.0F, std::abs(number));
+      }
+    });
+  }
+  if (isSame)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "tensor '" + name +
+      "' differs from the table that the model's settings make; expected the "
+      "same table, or none in the file");
 }
 
 } // namespace mf::ranks

@@ -13,6 +13,8 @@ void StateNames::add(llvm::ArrayRef<Static> statics) {
       parameterOf.try_emplace(buffer.name, buffer.of);
     if (buffer.role == Role::Parameter)
       parameters.push_back(&buffer);
+    if (buffer.role == Role::Table)
+      tables.insert(buffer.of.empty() ? buffer.name : buffer.of);
     if (buffer.role == Role::FirstMoment)
       trained.insert(buffer.of);
   }

@@ -212,9 +212,18 @@ llvm::Error ModelState::loadParameters(llvm::ArrayRef<std::string> paths,
   for (const int64_t rank : runner.getLocalRanks()) {
     const std::vector<Static> &statics = getStatics(runner, rank);
     for (uint32_t i = 0; i < statics.size(); ++i) {
+      const std::string owner = names.getOwner(statics[i]);
+      if (statics[i].role == Role::Table && file->lookup(owner)) {
+        const SliceRuns runs(runner.getProgram().mesh, statics[i], rank);
+        auto given = file->find(owner);
+        if (!given)
+          return given.takeError();
+        if (llvm::Error error = checkTable(owner, *given, statics[i], runs,
+                                           runner.getStatic(rank, i)))
+          return error;
+      }
       if (statics[i].role != Role::Parameter)
         continue;
-      const std::string owner = names.getOwner(statics[i]);
       if (tunes && trained.count(owner) > 0 && !file->lookup(owner)) {
         kept.insert(owner);
         continue;
@@ -229,7 +238,7 @@ llvm::Error ModelState::loadParameters(llvm::ArrayRef<std::string> paths,
   if (!kept.empty())
     notes.push_back(describeKept(kept));
   for (const std::string &name : file->getNames())
-    if (known.count(name) == 0)
+    if (known.count(name) == 0 && names.getTables().count(name) == 0)
       notes.push_back(llvm::join(paths, ", ") + ": tensor '" + name +
                       "' is not a parameter of the program");
   return llvm::Error::success();

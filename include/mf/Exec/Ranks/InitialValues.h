@@ -4,6 +4,7 @@
 #ifndef MF_EXEC_RANKS_INITIALVALUES_H
 #define MF_EXEC_RANKS_INITIALVALUES_H
 
+#include "mf/Exec/Data/Safetensors.h"
 #include "mf/Exec/Ranks/SliceRuns.h"
 #include "llvm/Support/Error.h"
 #include <functional>
@@ -38,6 +39,13 @@ llvm::Error fillChangedSlice(const program::InitialValue &value, uint64_t seed,
                              llvm::StringRef name, const TensorShape &whole,
                              const SliceRuns &runs, const TensorChange &change,
                              llvm::MutableArrayRef<uint8_t> bytes);
+
+/// Fails if a file's tensor `given` differs by more than rounding from a rank's
+/// elements `own` of a table. Tables have the values that the program gives
+/// them, which files do not change.
+llvm::Error checkTable(llvm::StringRef name, const TensorView &given,
+                       const program::Static &table, const SliceRuns &runs,
+                       llvm::ArrayRef<uint8_t> own);
 
 } // namespace mf::ranks
 

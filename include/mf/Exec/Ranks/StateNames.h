@@ -29,6 +29,8 @@ public:
 
   /// Returns the names of all parameters, including tied ones.
   std::set<std::string> getParameters() const;
+  /// Returns the names of tables, such as those of rotary embeddings.
+  const std::set<std::string> &getTables() const { return tables; }
   /// Returns the names of the parameters that have moments.
   const std::set<std::string> &getTrained() const { return trained; }
 
@@ -47,7 +49,7 @@ private:
   /// Maps the names of statics to the parameters that they hold.
   llvm::StringMap<std::string> parameterOf;
   std::vector<const program::Static *> parameters;
-  std::set<std::string> trained;
+  std::set<std::string> trained, tables;
 };
 
 } // namespace mf::ranks
