@@ -118,6 +118,13 @@ static void readRatios(SpecReader &reader, const ModelSpec &spec,
       hybrid.ratios.push_back(0);
     }
   }
+  for (int64_t ratio : {int64_t(4), int64_t(128)})
+    if (ratio > spec.sequenceLength && llvm::is_contained(hybrid.ratios, ratio))
+      reader.warn(keys, "layers of ratio " + llvm::Twine(ratio) +
+                            " have no entries in sequences of " +
+                            llvm::Twine(spec.sequenceLength) +
+                            " tokens ('seq_length'): their attention is that "
+                            "of the window, and they have no compressor");
   if (static_cast<int64_t>(hybrid.ratios.size()) == layers)
     return;
   reader.error(keys, "csa_compress_ratios length must equal num_layers + "
