@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that randomly drawn YAMLs of the dynamic graph give steps that are right.
 
-usage: dynamic_configurations.py [--part=K/N] [--seed N] [--count N] [--first N] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER
+usage: dynamic_configurations.py [--part=K/N] [--seed N] [--count N] [--first N] [--only MODEL_TYPE] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER
 
 Each draw is a model (Qwen3, DeepSeek-V3 or DeepSeek-V4), up to 8 ranks of it with FSDP or HSDP, stages, chunks, parts of the
 sequence and experts on ranks of their own, for a third with adapters, written as a YAML of the dynamic graph and lowered. Loss, norm and gradients
-must agree with one rank that takes the same rows to a relative 2e-5. Recompute, swap and the order of micro-batches
+must agree with one rank that takes the same rows to a relative 2e-5, or differ by less than twice what one rounding of the
+weights changes on one rank, as sums do in which most cancels. Recompute, swap and the order of micro-batches
 change no bit. What the YAML becomes in the static graph's format changes none either where ranks hold the same parts of parameters, and
 agrees but for rounding elsewhere; there an offset that leaves out the layer that predicts later tokens changes no bit. Every rank needs the memory that was planned. With --tests what has
 other bits is minimised (minimise_pair.py).
@@ -220,26 +221,31 @@ def make_data(rows, parts):
 
 
 class Checks:
-    def __init__(self, tools, tests=None):
+    def __init__(self, tools, tests=None, only=None):
+        self.only, self.checked, self.rounded = only, 0, 0
         self.tests = minimise_pair.FoundTests(tools, tests, "dynamic-configurations")
         self.tools, self.runs, self.worst, self.converted, self.left_out = tools, 0, 0.0, 0, 0
         self.data = make_data(SAMPLES, 2)
 
-    def run_yaml(self, yaml, rows, ranks):
+    def run_yaml(self, yaml, rows, ranks, moves=False):
         self.runs += 1
         mlir, step = self.tools.lower_yaml(yaml)
         data = self.tools.path("data.npy")
         numpy.save(data, self.data[rows])
-        result = step_results.run(self.tools, step, data, 1, step_results.initialize(self.tools, mlir))
+        initial = step_results.initialize(self.tools, mlir)
+        if moves:
+            step_results.move(initial)
+        result = step_results.run(self.tools, step, data, 1, initial)
         if result.ranks != ranks:
             raise RuntimeError("%d ranks instead of %d" % (result.ranks, ranks))
         return result
 
-    def run(self, configuration, rows=slice(None)):
+    def run(self, configuration, rows=slice(None), moves=False):
+        """A step; its weights are one rounding off if it `moves` them."""
         yaml = self.tools.path("case.yaml")
         configuration.write(yaml)
         os.environ["RANK_SIZE"] = str(configuration.get_ranks())
-        return self.run_yaml(yaml, rows, configuration.get_ranks())
+        return self.run_yaml(yaml, rows, configuration.get_ranks(), moves)
 
     def check_converted(self, configuration, actual):
         """What the static graph's format cannot say is no error, but then there is nothing to compare."""
@@ -279,13 +285,20 @@ class Checks:
             yield "other bits with offset %s instead of %s" % (left_out, counts)
 
     def check(self, configuration, generator):
+        if self.only and configuration.model["model_type"] != self.only:
+            return
+        self.checked += 1
         actual = self.run(configuration)
         if configuration.get_ranks() > 1:
             whole = self.run(configuration.get_one_rank())
             distance = step_results.get_distance(whole, actual)
             self.worst = max(self.worst, distance)
             if not distance < BOUND:
-                yield "%.3g off from one rank" % distance
+                moved = step_results.get_distance(whole, self.run(configuration.get_one_rank(), moves=True))
+                if distance < step_results.ROUNDING_FACTOR * moved:
+                    self.rounded += 1
+                else:
+                    yield "%.3g off from one rank, which is %.3g off with weights one rounding off" % (distance, moved)
             for section in (draw_recompute(generator), draw_swap(generator)):
                 changed = self.run(configuration.change(memory=[section]))
                 if not changed.has_same_bits(actual):
@@ -298,11 +311,13 @@ class Checks:
 
 def main():
     cases = DrawnCases()
+    cases.parser.add_argument("--only", help="leave out draws of other models")
     arguments = cases.parse()
-    checks = Checks(training.Tools(arguments.bin, arguments.work), arguments.tests)
-    count, problems = cases.run(lambda number, generator: draw(generator), checks.check)
+    checks = Checks(training.Tools(arguments.bin, arguments.work), arguments.tests, arguments.only)
+    _, problems = cases.run(lambda number, generator: draw(generator), checks.check)
+    counts = (checks.checked, problems, checks.runs, checks.converted, checks.left_out)
     print("%d configurations, %d problems, %d runs, %d of them converted and %d with a layer left out of the offset; worst "
-          "relative difference %.2g" % (count, problems, checks.runs, checks.converted, checks.left_out, checks.worst))  # fmt: skip
+          "relative difference %.2g, %d beyond the bound by rounding" % (*counts, checks.worst, checks.rounded))  # fmt: skip
     sys.exit(1 if problems else 0)
 
 

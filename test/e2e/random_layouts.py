@@ -29,9 +29,6 @@ from layout_draws import NAMED_DRAWS, SEQUENCE_LENGTH, Draw
 ROWS = 301
 
 FP32_BOUND, UPDATE_BOUND = 1e-5, 1e-6
-# How much further off several ranks may be than one whose weights are rounded otherwise: each product over mp
-# is, and draws differ in how much they make of it.
-ROUNDING_FACTOR = 2
 # How much further from fp32 several ranks may be in bf16 than one: they round
 # other sums, and as many.
 BF16_FACTOR = 3
@@ -134,7 +131,7 @@ class Checks:
             self.worst = max(self.worst, distance)
             if not distance < FP32_BOUND:
                 moved = get_distance(whole, self.run(draw.get_one_rank(), rows=draw.get_rows(ROWS), moves=True))
-                if not distance < ROUNDING_FACTOR * moved:
+                if not distance < step_results.ROUNDING_FACTOR * moved:
                     yield "%.3g off from one rank, which is %.3g off with weights one rounding off" % (distance, moved)
             return
         exact = self.get_whole(draw.change(compute_type="float32", param_type="float32"))

@@ -5,6 +5,10 @@ import numpy
 import safetensors
 import training
 
+# How much further off several ranks may be than one whose weights are rounded otherwise: each product over ranks
+# is, and draws differ in how much they make of it.
+ROUNDING_FACTOR = 2
+
 
 class Result:
     """The results of a run of mf-run: (loss, norm) of each step, gradients of the last step, parameters after it."""
