@@ -47,7 +47,7 @@ class Reference(DeepSeek):
         self.own, self.counts_choices, self.balancing = own, counts_choices, 0
         self.settings = dict(
             SETTINGS, kind="mcore", experts=model["n_routed_experts"], chosen=model["num_experts_per_tok"], sigmoid=True,
-            method="mcore" if model["n_group"] else "greedy", groups=model["n_group"], kept_groups=model["topk_group"],
+            method="dynamic" if model["n_group"] else "greedy", groups=model["n_group"], kept_groups=model["topk_group"],
             scale=2.5, has_bias=True,
         )  # fmt: skip
         for name, value in self.params.items():

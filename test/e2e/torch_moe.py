@@ -20,7 +20,7 @@ SETTINGS = {
     "experts": 1,
     "chosen": 1,
     "sigmoid": False,
-    "method": "greedy",  # greedy, group_limited_greedy, noaux_tc or mcore
+    "method": "greedy",  # greedy, group_limited_greedy, noaux_tc, mcore or dynamic
     "groups": None,
     "kept_groups": None,
     "normalizes": True,
@@ -91,16 +91,19 @@ class Router:
         summed = {
             "group_limited_greedy": 1,
             "noaux_tc": 2,
+            "dynamic": 2,
             "mcore": settings["chosen"] // settings["kept_groups"],
         }[settings["method"]]
         values = in_groups.detach().sort(-1, descending=True).values[..., :summed].sum(-1)
         ordered = values.sort(dim=-1, descending=True, stable=True)
-        if settings["method"] == "mcore":
+        if settings["method"] in ("mcore", "dynamic"):
             best = ordered.indices[..., : settings["kept_groups"]]
             stays = one_hot(best, settings["groups"]).sum(-2) > 0
         else:
             stays = values >= ordered.values[..., settings["kept_groups"] - 1, None]
-        return torch.where(stays[..., None], in_groups, torch.zeros_like(in_groups)).flatten(-2)
+        # The dynamic graph never chooses an expert of another group.
+        others = float("-inf") if settings["method"] == "dynamic" else 0.0
+        return torch.where(stays[..., None], in_groups, torch.full_like(in_groups, others)).flatten(-2)
 
     def get_losses(self, logits, shares, indices):
         settings = self.settings

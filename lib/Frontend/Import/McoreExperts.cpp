@@ -171,6 +171,18 @@ void McoreReader::readDynamicGroups(RoutingGroups groups, Keys numKeys,
               " experts of a token, but got " + llvm::Twine(groups.numKept));
     return;
   }
+  // Published files leave the key out beside few experts.
+  Node written = reader.getNode()[numKeys.begin()[0]];
+  if (!written)
+    written = reader.getNode()[numKeys.begin()[1]];
+  if (ofGroup < mostSummed &&
+      !(written.getLocation() == reader.getNode().getLocation())) {
+    error(numKeys, "expected groups of at least 2 experts for 'n_group', whose "
+                   "scores are added up, but got " +
+                       llvm::Twine(groups.num) + " groups of " +
+                       llvm::Twine(ofGroup));
+    return;
+  }
   groups.numSummed = std::min(mostSummed, ofGroup);
   groups.neverTakesOthers = true;
   experts.router.groups = groups;
