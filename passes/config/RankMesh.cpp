@@ -210,6 +210,36 @@ cutForExperts(ModelOp model, const RankLayout &ranks,
   return std::nullopt;
 }
 
+/// Splits axes where a loss of routers divides their rows, of which each rank
+/// has one, into those of each sequence: [rows, experts] as [sequences, rows of
+/// one, experts].
+static void cutForSequences(ModelOp model, MutableArrayRef<NamedAxis> axes) {
+  int64_t ranks = 1;
+  for (const NamedAxis &axis : axes)
+    ranks *= axis.size;
+  model.walk([&](ReshapeOp reshape) {
+    ArrayRef<int64_t> rows = reshape.getInput().getType().getShape();
+    ArrayRef<int64_t> parts = reshape.getResult().getType().getShape();
+    if (rows.size() != 2 || parts.size() != 3 || rows[0] != ranks ||
+        parts[0] * parts[1] != ranks)
+      return;
+    int64_t outer = parts[0];
+    for (NamedAxis &axis : axes) {
+      if (outer % axis.size == 0) {
+        outer /= axis.size;
+        continue;
+      }
+      const int64_t inner = axis.size / outer;
+      auto fits = [&](int64_t cut) {
+        return cut != inner && (cut % inner == 0 || inner % cut == 0);
+      };
+      if (outer > 1 && axis.size % outer == 0 && llvm::all_of(axis.cuts, fits))
+        axis.cuts.push_back(inner);
+      return;
+    }
+  });
+}
+
 FailureOr<MeshAttr> getRankMesh(ModelOp model, const RankLayout &ranks,
                                 const ParallelConfig &parallel,
                                 std::string &problem) {
@@ -230,6 +260,7 @@ FailureOr<MeshAttr> getRankMesh(ModelOp model, const RankLayout &ranks,
     problem = *found;
     return failure();
   }
+  cutForSequences(model, named);
   if (parallel.fullySharded)
     cutForFullSharding(model, ranks, *parallel.fullySharded, named);
   else if (parallel.enableParallelOptimizer &&

@@ -26,11 +26,12 @@ MODEL = dict(
     DEEPSEEK, num_hidden_layers=LAYERS, num_nextn_predict_layers=0, moe_aux_loss_coeff=FACTOR, n_group=4, topk_group=2,
     pad_token_id=PAD, rms_norm_eps="1.e-6",
 )  # fmt: skip
-SAMPLES = 12
+SAMPLES, PARTS = 12, 4
 # A layout, and the sequences that a replica has in a micro-batch: fewer than parts, as many, more, and none of both.
 CASES = [
     ({}, 1), ({}, 2), ({"data": 2}, 3), ({"tensor": 2}, 1), ({"context": 2}, 1), ({"tensor": 2, "context": 2}, 1),
     ({"tensor": 2, "context": 2}, 2), ({"tensor": 2}, 2), ({"context": 2}, 3), ({"tensor": 2}, 3),
+    ({"context": 4}, 2),
 ]  # fmt: skip
 # Groups that leave no choice out, and none.
 EVERY_GROUP, NO_GROUPS = {"n_group": 4, "topk_group": 4}, {"n_group": 0, "topk_group": 0}
@@ -85,13 +86,13 @@ def run(tools, loss, parallel, local, more):
     os.environ["RANK_SIZE"] = str(configuration.get_ranks())
     tools.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
     tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
-    numpy.save(data, make_data(SAMPLES, 2))
+    numpy.save(data, make_data(SAMPLES, PARTS))
     initial = step_results.initialize(tools, mlir)
     return step_results.run(tools, step, data, 1, initial), safetensors.load(initial)
 
 
 def get_reference(model, values, own, counts_choices=False):
-    rows = torch.from_numpy(make_data(SAMPLES, 2).astype(numpy.int64))
+    rows = torch.from_numpy(make_data(SAMPLES, PARTS).astype(numpy.int64))
     tokens, labels = rows[:, :-1], rows[:, 1:].masked_fill(rows[:, :-1] == PAD, -100)
     values = {name: torch.tensor(value).double() for name, value in values.items()}
     reference = Reference(model, values, own, counts_choices)
