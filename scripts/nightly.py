@@ -47,6 +47,12 @@ def unit(program, tests):
     return "{bin}/%s --gtest_filter=%s" % (program, tests)
 
 
+# YAMLs of both graphs whose steps compile in a few seconds.
+PUBLISHED = " ".join(
+    "--yaml=test/data/%s.yaml" % name
+    for name in ("mindformers/yamls/pretrain_llama2_7b_bf16", "mindformers/yamls/finetune_mixtral-8x7b", "dynamic/pynative_ds3", "dynamic/train_config")
+)
+
 CAMPAIGNS = [
     # Values of layouts, options and schedules: more draws than the tests have.
     Campaign("random-layouts", script("random_layouts", "{part} --tests={work}/tests --seed {seed} --count {count} --named {bin} {work}"), 300, 2),
@@ -58,6 +64,8 @@ CAMPAIGNS = [
     Campaign("schedules-on-layouts", script("schedules_on_layouts", "{part} --tests={work}/tests --seed {seed} --count {count} {bin} {work}"), 500, 2),
     Campaign("random-orders", script("random_orders", "{part} {bin} {work} {seed} {count}"), 300, 1),
     Campaign("trainer-memory", script("trainer_memory", "--seed {seed} --count {count} {bin} {work}"), 200, 7),
+    Campaign("advice", script("advice", "{part} --seed={seed} --count={count} --combinations=40 {bin} {work}"), 200, 2),
+    Campaign("advice-of-published", script("advice", "{part} --seed={seed} --count={count} --combinations=12 %s {bin} {work}" % PUBLISHED), 60, 2),
     Campaign("planned-memory", script("planned_memory", "--seed {seed} --count {count} {bin} {work} test examples"), 200, 1),
     Campaign("real-sizes", script("real_sizes", "{part} --seed {seed} --count {count} {bin} {work}"), 500, 1),
     Campaign("plans-match-mip", script("plans_match_mip", "{part} {bin} {work} {seed} {count}"), 500, 1),

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the advice of mf-opt for steps that do not fit, on YAMLs and limits that are drawn at random, of both formats.
 
-usage: advice.py [--part=K/N] [--seed=S] [--count=N] [--first=K] [--combinations=N] BIN_FOLDER WORK_FOLDER
+usage: advice.py [--part=K/N] [--seed=S] [--count=N] [--first=K] [--combinations=N] [--yaml=FILE]... BIN_FOLDER WORK_FOLDER
 
-Advised settings are pasted into the YAML. The step is lowered with them, fits, and its fullest stage needs the bytes that the
-advice says. Where no settings are said to fit, the values of the ways that the advice lists are combined, in all ways or as
-many of them as --combinations, and none of these steps fits. The nearest step misses no more than the given one does.
+With --yaml only the limits are drawn, for each file in turn. Advised settings are pasted into the YAML. The step is lowered
+with them, fits, needs the bytes that the advice says, and has no warning that it did not have before. Where no settings are
+said to fit, the values of all named ways, which do not depend on what the advice lists, are combined, in all ways or as many of
+them as --combinations, and none of these steps fits. The nearest step misses no more than the given one does. The ways are in
+the order of their seconds, those that fit first.
 """
 
 import argparse
@@ -125,32 +127,99 @@ def read_ways(text):
     return ways
 
 
+def check_order(text):
+    """Ways that fit come first, and both kinds in the order of their seconds."""
+    rows = []
+    for line in text.split("each compiled alone;")[-1].split("\nnote:")[0].split("\n"):
+        row = re.search(r"([0-9.e-]+) +[-+][0-9.]+ % +(yes|no)$", line)
+        if row:
+            rows.append((row[2] == "no", float(row[1])))
+    if rows != sorted(rows):
+        yield "the ways are not in the order of their costs: %s" % rows
+
+
+def read_warnings(errors):
+    """The texts of warnings, without their places."""
+    return set(re.findall(r"^\S+:\d+:\d+: warning: (.*)$", errors, re.MULTILINE))
+
+
+def count_layers(model):
+    """The layers of a model; those of its class if the YAML does not say."""
+    named = [model[name] for name in ("num_layers", "num_hidden_layers") if name in model]
+    return named[0] if named else 32 if model.get("model_type") == "qwen3" else 61
+
+
 def apply(config, name, value):
     """Takes one value of a way, as a user would who reads the table."""
     runner, parallel = config.get("runner_config", {}), config.get("parallel_config", {})
+    has_stages = parallel.get("pipeline_stage", 1) > 1
     if name in ("runner_config.batch_size", "micro_batch_interleave_num"):
-        more = runner["batch_size"] // int(value)
-        runner["batch_size"] = int(value)
-        if parallel["pipeline_stage"] > 1:
+        where, key = (runner, "batch_size") if name.startswith("runner") else (config, "micro_batch_interleave_num")
+        more = where[key] // int(value)
+        where[key] = int(value)
+        if has_stages:
             parallel["micro_batch_num"] *= more
         else:
-            runner["gradient_accumulation_steps"] *= more
+            runner["gradient_accumulation_steps"] = runner.get("gradient_accumulation_steps", 1) * more
     elif name == "parallel_config.seq_split_num":
         parallel["seq_split_num"] = int(value)
-        if parallel["pipeline_stage"] > 1:
+        if has_stages:
             config["parallel"]["pipeline_config"] = {"pipeline_interleave": True, "pipeline_scheduler": "seqpipe"}
     elif name == "recompute_config.recompute":
-        config["recompute_config"]["recompute"] = True
+        set_path(config, name, True)
     elif name == "recompute":
-        config["recompute"] = {"mode": "full", "full_recompute_layer": ["0-%d" % (config["model"]["num_hidden_layers"] - 1)]}
+        config["recompute"] = {"mode": "full", "full_recompute_layer": ["0-%d" % (count_layers(config["model"]) - 1)]}
     elif name == "swap_config":
-        layers = list(range(config["model"]["model_config"]["num_layers"]))
+        layers = list(range(count_layers(config["model"]["model_config"])))
         config["swap_config"] = {"swap": True, "layer_swap": [{"backward_prefetch": 1, "layers": layers}]}
     elif name == "swap":
-        layers = "0-%d" % (config["model"]["num_hidden_layers"] - 1)
+        layers = "0-%d" % (count_layers(config["model"]) - 1)
         config["swap"] = {"enable": True, "layer_swap": [{"layers": [layers]}]}
     else:
         set_path(config, name, yaml.safe_load(value))
+
+
+def halves(number, least=1):
+    values = []
+    while number % 2 == 0 and number // 2 >= least:
+        number //= 2
+        values.append(str(number))
+    return values
+
+
+def name_ways(config):
+    """{way: its other values} that lower the memory of a step, found from the YAML alone."""
+    if "model_config" not in config["model"]:
+        training = config.get("training", {})
+        return {
+            "model.chunk_loss_num": ["4", "16"],
+            "recompute": ["all layers"],
+            "swap": ["all layers"],
+            "training.local_batch_size": halves(training.get("local_batch_size", 1)),
+            "parallelism.reshard_after_forward_policy": ["always"],
+        }
+    runner, parallel, recompute = (config.get(key, {}) for key in ("runner_config", "parallel_config", "recompute_config"))
+    stages = parallel.get("pipeline_stage", 1)
+    ways = {
+        "recompute_config.recompute": ["all layers"],
+        "swap_config": ["all layers"],
+        "runner_config.batch_size": halves(runner.get("batch_size", 1)),
+        "micro_batch_interleave_num": halves(config.get("micro_batch_interleave_num", 1)),
+        "parallel_config.seq_split_num": ["2"],
+    }
+    ranks = 1
+    for key in ("data_parallel", "model_parallel", "context_parallel"):
+        ranks *= parallel.get(key, 1)
+    if ranks > 1:
+        ways["parallel.enable_parallel_optimizer"] = ["True"]
+        ways["parallel.parallel_optimizer_config.optimizer_level"] = ["level2", "level3"]
+        if stages == 1:
+            ways["recompute_config.parallel_optimizer_comm_recompute"] = ["True"]
+    if parallel.get("model_parallel", 1) > 1:
+        ways["parallel_config.use_seq_parallel"] = ["True"]
+        ways["recompute_config.mp_comm_recompute"] = ["True"]
+        ways["recompute_config.select_comm_recompute"] = ["True"]
+    return ways
 
 
 class Checks:
@@ -158,6 +227,10 @@ class Checks:
         self.arguments, self.advised, self.refused = arguments, 0, 0
 
     def draw(self, number, generator):
+        if self.arguments.yaml:
+            path = self.arguments.yaml[number % len(self.arguments.yaml)]
+            with open(path) as file:
+                return os.path.basename(path), yaml.safe_load(file), {}, generator.uniform(0.15, 0.98)
         config, environment = (draw_dynamic if number % 2 else draw_static)(generator)
         return str(number), config, environment, generator.uniform(0.3, 0.98)
 
@@ -166,15 +239,16 @@ class Checks:
 
     def check(self, case, generator):
         name, config, environment, share = case
-        peak, errors = self.make(name, config, environment).lower("none")
+        peak, given = self.make(name, config, environment).lower("none")
         if peak is None:
-            yield "the given step does not compile: " + errors[-400:]
+            yield "the given step does not compile: " + given[-400:]
             return
         limit = int(share * peak)
         size = "%dB" % limit
-        fits, text = self.make(name, config, environment).lower(size, "--advise-time-limit=600")
+        fits, text = self.make(name, config, environment).lower(size, "--advise-time-limit=%d" % self.arguments.time_limit)
         if fits is not None:
             yield "a step of %d bytes fits into %d" % (peak, limit)
+        yield from check_order(text)
         if not re.search(" error: (on )?stage ", text):
             yield "no error: " + text[-400:]
         proven = re.search(r"^note: proven .* needs most, (\d+) bytes", text, re.MULTILINE)
@@ -186,6 +260,8 @@ class Checks:
             taken, errors = self.make(name + ".pasted", pasted, environment).lower(size, "--advise=false")
             if taken != int(proven[1]):
                 yield "advice says %s bytes of %d, but it has %s: %s" % (proven[1], limit, taken, errors[-400:])
+            for warning in sorted(read_warnings(errors) - read_warnings(given) - read_warnings(text)):
+                yield "the advised settings lead to a warning: " + warning
             return
         none = re.search(r"^note: no settings fit into .* misses (\d+) bytes", text, re.MULTILINE)
         if not none:
@@ -194,13 +270,14 @@ class Checks:
         self.refused += 1
         if int(none[1]) > peak - limit:
             yield "the nearest misses %s bytes, the given step %d" % (none[1], peak - limit)
-        yield from self.try_all(name, config, environment, size, read_ways(text), generator)
+        ways = read_ways(text)
+        for way, values in name_ways(config).items():
+            ways[way] = list(dict.fromkeys(ways.get(way, []) + values))
+        yield from self.try_all(name, config, environment, size, ways, generator)
 
     def try_all(self, name, config, environment, size, ways, generator):
         all_values = [[(way, None)] + [(way, value) for value in values] for way, values in ways.items()]
         combinations = list(itertools.product(*all_values))
-        if not ways:
-            yield "no ways are listed"
         chosen = combinations[-1:] + generator.sample(combinations, min(len(combinations), self.arguments.combinations) - 1)
         for combination in chosen:
             changed = json.loads(json.dumps(config))
@@ -220,6 +297,8 @@ def main():
     parser.add_argument("--count", type=int, default=8)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--combinations", type=int, default=10**9)
+    parser.add_argument("--yaml", action="append", default=[])
+    parser.add_argument("--time-limit", type=int, default=600)
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("bin")
     parser.add_argument("work")
@@ -233,7 +312,7 @@ def main():
         found = list(checks.check(case, generator))
         problems += bool(found)
         if found or arguments.verbose:
-            print("draw %d of seed %d: %s" % (number, arguments.seed, case))
+            print("draw %d of seed %d: %s" % (number, arguments.seed, (case[0], case[3]) if arguments.yaml else case))
         for problem in found:
             print("    " + problem, flush=True)
     print("%d cases, %d with advice that was taken, %d where nothing fits, %d problems" % (len(numbers), checks.advised, checks.refused, problems))

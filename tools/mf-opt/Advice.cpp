@@ -188,7 +188,13 @@ static void printNothingFits(const WaySearchResult &found) {
 
 static void printFound(const PlanRequest &request, const WaySearchResult &found,
                        StringRef target) {
-  if (!found.alone.empty()) {
+  // A value with which the step needs as much is no way to lower it.
+  std::vector<WayStep> helpful;
+  llvm::copy_if(found.alone, std::back_inserter(helpful),
+                [&](const WayStep &step) {
+                  return getPeak(*step.measure) < getPeak(found.given);
+                });
+  if (!helpful.empty()) {
     const SizeUnit unit(getPeak(found.given));
     WithColor::note() << "ways to lower it, each compiled alone; as given the "
                          "step needs "
@@ -196,7 +202,7 @@ static void printFound(const PlanRequest &request, const WaySearchResult &found,
                       << unit.show(found.limitBytes) << ' ' << unit.getName()
                       << " and takes " << showSeconds(found.given.seconds)
                       << " on " << target << ":\n";
-    printSteps(found.alone, found);
+    printSteps(helpful, found);
   }
   if (!found.best)
     return printNothingFits(found);
@@ -205,6 +211,47 @@ static void printFound(const PlanRequest &request, const WaySearchResult &found,
   if (found.shorter)
     printProven("shorter, and compiled as well: recompute as planned",
                 *found.shorter, request, found, target);
+}
+
+/// Compiles the steps of a dynamic graph's YAML on twice the ranks. Their
+/// number is no key of the YAML but follows from the environment's RANK_SIZE.
+static void addTwiceTheRanks(const PlanRequest &request,
+                             WaySearchResult &found) {
+  DiagnosticList ignored;
+  const TrainingConfig config =
+      parseTrainingConfig(request.yaml, request.input.fileName, ignored);
+  if (!config.isOfDynamicGraph() || !hasOwnModel(request.input, request.yaml))
+    return;
+  constexpr const char *variable = "RANK_SIZE";
+  const std::optional<std::string> before =
+      llvm::sys::Process::GetEnv(variable);
+  const int64_t ranks = config.parallel.getDeviceCount();
+  const MemoryChoice choice{variable, std::to_string(ranks),
+                            std::to_string(2 * ranks)};
+  std::vector<WayStep> steps = {{{}, request.yaml, std::nullopt}};
+  if (!found.nearest.taken.empty())
+    steps.push_back(found.nearest);
+  CompilerInput input = request.input;
+  input.model.reset();
+  setenv(variable, choice.instead.c_str(), /*overwrite=*/1);
+  for (WayStep &step : steps) {
+    Expected<CompiledStep> compiled =
+        compileStep(input, step.yaml, PlanEffort::Full);
+    Expected<StepMeasure> measure =
+        compiled ? measureStep(*compiled, request.target)
+                 : Expected<StepMeasure>(compiled.takeError());
+    if (!measure) {
+      llvm::consumeError(measure.takeError());
+      continue;
+    }
+    step.measure = std::move(*measure);
+    step.taken.push_back(choice);
+    found.larger.push_back(std::move(step));
+  }
+  if (before)
+    setenv(variable, before->c_str(), /*overwrite=*/1);
+  else
+    unsetenv(variable);
 }
 
 /// Ends the program without waiting for a search that does not stop.
@@ -252,8 +299,11 @@ void printAdvice(const PlanRequest &request, StringRef target, double seconds) {
     return;
   }
   // If the given settings fit after all, no others are needed.
-  if (!found->given.fits(found->limitBytes))
-    printFound(request, *found, target);
+  if (found->given.fits(found->limitBytes))
+    return;
+  if (!found->best && !found->isCutShort && !stop)
+    addTwiceTheRanks(request, *found);
+  printFound(request, *found, target);
 }
 
 } // namespace mf::tools

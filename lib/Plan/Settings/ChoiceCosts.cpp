@@ -5,6 +5,7 @@
 #include "dialects/mf/KeptType.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Config/DiagnosticError.h"
+#include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Config/YamlReader.h"
 
 using namespace mf;
@@ -132,6 +133,12 @@ private:
   void addOptimizer();
   void addModel(mlir::ModuleOp model);
   void addSharing();
+  /// Returns whether a stage has several ranks, in whatever parallel mode.
+  bool sharesStates() const {
+    DiagnosticList ignored;
+    const RankLayout ranks = resolveRanks(config, ignored);
+    return ranks.getNumRanks() > ranks.pipelineStages;
+  }
   void addCopies(const passes::LoweringOptions &lowering, mlir::ModuleOp model);
 
   const TrainingConfig &config;
@@ -174,11 +181,15 @@ void ChoiceFinder::addRecompute() {
     addSwitch("select_comm_recompute");
   if (hasTensorRanks && !recompute.recomputeSliceActivation)
     addSwitch("recompute_slice_activation");
+  // With several backward passes, weights are gathered once in a step.
+  if (sharesStates() && parallel.enableParallelOptimizer &&
+      parallel.pipelineStage == 1 && !recompute.parallelOptimizerCommRecompute)
+    addSwitch("parallel_optimizer_comm_recompute");
 }
 
 void ChoiceFinder::addOptimizer() {
   const ParallelConfig &parallel = config.parallel;
-  if (!parallel.isSemiOrAuto() || parallel.getDeviceCount() == 1)
+  if (!sharesStates())
     return;
   if (!parallel.enableParallelOptimizer)
     return addKey("parallel.enable_parallel_optimizer", "False", true);
@@ -210,9 +221,8 @@ void ChoiceFinder::addModel(mlir::ModuleOp model) {
   // The dynamic graph's trainer cuts all of these states, so there is nothing
   // to decide.
   const ParallelConfig &parallel = config.parallel;
-  if (!config.isOfDynamicGraph() && parallel.isSemiOrAuto() &&
-      parallel.enableParallelOptimizer && parallel.getDeviceCount() > 1 &&
-      has<ir::ParamOp>(model, isLeftWhole))
+  if (!config.isOfDynamicGraph() && parallel.enableParallelOptimizer &&
+      sharesStates() && has<ir::ParamOp>(model, isLeftWhole))
     choices.push_back({"states of tables, norms and biases",
                        "on each rank",
                        "sharded",

@@ -369,7 +369,7 @@ void WaySearch::combine() {
   while (!doesFit() && !clock.isOver() && improve(current))
     ;
   if (doesFit()) {
-    take(compile(current));
+    // What is left out makes no step longer.
     leaveOut(current);
     take(compile(current));
   }
