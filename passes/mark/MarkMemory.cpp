@@ -363,14 +363,14 @@ getSentPrefetch(ComputeOpInterface op,
 void warnAboutReader(const LayerEffects &effects, StringRef path,
                      ComputeOpInterface reader,
                      const LayerCommunication &communication,
-                     DiagnosticList &diagnostics) {
+                     SwapConflicts &conflicts) {
   std::string name = reader.getCellName().str();
   const RecomputeTarget *setting = effects.getRecomputeSetting(name);
   if (communication.isInserted(reader)) {
     name = "the communication of " + name;
     setting = communication.getSetting(reader);
   }
-  warnAboutSwapConflict(effects, path, name, setting, diagnostics);
+  conflicts.add(effects, path, name, setting);
 }
 
 /// Marks swapped operators after all recompute marks of the layer are set.
@@ -379,7 +379,7 @@ void warnAboutReader(const LayerEffects &effects, StringRef path,
 /// change.
 void markSwap(LayerOp layer, const LayerEffects &effects,
               const LayerCommunication &communication,
-              DiagnosticList &diagnostics) {
+              SwapConflicts &conflicts) {
   llvm::StringSet<> warned;
   for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
     op.setSwapMark(std::nullopt);
@@ -396,7 +396,7 @@ void markSwap(LayerOp layer, const LayerEffects &effects,
     else if (!isInserted &&
              *reader.getRecomputeMark() != RecomputeKind::Preset &&
              warned.insert(path).second)
-      warnAboutReader(effects, path, reader, communication, diagnostics);
+      warnAboutReader(effects, path, reader, communication, conflicts);
   }
 }
 
@@ -416,8 +416,8 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
     if (!plan)
       return signalPassFailure();
     ArrayRef<LayerOp> layers = planner.getLayers();
-    // The diagnostics for the first piece apply to all pieces.
-    DiagnosticList diagnostics, repeated;
+    // The conflicts of the first piece are those of all pieces.
+    SwapConflicts conflicts, repeated;
     ActivationSlicer slicer(model);
     keptOperators =
         mf::passes::getRecomputeConfig(model.getTrainingAttr()).keptOperators;
@@ -425,7 +425,9 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
     for (auto [number, effects] : llvm::enumerate(plan->layers))
       for (LayerOp layer : planner.getPieces(number))
         mark(layer, effects, slicer,
-             layer == layers[number] ? diagnostics : repeated);
+             layer == layers[number] ? conflicts : repeated);
+    DiagnosticList diagnostics;
+    conflicts.report(diagnostics);
     if (!quiet) {
       mf::passes::PrintedPlan text(model);
       plan->printLog(text.os());
@@ -441,7 +443,7 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
 private:
   /// `effects` then has what the layer really gets.
   void mark(LayerOp layer, LayerEffects &effects, ActivationSlicer &slicer,
-            DiagnosticList &diagnostics) const {
+            SwapConflicts &conflicts) const {
     LayerCommunication communication(layer);
     for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
       if (communication.isInserted(op))
@@ -455,7 +457,7 @@ private:
     }
     mf::passes::ExpertLevels(layer).mark(effects);
     communication.markRecompute(effects);
-    markSwap(layer, effects, communication, diagnostics);
+    markSwap(layer, effects, communication, conflicts);
     if (effects.sliceActivation)
       effects.sliceActivation = slicer.slice(layer, communication);
   }

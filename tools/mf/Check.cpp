@@ -94,7 +94,9 @@ static void printCategory(const StagePeakMemory &stage,
   const auto largest = llvm::find_if(stage.parts, [&](const MemoryPart &part) {
     return part.category == category;
   });
-  if (largest != stage.parts.end() && largest->bytes < bytes)
+  if (largest != stage.parts.end() && !isCounted(largest->bytes, arena))
+    os << ", in small parts";
+  else if (largest != stage.parts.end() && largest->bytes < bytes)
     os << formatv(", of which {0} {1}", showBytes(largest->bytes, arena),
                   largest->name);
   else if (largest != stage.parts.end())
@@ -108,7 +110,7 @@ static void printStage(const StagePeakMemory &stage, llvm::raw_ostream &os) {
   constexpr size_t mostShown = 5;
   std::vector<std::pair<int64_t, program::BufferCategory>> categories;
   for (size_t i = 0; i < program::numCategories; ++i) {
-    if (stage.peak.byCategory[i] > 0)
+    if (isCounted(stage.peak.byCategory[i], stage.getHeldBytes()))
       categories.emplace_back(stage.peak.byCategory[i],
                               static_cast<program::BufferCategory>(i));
   }
@@ -158,9 +160,12 @@ static void printResult(const CheckOptions &options, const CheckedStep &checked,
   printStage(fullest, os);
   if (const std::optional<target::DeviceNeed> &need = fullest.report.need)
     os << "a device needs " << showSpan(need->getTotal()) << " in all: pool "
-       << showSpan(need->pool) << ", communicators "
-       << showBytes(need->communicators, need->communicators) << ", runtime "
-       << showSpan(need->runtime) << ", device without a job "
+       << showSpan(need->pool)
+       << (need->communicators == 0
+               ? std::string()
+               : ", communicators " +
+                     showBytes(need->communicators, need->communicators))
+       << ", runtime " << showSpan(need->runtime) << ", device without a job "
        << showBytes(need->idle, need->idle) << '\n';
   const auto host = llvm::max_element(
       checked.stages, [](const StagePeakMemory &a, const StagePeakMemory &b) {

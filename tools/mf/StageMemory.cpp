@@ -240,8 +240,9 @@ static std::string explainDifference(const StagePeakMemory &stage) {
 void printTrainer(const StagePeakMemory &stage, llvm::raw_ostream &os) {
   const trainer::TrainerPeak &peak = *stage.report.trainer;
   for (const auto &[bytes, name] : listHeldParts(stage))
-    os << llvm::formatv("  {0,10}  {1}\n",
-                        showBytes(bytes, stage.getHeldBytes()), name);
+    if (isCounted(bytes, stage.getHeldBytes()))
+      os << llvm::formatv("  {0,10}  {1}\n",
+                          showBytes(bytes, stage.getHeldBytes()), name);
   os << "  the trainer's peak is in " << peak.task << " at " << peak.moment.at
      << "\n  mf's own program needs "
      << showBytes(stage.report.arenaBytes, stage.report.arenaBytes)
@@ -302,6 +303,10 @@ std::string countBytes(int64_t bytes, int64_t largest) {
   return formatFixed(static_cast<double>(bytes) /
                          static_cast<double>(largest < gib ? mib : gib),
                      2);
+}
+
+bool isCounted(int64_t bytes, int64_t largest) {
+  return countBytes(bytes, largest) != countBytes(0, largest);
 }
 
 std::string showBytes(int64_t bytes, int64_t largest) {

@@ -82,6 +82,8 @@ bool hasHostMemory(int64_t hostBytes, int64_t arenaBytes);
 std::string showBytes(int64_t bytes, int64_t largest);
 /// Does the same without the unit.
 std::string countBytes(int64_t bytes, int64_t largest);
+/// Returns whether bytes are more than the 0.00 to which they would be rounded.
+bool isCounted(int64_t bytes, int64_t largest);
 
 /// Returns "optimizer state" for BufferCategory::OptimizerState, for example.
 std::string describe(program::BufferCategory category);

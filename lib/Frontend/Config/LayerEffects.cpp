@@ -96,22 +96,47 @@ LayerEffects::getSwapPrefetch(llvm::StringRef path) const {
   return target->prefetch;
 }
 
-void warnAboutSwapConflict(const LayerEffects &layer, llvm::StringRef path,
-                           llvm::StringRef consumer,
-                           const RecomputeTarget *recompute,
-                           DiagnosticList &diagnostics) {
+void SwapConflicts::add(const LayerEffects &layer, llvm::StringRef path,
+                        llvm::StringRef consumer,
+                        const RecomputeTarget *recompute) {
   const SwapTarget *swap = layer.getSwapSetting(path);
   if (!swap || !recompute)
     return;
-  std::string text = "layer " + std::to_string(layer.layer) + ", " +
-                     (path.empty() ? "all operators" : path.str()) +
+  std::string text = (path.empty() ? "all operators" : path.str()) +
                      ": swapped by " + swap->setting + " and ";
   if (!consumer.empty())
     text += "read by " + consumer.str() + ", which is ";
   text += "recomputed by " + recompute->setting + "; recompute wins";
-  Diagnostic &warning = diagnostics.warning(swap->location, text);
-  if (recompute->location.isKnown())
-    warning.attachNote("recomputed by this", recompute->location);
+  auto found = llvm::find_if(conflicts, [&](const Conflict &conflict) {
+    return conflict.text == text && conflict.swap == swap->location &&
+           conflict.recompute == recompute->location;
+  });
+  if (found == conflicts.end())
+    found = conflicts.insert(
+        found, {std::move(text), swap->location, recompute->location, {}});
+  found->layers.push_back(layer.layer);
+}
+
+/// Returns `layer 3`, `layers 0 to 7`, or `layers 0, 2, 5`.
+static std::string describeLayers(llvm::ArrayRef<int64_t> layers) {
+  if (layers.size() == 1)
+    return "layer " + std::to_string(layers.front());
+  if (layers.back() - layers.front() + 1 == static_cast<int64_t>(layers.size()))
+    return "layers " + std::to_string(layers.front()) + " to " +
+           std::to_string(layers.back());
+  std::string text;
+  for (const int64_t layer : layers)
+    text += (text.empty() ? "layers " : ", ") + std::to_string(layer);
+  return text;
+}
+
+void SwapConflicts::report(DiagnosticList &diagnostics) const {
+  for (const Conflict &conflict : conflicts) {
+    Diagnostic &warning = diagnostics.warning(
+        conflict.swap, describeLayers(conflict.layers) + ", " + conflict.text);
+    if (conflict.recompute.isKnown())
+      warning.attachNote("recomputed by this", conflict.recompute);
+  }
 }
 
 static void describeTargets(std::string &text, llvm::StringRef title,

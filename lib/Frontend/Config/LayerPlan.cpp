@@ -94,7 +94,7 @@ private:
   void applyRecompute(const CellTree &tree, LayerEffects &effects);
   void applyExcludes(const CellTree &tree, LayerEffects &effects);
   void applySwap(const CellTree &tree, LayerEffects &effects);
-  void warnAboutConflicts(const LayerEffects &effects);
+  void findConflicts(const LayerEffects &effects);
   void logPaths(LayerEffects &effects, llvm::StringRef what,
                 const std::vector<std::string> &paths) const;
 
@@ -109,6 +109,7 @@ private:
   LayerNormalizer normalizer;
   bool logs;
   LayerPlan plan;
+  SwapConflicts conflicts;
   std::vector<ActivePattern> select;
   std::vector<ActivePattern> comm;
   std::vector<ActivePattern> selectExclude;
@@ -375,9 +376,9 @@ void LayerSettingPlanner::applySwap(const CellTree &tree,
   logPaths(effects, "Set op_swap", items);
 }
 
-/// Reports each cell or operator of the layer that is both recomputed and
+/// Finds each cell or operator of the layer that is both recomputed and
 /// swapped once; of two nested ones, the inner one.
-void LayerSettingPlanner::warnAboutConflicts(const LayerEffects &effects) {
+void LayerSettingPlanner::findConflicts(const LayerEffects &effects) {
   // Several patterns may match the same cell or operator.
   llvm::SmallMapVector<llvm::StringRef, const LayerTarget *, 4> swapped;
   llvm::SmallMapVector<llvm::StringRef, const LayerTarget *, 4> recomputed;
@@ -395,8 +396,7 @@ void LayerSettingPlanner::warnAboutConflicts(const LayerEffects &effects) {
     }
   }
   for (llvm::StringRef path : paths)
-    warnAboutSwapConflict(effects, path, "", effects.getRecomputeSetting(path),
-                          diagnostics);
+    conflicts.add(effects, path, "", effects.getRecomputeSetting(path));
 }
 
 void LayerSettingPlanner::planLayer(const PlannedLayer &layer) {
@@ -419,7 +419,7 @@ void LayerSettingPlanner::planLayer(const PlannedLayer &layer) {
   applyRecompute(*layer.tree, effects);
   if (plan.swap) {
     applySwap(*layer.tree, effects);
-    warnAboutConflicts(effects);
+    findConflicts(effects);
   } else {
     applyExcludes(*layer.tree, effects);
   }
@@ -457,6 +457,7 @@ LayerPlan LayerSettingPlanner::run() {
     }
     planLayer(layer);
   }
+  conflicts.report(diagnostics);
   return std::move(plan);
 }
 

@@ -300,10 +300,20 @@ void expectConflicts(const CaseRun &run, const CellTree &tree) {
   std::set<int64_t> warned;
   for (const Diagnostic &diagnostic : run.diagnostics.getAll()) {
     llvm::StringRef text = diagnostic.message;
-    int64_t layer = 0;
-    if (text.consume_front("layer ") && !text.consumeInteger(10, layer) &&
-        text.contains("recompute wins"))
-      warned.insert(layer);
+    int64_t layer = 0, last = 0;
+    if (!text.contains("recompute wins") ||
+        !(text.consume_front("layer ") || text.consume_front("layers ")))
+      continue;
+    // One layer, a list, or a range.
+    while (!text.consumeInteger(10, layer)) {
+      last = layer;
+      if (text.consume_front(" to "))
+        text.consumeInteger(10, last);
+      for (; layer <= last; ++layer)
+        warned.insert(layer);
+      if (!text.consume_front(", "))
+        break;
+    }
   }
   EXPECT_EQ(warned, conflicting);
 }

@@ -90,10 +90,12 @@ TEST(LayerPlanTest, AConsumerThatIsRecomputedIsNamed) {
   Planned planned =
       plan(withLayers(1, "recompute_config: {select_recompute: {add: [0]}}\n"
                          "swap_config: {swap: True}\n"));
+  SwapConflicts conflicts;
+  conflicts.add(planned.plan.layers[0],
+                "attention.flash_attention.flash_attention", "add",
+                planned.plan.layers[0].getRecomputeSetting("add"));
   DiagnosticList diagnostics;
-  warnAboutSwapConflict(
-      planned.plan.layers[0], "attention.flash_attention.flash_attention",
-      "add", planned.plan.layers[0].getRecomputeSetting("add"), diagnostics);
+  conflicts.report(diagnostics);
   EXPECT_THAT(diagnostics.str(),
               HasSubstr("swapped by op_swap '.*\\.flash_attention' and read "
                         "by add, which is recomputed by select_recompute "

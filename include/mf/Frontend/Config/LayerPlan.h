@@ -142,13 +142,26 @@ struct LayerEffects {
   std::string describe() const;
 };
 
-/// Warns that the swap of an operator has no effect, because it, or `consumer`
-/// that reads its output, is recomputed by `recompute`. `consumer` may be
-/// empty.
-void warnAboutSwapConflict(const LayerEffects &layer, llvm::StringRef path,
-                           llvm::StringRef consumer,
-                           const RecomputeTarget *recompute,
-                           DiagnosticList &diagnostics);
+/// Gathers operators whose swap has no effect because of recompute, for one
+/// warning about all layers with the same settings.
+class SwapConflicts {
+public:
+  /// Adds an operator of a layer: it, or `consumer` that reads its output, is
+  /// recomputed by `recompute`. `consumer` may be empty.
+  void add(const LayerEffects &layer, llvm::StringRef path,
+           llvm::StringRef consumer, const RecomputeTarget *recompute);
+  void report(DiagnosticList &diagnostics) const;
+
+private:
+  struct Conflict {
+    /// The text behind the layers.
+    std::string text;
+    Location swap, recompute;
+    /// In ascending order.
+    std::vector<int64_t> layers;
+  };
+  std::vector<Conflict> conflicts;
+};
 
 /// The normalised settings, and their effects on each layer.
 struct LayerPlan {
