@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/ReadConfig.h"
+#include "mf/Frontend/Config/IndependentMessages.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/RankLayout.h"
@@ -339,37 +340,48 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     DiagnosticList diagnostics;
     TrainingConfig config = text ? parseTrainingConfig(*text, file, diagnostics)
                                  : parseTrainingConfigFile(file, diagnostics);
-    if (!diagnostics.hasErrors())
+    if (!diagnostics.hasErrors()) {
       mf::passes::checkModelKeys(getOperation(), config, diagnostics);
-    if (diagnostics.hasErrors())
+      // What follows would be about another model.
+      if (diagnostics.hasErrors())
+        return fail(diagnostics);
+    }
+    // Sections of the dynamic graph become others, so that messages do not say
+    // which section they are about.
+    if (diagnostics.hasErrors() &&
+        (!config.root.isMap() || config.isOfDynamicGraph()))
       return fail(diagnostics);
+    // All errors of the YAML are reported together.
+    DiagnosticList later;
     // The rules for YAMLs are then those of this schedule.
     if (!schedule.empty())
       config.parallel.pipelineScheduler = getSchedulerOf(schedule).str();
     std::optional<int64_t> accumulation;
     if (gradientAccumulationSteps > 0)
       accumulation = gradientAccumulationSteps;
-    EffectiveBatch batch = resolveBatch(config, accumulation, diagnostics);
-    StageMapOptions options = getStageMapOptions(config, diagnostics);
-    RankLayout ranks = resolveRanks(config, diagnostics);
-    int64_t rowBlocks = resolveRowBlocks(config, ranks, diagnostics);
-    mf::passes::checkDeviceNum(config.parallel, ranks, diagnostics);
-    checkPipelineRules(config, options, schedule, diagnostics);
-    checkLowerable(config, diagnostics);
+    EffectiveBatch batch = resolveBatch(config, accumulation, later);
+    StageMapOptions options = getStageMapOptions(config, later);
+    RankLayout ranks = resolveRanks(config, later);
+    int64_t rowBlocks = resolveRowBlocks(config, ranks, later);
+    mf::passes::checkDeviceNum(config.parallel, ranks, later);
+    checkPipelineRules(config, options, schedule, later);
+    checkLowerable(config, later);
     int64_t numExperts = 1;
     bool isMcore = false;
     for (auto model : getOperation().getOps<ir::ModelOp>()) {
-      checkNames(model, config, diagnostics);
+      checkNames(model, config, later);
       isMcore |= model.getFamily().value_or("").starts_with("mcore");
       numExperts = std::max(numExperts, mf::passes::getNumExperts(model));
       checkExpertParallel(config, ranks, mf::passes::getNumExperts(model),
-                          isLegacy(model), diagnostics);
+                          isLegacy(model), later);
     }
-    checkNotLowered(config, ranks, rowBlocks, numExperts > 1, diagnostics);
-    resolveCallbacks(getOperation(), config, diagnostics);
-    checkGroups(getOperation(), config, diagnostics);
-    checkLogitClip(getOperation(), config, diagnostics);
-    FusionConfig fusions = readFusionConfig(config, isMcore, diagnostics);
+    checkNotLowered(config, ranks, rowBlocks, numExperts > 1, later);
+    resolveCallbacks(getOperation(), config, later);
+    checkGroups(getOperation(), config, later);
+    checkLogitClip(getOperation(), config, later);
+    FusionConfig fusions = readFusionConfig(config, isMcore, later);
+    diagnostics.append(
+        findIndependent(later.getAll(), diagnostics, config.root));
     if (diagnostics.hasErrors())
       return fail(diagnostics);
     mf::passes::emitDiagnostics(getOperation().getLoc(), diagnostics);

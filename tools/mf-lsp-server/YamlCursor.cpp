@@ -26,6 +26,8 @@ struct Indentation {
 /// Keys of flow maps that are open on a line, and where the entry starts.
 struct OpenMaps {
   std::vector<std::string> keys;
+  /// Where their first entries start.
+  std::vector<size_t> begins;
   size_t start = 0;
   bool isComment = false;
 };
@@ -89,8 +91,10 @@ static OpenMaps findOpenMaps(StringRef line, size_t start) {
     } else if (c == '{') {
       open.keys.push_back(getKey(line.slice(open.start, i)));
       open.start = i + 1;
+      open.begins.push_back(open.start);
     } else if (c == '}' && !open.keys.empty()) {
       open.keys.pop_back();
+      open.begins.pop_back();
       open.start = i + 1;
     } else if (c == ',' && !open.keys.empty() &&
                line.slice(open.start, i).count('[') ==
@@ -125,6 +129,57 @@ findOuterKeys(llvm::ArrayRef<StringRef> linesAbove, size_t limit) {
   return keys;
 }
 
+/// Adds the keys of a block map on lines above or below that of the cursor, the
+/// nearest line first. A dash in front of a key begins the map's item.
+template <typename Lines>
+static void addBlockKeys(const Lines &lines, const Indentation &own,
+                         bool isAbove, std::vector<std::string> &keys) {
+  for (StringRef line : lines) {
+    const Indentation indent = findIndentation(line);
+    const StringRef text = line.substr(indent.start);
+    if (text.empty() || text.starts_with("#"))
+      continue;
+    const bool beginsItem = indent.item < indent.key;
+    if (indent.key < own.key ||
+        (beginsItem && indent.item < own.key && !isAbove))
+      return;
+    if (indent.key == own.key && findColon(text) != StringRef::npos)
+      keys.push_back(getKey(text));
+    if (beginsItem && indent.item < own.key)
+      return;
+  }
+}
+
+/// Adds the keys of a flow map whose entries start at `begin`, without the
+/// entry at `own`.
+static void addFlowKeys(StringRef line, size_t begin, size_t own,
+                        std::vector<std::string> &keys) {
+  char quote = 0;
+  size_t start = begin;
+  int depth = 0;
+  auto add = [&](size_t end) {
+    const StringRef entry = line.slice(start, end);
+    if (start != own && findColon(entry) != StringRef::npos)
+      keys.push_back(getKey(entry));
+    start = end + 1;
+  };
+  for (size_t i = begin; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote != 0) {
+      quote = c == quote ? 0 : quote;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && depth-- == 0) {
+      return add(i);
+    } else if (c == ',' && depth == 0) {
+      add(i);
+    }
+  }
+  add(line.size());
+}
+
 std::string YamlCursor::getSection(size_t dropped) const {
   const size_t size = path.size() - std::min(dropped, path.size());
   return llvm::join(path.begin(), path.begin() + size, ".");
@@ -150,6 +205,16 @@ YamlCursor findCursor(llvm::ArrayRef<StringRef> lines, size_t line,
   cursor.path = findOuterKeys(lines.take_front(line), indent.item);
   std::reverse(cursor.path.begin(), cursor.path.end());
   cursor.path.insert(cursor.path.end(), open.keys.begin(), open.keys.end());
+  if (!open.begins.empty()) {
+    addFlowKeys(text, open.begins.back(), open.start, cursor.neighbours);
+  } else {
+    // On a line of the key's item the dash begins the map.
+    if (indent.item == indent.key)
+      addBlockKeys(llvm::reverse(lines.take_front(line)), indent,
+                   /*isAbove=*/true, cursor.neighbours);
+    addBlockKeys(lines.drop_front(line + 1), indent, /*isAbove=*/false,
+                 cursor.neighbours);
+  }
   llvm::erase_if(cursor.path,
                  [](const std::string &key) { return key.empty(); });
   const StringRef entry = text.slice(open.start, cursor.begin);

@@ -20,6 +20,8 @@ namespace mf::lsp {
 struct YamlCursor {
   /// The keys of the maps that contain the cursor, the outermost first.
   std::vector<std::string> path;
+  /// The other keys of the innermost of these maps.
+  std::vector<std::string> neighbours;
   /// The key whose value contains the cursor; empty if the cursor is where a
   /// key is expected.
   std::string key;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/mf-lsp-server/YamlDocument.h"
+#include "mf/Frontend/Import/ModelSpec.h"
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -26,6 +27,8 @@ void YamlDocument::setText(std::string newText, StringRef fileName,
     latest.isDynamic = reading.isDynamic;
   if (latest.cells.empty())
     latest.cells = std::move(reading.cells);
+  if (latest.modelKeys.empty())
+    latest.modelKeys = std::move(reading.modelKeys);
   reading = std::move(latest);
 }
 
@@ -82,15 +85,34 @@ YamlDocument::findCursorAt(const protocol::Position &position) const {
 }
 
 std::vector<KeyHelp> YamlDocument::getKeys(StringRef section) const {
-  return reading.isDynamic.value_or(false) ? describeDynamicKeys(section)
-                                           : describeStaticKeys(section);
+  const bool isDynamic = reading.isDynamic.value_or(false);
+  std::vector<KeyHelp> keys =
+      isDynamic ? describeDynamicKeys(section) : describeStaticKeys(section);
+  if (section != (isDynamic ? "model" : "model.model_config"))
+    return keys;
+  const size_t size = keys.size();
+  std::vector<KeyHelp> ofModel = reading.modelKeys;
+  if (ofModel.empty())
+    ofModel = describeModelKeys();
+  for (KeyHelp &key : ofModel)
+    if (none_of(ArrayRef(keys).take_front(size),
+                [&](const KeyHelp &known) { return known.name == key.name; }))
+      keys.push_back(std::move(key));
+  return keys;
 }
 
 std::optional<KeyHelp> YamlDocument::findKey(StringRef section,
                                              StringRef key) const {
-  for (KeyHelp &help : getKeys(section))
+  for (KeyHelp &help : getKeys(section)) {
     if (help.name == key)
       return std::move(help);
+    // The name in the text comes first.
+    const auto other = llvm::find(help.otherNames, key);
+    if (other == help.otherNames.end())
+      continue;
+    std::swap(help.name, *other);
+    return std::move(help);
+  }
   return std::nullopt;
 }
 
@@ -128,6 +150,8 @@ static std::string describe(const KeyHelp &key, StringRef section) {
     words += "\n\nA section.";
   if (!key.meaning.empty())
     words += "\n\n" + key.meaning;
+  if (!key.otherNames.empty())
+    words += "\n\nOther names: " + join(key.otherNames, ", ");
   if (!key.takes.empty())
     words += "\n\nTakes: " + key.takes;
   if (!key.missing.empty())
@@ -207,13 +231,22 @@ YamlDocument::getCompletions(const protocol::Position &position) const {
   const bool hasColon =
       getLine(position.line).substr(cursor.end).starts_with(":");
   for (const KeyHelp &key : getKeys(section)) {
-    protocol::CompletionItem &item =
-        offer(key.name, hasColon ? key.name : key.name + ": ",
-              key.isSection ? protocol::CompletionItemKind::Module
-                            : protocol::CompletionItemKind::Property);
-    item.detail = key.takes;
-    item.documentation = protocol::MarkupContent{protocol::MarkupKind::Markdown,
-                                                 describe(key, section)};
+    std::vector<std::string> names = {key.name};
+    append_range(names, key.otherNames);
+    // A key is written once, by whichever name.
+    if (any_of(names, [&](const std::string &name) {
+          return is_contained(cursor.neighbours, name);
+        }))
+      continue;
+    for (const std::string &name : names) {
+      protocol::CompletionItem &item =
+          offer(name, hasColon ? name : name + ": ",
+                key.isSection ? protocol::CompletionItemKind::Module
+                              : protocol::CompletionItemKind::Property);
+      item.detail = key.takes;
+      item.documentation = protocol::MarkupContent{
+          protocol::MarkupKind::Markdown, describe(key, section)};
+    }
   }
   return list;
 }

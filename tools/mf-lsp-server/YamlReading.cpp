@@ -3,6 +3,7 @@
 
 #include "tools/mf-lsp-server/YamlReading.h"
 #include "mf/Frontend/Config/CellTree.h"
+#include "mf/Frontend/Config/IndependentMessages.h"
 #include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Frontend/Config/YamlReader.h"
@@ -28,11 +29,10 @@ public:
     if (seen.insert({at.line, at.column, message.message}).second)
       messages.push_back(message);
   }
-  void add(const DiagnosticList &list) {
-    for (const Diagnostic &message : list.getAll())
+  void add(llvm::ArrayRef<Diagnostic> list) {
+    for (const Diagnostic &message : list)
       add(message);
   }
-  void add(mlir::Diagnostic &message);
 
 private:
   std::vector<Diagnostic> &messages;
@@ -50,7 +50,8 @@ static Location findPlace(mlir::Location location) {
   return {place.getFilename().str(), place.getLine(), place.getColumn()};
 }
 
-void MessageCollector::add(mlir::Diagnostic &message) {
+static void addMessage(mlir::Diagnostic &message,
+                       std::vector<Diagnostic> &list) {
   if (message.getSeverity() == mlir::DiagnosticSeverity::Remark)
     return;
   Diagnostic result;
@@ -61,7 +62,7 @@ void MessageCollector::add(mlir::Diagnostic &message) {
   result.location = findPlace(message.getLocation());
   for (mlir::Diagnostic &note : message.getNotes())
     result.attachNote(note.str(), findPlace(note.getLocation()));
-  add(result);
+  list.push_back(std::move(result));
 }
 
 static std::vector<std::string> getCells(const ModelSpec &spec) {
@@ -111,26 +112,37 @@ YamlReading readYaml(llvm::StringRef text, llvm::StringRef fileName,
   DiagnosticList diagnostics;
   const Node root = parseYaml(text, fileName, diagnostics);
   const TrainingConfig config = readTrainingConfig(root, diagnostics);
-  collector.add(diagnostics);
+  collector.add(diagnostics.getAll());
   if (!root)
     return reading;
   reading.isDynamic = hasDynamicSections(root);
-  if (diagnostics.hasErrors() || !namesModel(config))
+  if (!namesModel(config))
     return reading;
   DiagnosticList modelMessages;
   const std::optional<ModelSpec> spec =
-      readModelSpec(config, {}, modelMessages);
-  collector.add(modelMessages);
-  if (!spec || modelMessages.hasErrors())
-    return reading;
-  reading.cells = getCells(*spec);
-  if (spec->numLayers > mostLayers)
-    return reading;
+      readModelSpec(config, {}, modelMessages, &reading.modelKeys);
+  collector.add(
+      findIndependent(modelMessages.getAll(), diagnostics, root).getAll());
+  if (spec)
+    reading.cells = getCells(*spec);
+  const bool hasModel =
+      spec && !diagnostics.hasErrors() && spec->numLayers <= mostLayers;
+  std::vector<Diagnostic> ofPasses;
   mlir::ScopedDiagnosticHandler handler(
-      &context, [&](mlir::Diagnostic &message) { collector.add(message); });
-  const mlir::OwningOpRef<mlir::ModuleOp> module = buildModel(&context, *spec);
+      &context, [&](mlir::Diagnostic &message) {
+        // Warnings about what a model lacks are about a model.
+        if (hasModel ||
+            message.getSeverity() == mlir::DiagnosticSeverity::Error)
+          addMessage(message, ofPasses);
+      });
+  // Without a model the first pass still finds errors in other sections.
+  const mlir::OwningOpRef<mlir::ModuleOp> module =
+      hasModel ? buildModel(&context, *spec)
+               : mlir::OwningOpRef<mlir::ModuleOp>(
+                     mlir::ModuleOp::create(mlir::UnknownLoc::get(&context)));
   if (module)
     runReadingPasses(*module, text, fileName);
+  collector.add(findIndependent(ofPasses, modelMessages, root).getAll());
   return reading;
 }
 

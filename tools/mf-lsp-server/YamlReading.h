@@ -5,6 +5,7 @@
 #define MF_TOOLS_MF_LSP_SERVER_YAMLREADING_H
 
 #include "mf/Frontend/Config/Diagnostic.h"
+#include "mf/Frontend/Config/KeyHelp.h"
 #include "mlir/IR/MLIRContext.h"
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ struct YamlReading {
   /// Names of the operators and Cells of the model's layers as the Cell tree
   /// has them; empty if the text describes no model.
   std::vector<std::string> cells;
+  /// The keys that the model's class reads; empty if the text names no class.
+  std::vector<KeyHelp> modelKeys;
 };
 
 /// Reads `text` as mf-translate and mf-opt do: the sections, the model, and the

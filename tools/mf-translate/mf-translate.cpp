@@ -6,6 +6,8 @@
 #include "Weights.h"
 #include "YamlConversion.h"
 #include "mf/Frontend/Config/KnownKeys.h"
+#include "mf/Frontend/Config/YamlReader.h"
+#include "mf/Frontend/Import/ModelSpec.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "tools/help/ToolHelp.h"
@@ -41,6 +43,7 @@ static TranslateFunction makeImport(mf::tools::ModelFormat format) {
 static LogicalResult printKeys(const std::shared_ptr<llvm::SourceMgr> &,
                                llvm::raw_ostream &output, MLIRContext *) {
   mf::printKeyPage(output);
+  mf::printModelKeyPage(output);
   mf::printDynamicKeyPage(output);
   return success();
 }

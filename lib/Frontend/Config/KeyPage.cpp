@@ -127,8 +127,8 @@ static KeyHelp makeKeyHelp(const KnownKey &key, TrainingConfig &config) {
   return help;
 }
 
-static void addSectionKeys(const KnownSection &section,
-                           std::vector<KeyHelp> &keys) {
+std::vector<KeyHelp> describeKeys(const KnownSection &section) {
+  std::vector<KeyHelp> keys;
   TrainingConfig config = makeWholeConfig();
   for (const KnownKey &key : section.keys)
     keys.push_back(makeKeyHelp(key, config));
@@ -138,18 +138,19 @@ static void addSectionKeys(const KnownSection &section,
       help.name = name.str();
       help.effect = "none on a step: " + group.reason.str();
     }
+  return keys;
 }
 
 std::vector<KeyHelp> describeStaticKeys(llvm::StringRef section) {
   std::vector<KeyHelp> keys;
   if (section == "callbacks" || section == "callback") {
-    addSectionKeys(balanceCallbackSection, keys);
-    addSectionKeys(dropRateCallbackSection, keys);
+    keys = describeKeys(balanceCallbackSection);
+    llvm::append_range(keys, describeKeys(dropRateCallbackSection));
     return keys;
   }
   for (const KnownSection *known : getKnownSections())
     if (known == &topLevel ? section.empty() : known->name == section)
-      addSectionKeys(*known, keys);
+      llvm::append_range(keys, describeKeys(*known));
   return keys;
 }
 

@@ -12,7 +12,7 @@ namespace mf {
 
 void warnWithoutEffect(SpecReader &reader, llvm::StringLiteral key,
                        llvm::StringRef neutral, const llvm::Twine &why) {
-  reader.markRead({key});
+  reader.markWithoutEffect(key, why.str());
   Node value = reader.getNode()[key];
   if (value.isUndefinedOrNull() || value.repr() == neutral)
     return;

@@ -289,7 +289,8 @@ static bool keepsLargestLogits(const OptimizerConfig &optimizer,
 
 std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                                        const ModelOverrides &overrides,
-                                       DiagnosticList &diagnostics) {
+                                       DiagnosticList &diagnostics,
+                                       std::vector<KeyHelp> *keys) {
   size_t errors = diagnostics.getErrorCount();
   if (!config.model.config.isMap()) {
     Location place = config.model.node ? config.model.node.getLocation()
@@ -363,6 +364,8 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
       std::to_string(config.runner.batchSize * spec.ranks.dataParallel);
   // A config.json holds much that MindSpore Transformers does not read.
   reportUnreadKeys(reader, config.model.node["model_config"]);
+  if (keys)
+    *keys = reader.describeKeys();
   spec.name = chooseName(config, spec.family);
   applyOverrides(overrides, spec, diagnostics);
   if (__builtin_mul_overflow(spec.microBatchSize, spec.ranks.dataParallel,

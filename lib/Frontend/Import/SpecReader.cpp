@@ -5,6 +5,8 @@
 #include "mf/Frontend/Import/ModelSpec.h"
 #include "mf/Support/NumberText.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
 #include <limits>
 
@@ -47,6 +49,17 @@ void SpecReader::listRead(llvm::StringRef prefix,
   keys.insert(besideKeys.begin(), besideKeys.end());
 }
 
+void SpecReader::markWithoutEffect(llvm::StringLiteral key,
+                                   llvm::StringRef why) {
+  markRead({key});
+  auto found = llvm::find_if(
+      described, [&](const KeyHelp &help) { return help.name == key; });
+  if (found == described.end())
+    found = described.insert(found, KeyHelp());
+  found->name = key;
+  found->effect = ("none " + why).str();
+}
+
 Node SpecReader::find(Keys keys) {
   markRead(keys);
   llvm::StringRef chosen = findKey(keys);
@@ -87,7 +100,28 @@ Diagnostic &SpecReader::rejectValue(Keys keys, const Node &value,
           describe(value.getKind()) + ", " + value.repr(60));
 }
 
+void SpecReader::record(Keys keys, llvm::StringRef takes,
+                        llvm::StringRef missing,
+                        std::vector<std::string> values) {
+  const llvm::StringRef name = *keys.begin();
+  auto found = llvm::find_if(
+      described, [&](const KeyHelp &help) { return help.name == name; });
+  if (found == described.end())
+    found = described.insert(found, KeyHelp());
+  found->name = name;
+  found->otherNames.clear();
+  for (const llvm::StringRef other : llvm::drop_begin(keys))
+    found->otherNames.push_back(other.str());
+  found->takes = takes;
+  found->missing = missing;
+  found->values = std::move(values);
+}
+
+static constexpr llvm::StringLiteral sizeWords =
+    "an int of at least 1 that fits 32 bits";
+
 std::optional<int64_t> SpecReader::readOptionalSize(Keys keys) {
+  record(keys, sizeWords);
   Node value = find(keys);
   if (!value)
     return std::nullopt;
@@ -95,13 +129,15 @@ std::optional<int64_t> SpecReader::readOptionalSize(Keys keys) {
   if (value.isInt() && number && *number >= 1 &&
       *number <= std::numeric_limits<int32_t>::max())
     return number;
-  rejectValue(keys, value, "an int of at least 1 that fits 32 bits");
+  rejectValue(keys, value, sizeWords);
   return std::nullopt;
 }
 
 int64_t SpecReader::readSize(Keys keys, std::optional<int64_t> missing) {
   size_t errors = diagnostics.getErrorCount();
   std::optional<int64_t> size = readOptionalSize(keys);
+  record(keys, sizeWords,
+         missing ? std::to_string(*missing) : "none, the key is required");
   if (size)
     return *size;
   if (!missing && diagnostics.getErrorCount() == errors)
@@ -112,6 +148,7 @@ int64_t SpecReader::readSize(Keys keys, std::optional<int64_t> missing) {
 }
 
 int64_t SpecReader::readInt(Keys keys, int64_t missing) {
+  record(keys, "an int", std::to_string(missing));
   Node value = find(keys);
   if (!value)
     return missing;
@@ -123,6 +160,7 @@ int64_t SpecReader::readInt(Keys keys, int64_t missing) {
 }
 
 bool SpecReader::readBool(Keys keys, bool missing) {
+  record(keys, "a bool", missing ? "True" : "False", {"True", "False"});
   Node value = find(keys);
   if (!value)
     return missing;
@@ -132,7 +170,14 @@ bool SpecReader::readBool(Keys keys, bool missing) {
   return missing;
 }
 
+static std::string show(double number) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", number);
+  return text;
+}
+
 std::optional<double> SpecReader::readNumber(Keys keys) {
+  record(keys, "a number");
   Node value = find(keys);
   if (!value)
     return std::nullopt;
@@ -143,6 +188,7 @@ std::optional<double> SpecReader::readNumber(Keys keys) {
 }
 
 std::optional<double> SpecReader::readOptionalPositive(Keys keys) {
+  record(keys, "a number above 0");
   Node value = find(keys);
   if (!value)
     return std::nullopt;
@@ -154,10 +200,13 @@ std::optional<double> SpecReader::readOptionalPositive(Keys keys) {
 }
 
 double SpecReader::readPositive(Keys keys, double missing) {
-  return readOptionalPositive(keys).value_or(missing);
+  const std::optional<double> number = readOptionalPositive(keys);
+  record(keys, "a number above 0", show(missing));
+  return number.value_or(missing);
 }
 
 double SpecReader::readShare(Keys keys, double missing) {
+  record(keys, "a number from 0 to below 1", show(missing));
   Node value = find(keys);
   if (!value)
     return missing;
@@ -212,6 +261,7 @@ Node SpecReader::readMap(Keys keys) {
 }
 
 std::string SpecReader::readString(Keys keys, llvm::StringRef missing) {
+  record(keys, "a string", missing);
   Node value = find(keys);
   if (!value)
     return missing.str();
@@ -221,19 +271,30 @@ std::string SpecReader::readString(Keys keys, llvm::StringRef missing) {
   return missing.str();
 }
 
+static constexpr std::pair<llvm::StringLiteral, DType> typeNames[] = {
+    {"float32", DType::F32},
+    {"float16", DType::F16},
+    {"bfloat16", DType::BF16},
+};
+
 DType SpecReader::readType(Keys keys, DType missing) {
+  constexpr llvm::StringLiteral words = "float32, float16 or bfloat16";
+  std::vector<std::string> names;
+  llvm::StringRef given;
+  for (const auto &[name, type] : typeNames) {
+    names.push_back(name.str());
+    if (type == missing)
+      given = name;
+  }
+  record(keys, words, given, std::move(names));
   Node value = find(keys);
   if (!value)
     return missing;
-  if (value.isString()) {
-    if (value.getText() == "float32")
-      return DType::F32;
-    if (value.getText() == "float16")
-      return DType::F16;
-    if (value.getText() == "bfloat16")
-      return DType::BF16;
-  }
-  rejectValue(keys, value, "float32, float16 or bfloat16");
+  if (value.isString())
+    for (const auto &[name, type] : typeNames)
+      if (value.getText() == name)
+        return type;
+  rejectValue(keys, value, words);
   return missing;
 }
 

@@ -4,7 +4,8 @@
 #ifndef MF_LIB_FRONTEND_IMPORT_SPECREADER_H
 #define MF_LIB_FRONTEND_IMPORT_SPECREADER_H
 
-#include "mf/Frontend/Config/Node.h"
+#include "mf/Frontend/Config/Diagnostic.h"
+#include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Support/DType.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -72,6 +73,12 @@ public:
   /// Returns all names passed to reads so far, in order.
   llvm::ArrayRef<llvm::StringRef> getReadKeys() const { return readKeys; }
   void markRead(Keys keys);
+  /// Marks a key that has no effect, and says why.
+  void markWithoutEffect(llvm::StringLiteral key, llvm::StringRef why);
+  /// Returns the keys that were read, as editors show them: each with its other
+  /// names, the values that it takes, and its default in the model's class.
+  /// Keys of inference and such that are not modelled come last.
+  std::vector<KeyHelp> describeKeys() const;
   /// Adds the keys that were read and have values, with their values as text.
   /// Each is preceded by `prefix`.
   void listRead(llvm::StringRef prefix,
@@ -84,12 +91,16 @@ public:
 private:
   llvm::StringRef findKey(Keys keys) const;
   bool hasNumberOrNothing(Keys keys, double missing);
+  /// Says what a key takes, and its default.
+  void record(Keys keys, llvm::StringRef takes, llvm::StringRef missing = "",
+              std::vector<std::string> values = {});
   Diagnostic &rejectValue(Keys keys, const Node &value,
                           const llvm::Twine &wanted);
 
   Node section;
   llvm::StringRef sectionName;
   llvm::SmallVector<llvm::StringRef> readKeys;
+  std::vector<KeyHelp> described;
   /// Names of keys that were reported because another name says otherwise.
   llvm::SmallVector<llvm::StringRef> conflicting;
 };

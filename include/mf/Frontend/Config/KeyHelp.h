@@ -10,9 +10,13 @@
 
 namespace mf {
 
+struct KnownSection;
+
 /// The description of one key.
 struct KeyHelp {
   std::string name;
+  /// Other names of the same key.
+  std::vector<std::string> otherNames;
   /// The values that the key accepts, and its default. Empty for sections and
   /// for keys with a format of their own.
   std::string takes, missing;
@@ -31,6 +35,9 @@ struct KeyHelp {
 /// unknown section.
 std::vector<KeyHelp> describeStaticKeys(llvm::StringRef section);
 std::vector<KeyHelp> describeDynamicKeys(llvm::StringRef section);
+
+/// Returns the keys of a section of the static graph by its records.
+std::vector<KeyHelp> describeKeys(const KnownSection &section);
 
 /// Returns whether the document has sections of the dynamic graph's trainer.
 bool hasDynamicSections(const Node &root);

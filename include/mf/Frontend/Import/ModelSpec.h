@@ -13,6 +13,7 @@
 #define MF_FRONTEND_IMPORT_MODELSPEC_H
 
 #include "mf/Frontend/Config/FusionConfig.h"
+#include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Frontend/Import/ExpertSpec.h"
@@ -297,10 +298,18 @@ std::string describeKeyValue(const Node &value);
 
 /// Reads the model of a training YAML. Errors (such as an unknown architecture
 /// or sizes that do not fit together) are added to `diagnostics`, and none is
-/// returned. A key with a value that is not modelled is a warning.
+/// returned. A key with a value that is not modelled is a warning. `keys`, if
+/// given, receives the keys that the model's class reads, also after an error.
 std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                                        const ModelOverrides &overrides,
-                                       DiagnosticList &diagnostics);
+                                       DiagnosticList &diagnostics,
+                                       std::vector<KeyHelp> *keys = nullptr);
+
+/// Returns the keys that classes of models read.
+std::vector<KeyHelp> describeModelKeys();
+
+/// Prints them as a part of the page of keys.
+void printModelKeyPage(llvm::raw_ostream &out);
 
 /// Reads the model of a Hugging Face config.json (Llama, Mistral, Qwen2, Qwen3,
 /// Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2 and V3). Parameters are in fp32,

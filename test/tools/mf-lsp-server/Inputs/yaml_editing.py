@@ -11,6 +11,7 @@ at random; the server must answer each time, and say the same of the whole text 
 import argparse
 import pathlib
 import random
+import re
 
 from editor import Editor
 
@@ -24,15 +25,39 @@ def check_static(editor, text):
     assert "operators that run again in backward" in editor.hover("select_recompute")
     assert "Default: False" in editor.hover("select_recompute")
     assert "Effect: none on a step: first values" in editor.hover("seed:")
-    assert editor.hover("hidden_size") is None
+    # Keys of model_config are those that the model's class reads, with its defaults.
+    assert "elements of a token between layers" in editor.hover("hidden_size")
+    assert "Takes: an int of at least 1" in editor.hover("num_layers") and "Default: 32" in editor.hover("num_layers")
+    assert "Takes: float32, float16 or bfloat16" in editor.hover("compute_dtype")
 
     offered = editor.complete("\n  pipeline_st")
     assert offered["pipeline_stage"]["textEdit"]["newText"] == "pipeline_stage" and "select_recompute" not in offered
+    # A key that is there already, by this or another name, is not offered again.
+    assert "micro_batch_num" not in offered
+    editor.show(text.replace("    num_layers:", "    qkv_\n    num_layers:"))
+    offered = editor.complete("    qkv_")
+    assert "qkv_has_bias" in offered and not {"num_layers", "num_hidden_layers", "hidden_size"} & set(offered)
     # In a flow map, and where a value is one of a few.
     editor.show("swap_config: {swap: True, de}\n")
-    assert "default_prefetch" in editor.complete("True, de")
+    assert "default_prefetch" in editor.complete("True, de") and "swap" not in editor.complete("True, de")
     editor.show(text)
+    assert set(editor.complete("compute_dtype: ")) == {"float32", "float16", "bfloat16"}
     assert set(editor.complete("mp_comm_recompute: ")) == {"True", "False"}
+
+    # Errors in different sections, which different readers find, are shown together. Those that follow are not.
+    wrong = text
+    for right, other in (
+        ("pipeline_stage: ", "pipeline_stage: -"),
+        ("mp_comm_recompute: ", "mp_comm_recompute: 7 # "),
+        ("hidden_size: ", "hidden_size: wide # "),
+        ("type: AdamW", "type: Lion"),
+    ):
+        assert right in wrong, right
+        wrong = wrong.replace(right, other, 1)
+    errors = [message["message"] for message in editor.show(wrong) if message["severity"] == 1]
+    assert len(errors) == 4, errors
+    for part in ("'pipeline_stage'", "'mp_comm_recompute'", "'hidden_size'", "optimizer 'Lion'"):
+        assert any(part in error for error in errors), errors
 
     # A name that is nearly right has a fix.
     wrong = text.replace("  select_recompute:", "  selec_recompute:")
@@ -61,13 +86,38 @@ def check_dynamic(editor, text):
     editor.show(text)
     assert "stages of the pipeline" in editor.hover("pipeline_parallel:")
     assert "Effect: the trainer never reads it" in editor.hover("data_parallel_shard_strategy")
-    assert "tensor_parallel" in editor.complete("\n  pipeline_parallel")
+    assert "tensor_parallel" not in editor.complete("\n  pipeline_parallel"), "it is there already"
+    assert "elements of a token between layers" in editor.hover("hidden_size")
     editor.show(text.replace("  mode: full\n", "  mode: select\n  select_module:\n    layers.*.mlp"))
     assert "layers.*.mlp" in editor.complete("layers.*.mlp")
     messages = editor.show(text.replace("  tensor_parallel:", "  tensor_paralel:"))
     message = next(message for message in messages if "tensor_paralel" in message["message"])
     (fix,) = editor.fixes(message["range"])
     assert editor.fixed(fix) == text
+
+
+def check_models(editor, folder):
+    """Each key of a published YAML's model that the server takes has a meaning, or the reason why it has no effect."""
+    number = 0
+    for path in sorted(folder.rglob("*.yaml")):
+        text = path.read_text()
+        warned = " ".join(message["message"] for message in editor.show(text))
+        lines = text.split("\n")
+        begin = next((i for i, line in enumerate(lines) if re.match(r" *model_config:", line)), None)
+        if begin is None:
+            continue
+        inner = len(lines[begin]) - len(lines[begin].lstrip()) + 2
+        for line in range(begin + 1, len(lines)):
+            key = re.match(r" {%d}(\w+):" % inner, lines[line])
+            if lines[line].strip() and not lines[line].startswith(" " * inner):
+                break
+            if not key or f"unknown key '{key[1]}'" in warned:
+                continue
+            answer = editor.ask("hover", {"line": line, "character": inner + 1})
+            words = answer and answer["contents"]["value"].split("\n\n")
+            assert words and len(words) > 1 and not words[1].startswith(("Takes", "Default", "Other")), (path.name, key[1], words)
+            number += 1
+    assert number > 250, number
 
 
 def damage(text, random_numbers):
@@ -116,6 +166,7 @@ def main():
     editor = Editor([options.server, "--yaml"])
     check_static(editor, static)
     check_dynamic(editor, dynamic)
+    check_models(editor, options.source / "test/data/mindformers/yamls")
     check_damaged(editor, [static, dynamic], options.mutations, options.seed)
     assert editor.leave() == 0
     print(f"{editor.version} texts, {editor.number} requests")
