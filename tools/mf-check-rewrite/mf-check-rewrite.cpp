@@ -25,7 +25,7 @@ using namespace mf::tools;
 
 namespace {
 
-struct CheckOptions {
+struct RewriteCheckOptions {
   cl::OptionCategory category{"A comparison"};
   cl::list<std::string> inputs{cl::Positional, cl::OneOrMore,
                                cl::desc("<before.mlir> [<after.mlir>]"),
@@ -62,8 +62,8 @@ struct CheckOptions {
 } // namespace
 
 /// Registers the options at the first call.
-static CheckOptions &getCommandLine() {
-  static CheckOptions options;
+static RewriteCheckOptions &getCommandLine() {
+  static RewriteCheckOptions options;
   return options;
 }
 

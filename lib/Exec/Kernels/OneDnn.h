@@ -6,9 +6,9 @@
 // for one tile of a result; the parallelism is ours. oneDNN accumulates in f32
 // in an order that depends only on the shape and strides of the product.
 //
-// A program links OneDnn.cpp or, if it is linked statically, NoOneDnn.cpp,
-// because Debian has oneDNN as a shared library only. VectorProduct.cpp then
-// multiplies.
+// A program links OneDnnProduct.cpp or, if it is linked statically,
+// NoOneDnn.cpp, because Debian has oneDNN as a shared library only.
+// VectorProduct.cpp then multiplies.
 //
 //===----------------------------------------------------------------------===//
 

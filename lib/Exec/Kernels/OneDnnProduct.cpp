@@ -1,8 +1,8 @@
-//===- OneDnn.cpp - Single-threaded matrix products by oneDNN -------------===//
+//===- OneDnnProduct.cpp - Single-threaded products by oneDNN -------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "OneDnn.h"
 #include "ElementTypes.h"
+#include "OneDnn.h"
 #include "Scratch.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <map>
