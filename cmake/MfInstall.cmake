@@ -71,6 +71,17 @@ add_custom_target(site
           ${MF_TOOL_FILES}
   DEPENDS ${MF_TOOLS} VERBATIM)
 
+# What projects outside may include and keep: a release that changes a declaration of these says so in
+# CHANGELOG.md. All other headers are installed because these include them, and change at any time.
+set(MF_STABLE_HEADERS
+  dialects/ascend/AscendDialect.h
+  dialects/mf/MfOps.h
+  mf/Perf/Simulator/StepSimulator.h
+  mf/Perf/Target/TargetFile.h
+  mf/Plan/Settings/StepCompiler.h
+  mf/Program/Decoder.h
+  mf/Program/Program.h
+  passes/pipeline/Pipeline.h)
 install(TARGETS ${MF_LIBRARIES} EXPORT mfTargets ARCHIVE DESTINATION lib/mf COMPONENT dev)
 install(EXPORT mfTargets NAMESPACE mf:: DESTINATION lib/cmake/mf COMPONENT dev)
 configure_package_config_file(cmake/mfConfig.cmake.in ${PROJECT_BINARY_DIR}/mfConfig.cmake
