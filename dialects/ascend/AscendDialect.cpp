@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/Format.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -36,6 +37,7 @@ void AscendDialect::initialize() {
 #include "dialects/ascend/AscendOps.cpp.inc"
       >();
 #endif
+  mf::ir::addBytecodeVersion(*this);
 }
 
 int64_t BufferType::getBytes() const {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfDialect.h"
+#include "dialects/mf/Format.h"
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/SettingsKeys.h"
 #include "mf/Frontend/Config/FusionConfig.h"
@@ -38,6 +39,7 @@ void MfDialect::initialize() {
 #include "dialects/mf/MfOps.cpp.inc"
       >();
 #endif
+  addBytecodeVersion(*this);
 }
 
 FailureOr<llvm::APFloat> mf::ir::parseDouble(AsmParser &parser) {

@@ -3,6 +3,7 @@
 
 #include "dialects/mf/CertificateAttribute.h"
 #include "dialects/mf/CollectiveUnit.h"
+#include "dialects/mf/Format.h"
 #include "dialects/mf/KeptType.h"
 #include "dialects/mf/LossPart.h"
 #include "dialects/mf/MfDialect.h"
@@ -180,6 +181,8 @@ LogicalResult MfDialect::verifyOperationAttribute(Operation *op,
     return verifyCertificate(op, attribute.getValue());
   if (attribute.getName() == ModelSource::attributeName)
     return ModelSource::verify(op, attribute.getValue());
+  if (attribute.getName() == formatAttribute)
+    return verifyFormat(op, attribute.getValue());
   if (attribute.getName() != MeshAttr::attributeName)
     return op->emitOpError("has the unknown attribute ") << attribute.getName();
   if (!isa<MeshAttr>(attribute.getValue()))

@@ -1,6 +1,7 @@
 //===- LowerToAscend.cpp - Schedules to ascend programs -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "dialects/mf/Format.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -372,6 +373,7 @@ struct LowerToAscendPass
       if (failed(setMesh(getOperation(), model, stages)) || failed(chunks) ||
           failed(verifySchedules(model, *chunks)))
         return signalPassFailure();
+      ir::setFormat(getOperation());
       SymbolTable symbols(model);
       int64_t lowered = 0;
       for (auto schedule : model.getBody().getOps<ir::ScheduleOp>()) {

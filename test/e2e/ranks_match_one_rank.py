@@ -151,7 +151,7 @@ class Runs:
         # These cuts instead of the model's; its norms keep what it says of them.
         text = re.sub(r"(mf\.param @(\S+) : [^{\n]*[^{\s])(?: \{(?:cuts|parallel_optimizer) = .*\})?", add_cuts, self.imported)
         mesh = ", ".join("%s = %d" % (axis, getattr(case, axis)) for axis in AXES)
-        text = text.replace("module {", "module attributes {mf.mesh = #mf.mesh<%s>} {" % mesh, 1)
+        text = text.replace("module attributes {", "module attributes {mf.mesh = #mf.mesh<%s>, " % mesh, 1)
         attributes = "attributes {training = %s, " % case.get_training()
         text = re.sub(r"(mf\.model @\S+ )attributes {", lambda match: match.group(1) + attributes, text, count=1)
         with open(self.path("input.mlir"), "w") as file:

@@ -10,16 +10,18 @@
 
 namespace mf::tools {
 
-/// Parses a file like mlir::parseSourceFile. If MLIR's reader aborts on damaged
-/// bytecode, ends the program with an error message. Must always be called from
-/// the same thread.
+/// Parses a file like mlir::parseSourceFile. A text in a format that this mf
+/// does not read is refused before it is parsed. If MLIR's reader aborts on
+/// damaged bytecode, ends the program with an error message. Must always be
+/// called from the same thread.
 mlir::OwningOpRef<mlir::ModuleOp> parseGuarded(llvm::SourceMgr &sources,
                                                mlir::MLIRContext &context);
 
-/// Ends the program as parseGuarded does if MLIR's reader aborts on the buffer.
-/// Does not report other errors.
-void refuseAbortingBytecode(llvm::MemoryBufferRef buffer,
-                            const mlir::DialectRegistry &registry);
+/// Ends the program with the error of parseGuarded if MLIR's reader aborts on
+/// the buffer, or if the buffer is a text in another format. Does not report
+/// other errors.
+void refuseUnreadable(llvm::MemoryBufferRef buffer,
+                      const mlir::DialectRegistry &registry);
 
 } // namespace mf::tools
 

@@ -299,7 +299,7 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
   std::unique_ptr<MemoryBuffer> input = mlir::openInputFile(inputName, &error);
   if (!input)
     return fail(error);
-  mf::tools::refuseAbortingBytecode(input->getMemBufferRef(), registry);
+  mf::tools::refuseUnreadable(input->getMemBufferRef(), registry);
   TrainingStep step;
   // The YAML is read only once because it may be a pipe and advice needs it
   // again.

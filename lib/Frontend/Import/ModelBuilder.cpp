@@ -7,6 +7,7 @@
 #include "KeptTypes.h"
 #include "LearnedPrefix.h"
 #include "NextTokenLayers.h"
+#include "dialects/mf/Format.h"
 #include "dialects/mf/ModelSource.h"
 #include "mf/Frontend/Import/CellNames.h"
 #include <cmath>
@@ -25,6 +26,7 @@ public:
 
   OwningOpRef<ModuleOp> build() {
     OwningOpRef<ModuleOp> module(ModuleOp::create(loc));
+    setFormat(*module);
     builder.setInsertionPointToEnd(module->getBody());
     addSource(*module);
     model = ModelOp::create(builder, loc, spec.name, spec.microBatchSize,
