@@ -6,7 +6,6 @@
 #include "Weights.h"
 #include "YamlConversion.h"
 #include "mf/Frontend/Config/KnownKeys.h"
-#include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/ModelSpec.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"

@@ -94,7 +94,8 @@ struct ModelKey {
 static constexpr ModelKey modelKeys[] = {
     // Sizes.
     {"seq_length", "tokens of a sequence"},
-    {"vocab_size padded_vocab_size", "rows of the embedding's table", true},
+    {"vocab_size padded_vocab_size actual_vocab_size",
+     "rows of the embedding's table", true},
     {"hidden_size", "elements of a token between layers"},
     {"embedding_size",
      "elements of a token in the embedding's table, where it is projected"},

@@ -240,7 +240,9 @@ bool SpecReader::hasNumberOrNothing(Keys keys, double missing) {
 }
 
 int64_t SpecReader::readStrictSize(Keys keys, int64_t missing) {
-  return hasNumberOrNothing(keys, missing) ? readSize(keys, missing) : missing;
+  return hasNumberOrNothing(keys, static_cast<double>(missing))
+             ? readSize(keys, missing)
+             : missing;
 }
 
 double SpecReader::readStrictPositive(Keys keys, double missing) {
