@@ -22,6 +22,48 @@ Cost mf::ascend::getAccessCost(InstructionOpInterface op) {
 }
 
 //===----------------------------------------------------------------------===//
+// MLIR's memory effects
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The streams of a device. The host issues instructions to them in the order
+/// of the program, so no two instructions may change places.
+struct StreamResource : SideEffects::Resource::Base<StreamResource> {
+  StringRef getName() final { return "ascend.stream"; }
+};
+
+} // namespace
+
+using Effects = SmallVectorImpl<MemoryEffects::EffectInstance>;
+
+/// Adds the effects of an instruction's accesses to its operands, and that on
+/// the streams.
+static void addEffects(InstructionOpInterface op, Effects &effects) {
+  SmallVector<BufferAccess> accesses;
+  op.getAccesses(accesses);
+  for (const BufferAccess &access : accesses) {
+    OpOperand *operand =
+        llvm::find_if(op->getOpOperands(), [&](OpOperand &candidate) {
+          return candidate.get() == access.buffer;
+        });
+    if (readsMemory(access.access))
+      effects.emplace_back(MemoryEffects::Read::get(), operand);
+    if (writesMemory(access.access))
+      effects.emplace_back(MemoryEffects::Write::get(), operand);
+  }
+  effects.emplace_back(MemoryEffects::Write::get(), StreamResource::get());
+}
+
+void LaunchOp::getEffects(Effects &effects) { addEffects(*this, effects); }
+void RecordOp::getEffects(Effects &effects) { addEffects(*this, effects); }
+void WaitOp::getEffects(Effects &effects) { addEffects(*this, effects); }
+void CopyOp::getEffects(Effects &effects) { addEffects(*this, effects); }
+void SendOp::getEffects(Effects &effects) { addEffects(*this, effects); }
+void ReceiveOp::getEffects(Effects &effects) { addEffects(*this, effects); }
+void CollectiveOp::getEffects(Effects &effects) { addEffects(*this, effects); }
+
+//===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
 

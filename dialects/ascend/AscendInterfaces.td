@@ -5,6 +5,7 @@
 #define ASCEND_INTERFACES_TD
 
 include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Ascend_InstructionOpInterface : OpInterface<"InstructionOpInterface"> {
   let cppNamespace = "::mf::ascend";
@@ -52,7 +53,10 @@ def Ascend_InstructionOpInterface : OpInterface<"InstructionOpInterface"> {
   ];
 }
 
-class Ascend_InstructionWith<list<string> answers>
-    : DeclareOpInterfaceMethods<Ascend_InstructionOpInterface, answers>;
+// An instruction has the effects on memory that its accesses say, and one on the
+// streams of the device.
+class Ascend_InstructionWith<list<string> answers> : TraitList<[
+    DeclareOpInterfaceMethods<Ascend_InstructionOpInterface, answers>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]>;
 
 #endif // ASCEND_INTERFACES_TD
