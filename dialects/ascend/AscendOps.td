@@ -39,6 +39,16 @@ def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
 
     `graph_kernel_fusion` says that vector operators are fused where the program
     runs on devices: simulation counts less memory traffic for them.
+
+    ```mlir
+    ascend.program @stage0 stage 0 attributes {arena_bytes = ..., ...} {
+      ascend.stream @compute compute
+      ascend.static @embedding.weight parameter of "embedding.weight" : ...
+      ...
+      ascend.routine @chunk0.forward(...) attributes {layout = @chunk0.residuals} {
+      ...
+      ascend.step ... {
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$stage,
                        I64Attr:$micro_batches, I64Attr:$micro_batch_size,
@@ -60,6 +70,17 @@ def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
 
 def Ascend_StreamOp : Ascend_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "a queue of work that runs in order";
+  let description = [{
+    Work on one stream starts in the order in which the host issues it. Work on different
+    streams is ordered only by events. There is one `compute` stream, which runs kernels
+    and calls; other streams copy (`h2d`, `d2h`) or exchange data (`communication`).
+
+    ```mlir
+    ascend.stream @compute compute
+    ...
+    ascend.stream @send.forward.0 communication
+    ```
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, Ascend_StreamKindAttr:$kind);
   let assemblyFormat = "$sym_name `` $kind attr-dict";
 }
@@ -72,6 +93,10 @@ def Ascend_StaticOp : Ascend_Op<"static", [Symbol, HasParent<"ProgramOp">]> {
     parameter that this one is a copy of, possibly of another stage. With `slice` a
     rank holds only part of a whole tensor. Checkpoints, initial values and data are
     always those of whole tensors.
+
+    ```mlir
+    ascend.static @layers.0.w1.weight parameter of "layers.0.w1.weight" : !ascend.buffer<8x8xf32, hbm> at 1024 {init = #mf.init<normal, value = 2.000000e-02>}
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Ascend_BufferType>:$type,
                        Ascend_RoleAttr:$role, OptionalAttr<StrAttr>:$of,
@@ -102,6 +127,10 @@ def Ascend_FrameLayoutOp : Ascend_Op<"frame_layout", [Symbol, HasParent<"Program
     A chunk that recomputes only for some micro-batches has other routines for the
     remaining ones, on frames of another layout. That layout is a `version_of` the
     layout before it, which belongs to the same chunk.
+
+    ```mlir
+    ascend.frame_layout @chunk0.residuals [!ascend.buffer<1x4x8xf32, hbm>, ...] of ["embedding.gather", ...] at [0, ...] {bytes = 2048 : i64, ...}
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeArrayAttr:$types,
                        StrArrayAttr:$names,
@@ -124,6 +153,14 @@ def Ascend_FrameLayoutOp : Ascend_Op<"frame_layout", [Symbol, HasParent<"Program
 def Ascend_GlobalOp : Ascend_Op<"global", [Pure,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a static buffer";
+  let description = [{
+    The value stands for the memory of the `ascend.static` that `buffer` names, in a
+    routine or in the step.
+
+    ```mlir
+    %w1 = ascend.global @layers.0.w1.weight : <8x8xf32, hbm>
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$buffer);
   let results = (outs Ascend_BufferType:$result);
   let assemblyFormat = "$buffer attr-dict `:` type($result)";
@@ -135,6 +172,10 @@ def Ascend_AllocOp : Ascend_Op<"alloc", [HasParent<"RoutineOp">]> {
     The buffer is live from the first to the last operation that uses it. `offset`
     counts from the begin of the run's frame, where residuals are not yet or no
     longer live, or from that of the scratch memory of the call.
+
+    ```mlir
+    %gate = ascend.alloc in scratch at 0 : <1x4x8xf32, hbm>
+    ```
   }];
   let arguments = (ins OptionalAttr<Ascend_RegionAttr>:$region,
                        OptionalAttr<I64Attr>:$offset);
@@ -147,6 +188,10 @@ def Ascend_SlotOp : Ascend_Op<"slot", [Pure]> {
   let description = [{
     In a routine the slot belongs to the frame of the run. In the step it belongs to
     `frame` and is an operand of a copy that starts before the run that reads it.
+
+    ```mlir
+    %hidden = ascend.slot 0 : <1x4x8xf32, hbm>
+    ```
   }];
   let arguments = (ins I64Attr:$index, Optional<Ascend_FrameType>:$frame);
   let results = (outs Ascend_BufferType:$result);
@@ -161,6 +206,15 @@ def Ascend_SlotOp : Ascend_Op<"slot", [Pure]> {
 
 def Ascend_ViewOp : Ascend_Op<"view", [Pure]> {
   let summary = "part of a buffer, or the whole in another shape";
+  let description = [{
+    The result is the memory of `source` from byte `byte_offset` on, and reads and writes
+    of the result are reads and writes of `source`. The view must not reach beyond the
+    end of its source.
+
+    ```mlir
+    %row = ascend.view %tokens {byte_offset = 16 : i64} : <2x1x4xi32, host> to <1x4xi32, host>
+    ```
+  }];
   let arguments = (ins Ascend_BufferType:$source,
                        DefaultValuedAttr<I64Attr, "0">:$byte_offset);
   let results = (outs Ascend_BufferType:$result);
@@ -173,6 +227,10 @@ def Ascend_MessageOp : Ascend_Op<"message", [HasParent<"StepOp">]> {
   let description = [{
     Messages are the inputs and outputs of chunks and their gradients. They are
     loaded, received, sent, or kept from forward to backward.
+
+    ```mlir
+    %hidden = ascend.message at 11264 : <1x4x8xf32, hbm>
+    ```
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs Ascend_BufferType:$result);
@@ -184,6 +242,10 @@ def Ascend_FrameOp : Ascend_Op<"frame", [HasParent<"StepOp">]> {
   let description = [{
     The memory plan sets `offsets`, one for each part of the layout, and
     `host_offset` if the layout has slots in host memory.
+
+    ```mlir
+    %frame = ascend.frame @chunk0.residuals micro_batch 0 at 7168 : <@chunk0.residuals>
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$layout, I64Attr:$micro_batch,
                        OptionalAttr<DenseI64ArrayAttr>:$offsets,
@@ -210,6 +272,13 @@ def Ascend_RoutineOp : Ascend_Op<"routine", [FunctionOpInterface,
     frame again for the backward of the frame. A routine that `continues` is a
     further part of the routine that was called before on the same frame. It takes
     the same buffers, and then those that the parts pass to each other.
+
+    ```mlir
+    ascend.routine @chunk0.forward(%tokens: !ascend.buffer<1x4xi32, hbm>, %hidden: !ascend.buffer<1x4x8xf32, hbm>) attributes {layout = @chunk0.residuals} {
+      %kept = ascend.slot 0 : <1x4x8xf32, hbm>
+      ...
+      ascend.launch "aclnnEmbedding"(%table, %tokens) -> (%kept) {} ...
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<FunctionType>:$function_type,

@@ -13,6 +13,13 @@ def Ascend_StepOp : Ascend_Op<"step", [HasParent<"ProgramOp">, NoTerminator,
     `computes` is the certificate of the stage's update that `mf-certify-update`
     made: the terms of all buffers that the next step or the host reads, and of the
     gradient of losses.
+
+    ```mlir
+    ascend.step ... {
+      %frame = ascend.frame @chunk0.residuals micro_batch 0 at 7168 : <@chunk0.residuals>
+      ...
+      ascend.call @begin() : () -> ()
+    ```
   }];
   let arguments = (ins OptionalAttr<DictionaryAttr>:$computes);
   let regions = (region SizedRegion<1>:$body);
@@ -36,6 +43,10 @@ def Ascend_CallOp : Ascend_Op<"call", [
     scratch memory begins. The compute stream waits for the events `after`.
     `events[i]` is recorded on the compute stream after the first `records[i]`
     launches of the run. A prefetch for a later run waits for such an event.
+
+    ```mlir
+    ascend.call @chunk0.backward(%gradient, %tokens) frame %frame : !ascend.frame<@chunk0.residuals> micro_batch 0 scratch at 11264 after %sent, %arrived : (!ascend.buffer<1x4x8xf32, hbm>, !ascend.buffer<1x4xi32, hbm>) -> ()
+    ```
   }];
   let assemblyFormat = [{
     $routine `(` $arguments `)` (`frame` $frame^ `:` type($frame))?
@@ -49,6 +60,15 @@ def Ascend_CallOp : Ascend_Op<"call", [
 def Ascend_RecordOp : Ascend_Op<"record", [
     Ascend_InstructionWith<["getAwaitedEvents", "getRecordedEvent"]>]> {
   let summary = "an event: all that the stream holds so far";
+  let description = [{
+    The event has occurred when all work that was issued to the stream before is over
+    (aclrtRecordEvent).
+
+    ```mlir
+    %computed = ascend.record @compute
+    %sent = ascend.send %hidden to <pp = 1> channel "forward.0" on @send.forward.0 after %computed : <1x4x8xf32, hbm> -> !ascend.event
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$stream);
   let results = (outs Ascend_EventType:$event);
   let assemblyFormat = "$stream attr-dict";
@@ -61,6 +81,14 @@ def Ascend_RecordOp : Ascend_Op<"record", [
 def Ascend_WaitOp : Ascend_Op<"wait", [
     Ascend_InstructionWith<["getAwaitedEvents", "getRecordedEvent"]>]> {
   let summary = "makes a stream wait for an event";
+  let description = [{
+    Work that is issued to the stream later starts after the event has occurred
+    (aclrtStreamWaitEvent). The host does not wait.
+
+    ```mlir
+    ascend.wait @compute for %gathered
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$stream, Ascend_EventType:$event);
   let assemblyFormat = "$stream `for` $event attr-dict";
 }
@@ -81,6 +109,14 @@ def Ascend_CopyOp : Ascend_TransferOp<"copy",
     (ins Ascend_BufferType:$source, Ascend_BufferType:$target),
     ["getAccesses"]> {
   let summary = "aclrtMemcpyAsync between host and device";
+  let description = [{
+    Both buffers have the same number of bytes. The stream says the direction: `h2d` is
+    from the host to the device, `d2h` from the device to the host.
+
+    ```mlir
+    %copied = ascend.copy %row to %tokens on @h2d after %computed : <1x4xi32, host> to <1x4xi32, hbm> -> !ascend.event
+    ```
+  }];
   let assemblyFormat = [{
     $source `to` $target `on` $stream (`after` $after^)? attr-dict
     `:` type($source) `to` type($target) (`->` type($done)^)?
@@ -94,6 +130,10 @@ def Ascend_SendOp : Ascend_TransferOp<"send",
   let summary = "HcclSend";
   let description = [{
     Sends and receives of one channel must be issued in the same order on both ranks.
+
+    ```mlir
+    %sent = ascend.send %hidden to <pp = 1> channel "forward.0" on @send.forward.0 after %computed : <1x4x8xf32, hbm> -> !ascend.event
+    ```
   }];
   let assemblyFormat = [{
     $buffer `to` $peer `channel` $channel `on` $stream (`after` $after^)?
@@ -105,6 +145,14 @@ def Ascend_ReceiveOp : Ascend_TransferOp<"receive",
     (ins Ascend_BufferType:$buffer, Ascend_PeerAttr:$peer, StrAttr:$channel),
     ["getAccesses", "getExchange", "getEngine"]> {
   let summary = "HcclRecv";
+  let description = [{
+    The buffer has the message of the `peer` when `done` has occurred. Sends and receives
+    of one channel must be issued in the same order on both ranks.
+
+    ```mlir
+    %arrived = ascend.receive %gradient from <pp = 1> channel "backward.1" on @receive.backward.1 after %computed : <1x4x8xf32, hbm> -> !ascend.event
+    ```
+  }];
   let assemblyFormat = [{
     $buffer `from` $peer `channel` $channel `on` $stream (`after` $after^)?
     attr-dict `:` type($buffer) (`->` type($done)^)?

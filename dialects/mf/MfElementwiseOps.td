@@ -60,25 +60,60 @@ def Mf_MaximumOp : Mf_ComputeOp<"maximum", "aclnnMaximum",
     (outs Mf_FloatTensor:$result),
     [AllTypesMatch<["lhs", "rhs", "result"]>]> {
   let summary = "the larger of two elements";
+  let description = [{
+    Of each pair of elements the larger one. Both operands have the same shape.
+
+    ```mlir
+    %larger = mf.maximum %a, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    ```
+  }];
 }
 
 def Mf_ScaleOp : Mf_UnaryOp<"scale", "aclnnMuls", (ins F64Attr:$value)> {
   let summary = "product with a constant";
+  let description = [{
+    Each element is multiplied by `value`.
+
+    ```mlir
+    %scaled = mf.scale %x {value = 1.250000e-01 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    ```
+  }];
 }
 
 def Mf_NegOp : Mf_UnaryOp<"neg", "aclnnNeg"> {
   let summary = "negation";
+  let description = [{
+    Each element with the other sign.
+
+    ```mlir
+    %negated = mf.neg %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    ```
+  }];
 }
 
 def Mf_SiluOp : Mf_UnaryOp<"silu", "aclnnSilu"> {
   let trainer = [{ tape.keep(getInput()); }];
   let summary = "x * sigmoid(x)";
+  let description = [{
+    The sigmoid linear unit of each element. Its gradient reads the input.
+
+    ```mlir
+    %y = mf.silu %x {...} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    ```
+  }];
 }
 
 def Mf_SiluGradOp : Mf_ComputeOp<"silu_grad", "aclnnSiluBackward",
     (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$input), (ins),
     (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
   let summary = "gradient of mf.silu";
+  let description = [{
+    Computes the gradient of the input from that of the output and from the input.
+
+    ```mlir
+    %dx = mf.silu_grad %dy, %x {...} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+    ```
+  }];
 }
 
 def Mf_GeluOp : Mf_UnaryOp<"gelu", "aclnnGelu"> {
@@ -94,43 +129,83 @@ def Mf_GeluGradOp : Mf_ComputeOp<"gelu_grad", "aclnnGeluBackward",
     (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$input), (ins),
     (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
   let summary = "gradient of mf.gelu";
+  let description = [{
+    Computes the gradient of the input from that of the output and from the input.
+
+    ```mlir
+    %dx = mf.gelu_grad %dy, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+    ```
+  }];
 }
 
 def Mf_FastGeluOp : Mf_UnaryOp<"fast_gelu", "aclnnFastGelu"> {
   let trainer = [{ tape.keep(getInput()); }];
   let summary = "Gaussian error linear unit as x * sigmoid(1.702 x)";
+  let description = [{
+    An approximation of the Gaussian error linear unit. Its gradient reads the input.
+
+    ```mlir
+    %y = mf.fast_gelu %x {...} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    ```
+  }];
 }
 
 def Mf_FastGeluGradOp : Mf_ComputeOp<"fast_gelu_grad", "aclnnFastGeluBackward",
     (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$input), (ins),
     (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
   let summary = "gradient of mf.fast_gelu";
+  let description = [{
+    Computes the gradient of the input from that of the output and from the input.
+
+    ```mlir
+    %dx = mf.fast_gelu_grad %dy, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+    ```
+  }];
 }
 
 def Mf_AddScalarOp : Mf_UnaryOp<"add_scalar", "aclnnAdds",
                                 (ins F64Attr:$value)> {
   let summary = "sum with a constant";
+  let description = [{
+    `value` is added to each element.
+
+    ```mlir
+    %sum = mf.add_scalar %x {value = ...} : (tensor<f32>) -> tensor<f32>
+    ```
+  }];
 }
 
 def Mf_ExpOp : Mf_UnaryOp<"exp", "aclnnExp"> {
   let trainer = [{ tape.keepFor(getResult(), getInput()); }];
   let summary = "e to the power of x";
+  let description = [{
+    The exponential function of each element. Its gradient reads the result.
+  }];
 }
 
 def Mf_LogOp : Mf_UnaryOp<"log", "aclnnLog"> {
   let trainer = [{ tape.keep(getInput()); }];
   let summary = "natural logarithm";
+  let description = [{
+    The natural logarithm of each element. Its gradient reads the input.
+  }];
 }
 
 def Mf_SigmoidOp : Mf_UnaryOp<"sigmoid", "aclnnSigmoid"> {
   let trainer = [{ tape.keepFor(getResult(), getInput()); }];
   let summary = "1 / (1 + exp(-x))";
+  let description = [{
+    The logistic function of each element. Its gradient reads the result.
+  }];
 }
 
 def Mf_SigmoidGradOp : Mf_ComputeOp<"sigmoid_grad", "aclnnSigmoidBackward",
     (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$output), (ins),
     (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
   let summary = "gradient of mf.sigmoid, from its result";
+  let description = [{
+    Computes the gradient of the input from that of the output and from the output.
+  }];
 }
 
 def Mf_SqrtSoftplusOp : Mf_UnaryOp<"sqrt_softplus", "mfSqrtSoftplus"> {
@@ -152,6 +227,9 @@ def Mf_SqrtSoftplusGradOp : Mf_ComputeOp<"sqrt_softplus_grad",
     (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$input), (ins),
     (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
   let summary = "gradient of mf.sqrt_softplus";
+  let description = [{
+    Computes the gradient of the input from that of the output and from the input.
+  }];
 }
 
 // A piecewise constant operator, whose gradient is zero wherever it is defined.
@@ -191,12 +269,28 @@ def Mf_AtLeastOp : Mf_ComputeOp<"at_least", "aclnnGeTensor",
 def Mf_FloorDivideOp : Mf_StepwiseOp<"floor_divide", "aclnnFloorDivides",
                                      (ins F64Attr:$value)> {
   let summary = "quotient with a constant, rounded down";
+  let description = [{
+    Each element is divided by `value`, and the quotient is rounded towards minus
+    infinity. The gradient is zero.
+
+    ```mlir
+    %choice = mf.floor_divide %place {value = 2.000000e+00 : f64} : (tensor<3x2xf32>) -> tensor<3x2xf32>
+    ```
+  }];
 }
 
 def Mf_RemainderOp : Mf_ComputeOp<"remainder", "aclnnRemainderTensorScalar",
     (ins Mf_FloatTensor:$input), (ins F64Attr:$value),
     (outs Mf_FloatTensor:$result), [SameOperandsAndResultType]> {
   let summary = "remainder of mf.floor_divide, with the constant's sign";
+  let description = [{
+    What a division by `value` leaves of each element: x - `value` * floor(x / `value`).
+    The result has the sign of `value`.
+
+    ```mlir
+    %token = mf.remainder %place {value = 3.000000e+00 : f64} : (tensor<3x2xf32>) -> tensor<3x2xf32>
+    ```
+  }];
 }
 
 def Mf_StopGradientOp : Mf_ComputeOp<"stop_gradient", "",

@@ -42,6 +42,13 @@ def Mf_GatherRowsGradOp : Mf_ComputeOp<"gather_rows_grad",
     (ins Mf_FloatTensor:$output_gradient, Mf_IndexTensor:$indices), (ins),
     (outs Mf_FloatTensor:$input_gradient)> {
   let summary = "gradient of mf.gather_rows, sums in the order of places";
+  let description = [{
+    Adds each row of the output's gradient to the row of the input that `indices` names.
+
+    ```mlir
+    %dx = mf.gather_rows_grad %dy, %order : (tensor<2x6x4xf32>, tensor<2x6xi32>) -> tensor<2x3x4xf32>
+    ```
+  }];
 }
 
 def Mf_TokenPermuteOp : Mf_ComputeOp<"token_permute", "aclnnMoeTokenPermute",
@@ -67,6 +74,13 @@ def Mf_TokenUnpermuteOp : Mf_ComputeOp<"token_unpermute",
     [Mf_Differentiable, AllTypesMatch<["input", "result"]>]> {
   let trainer = [{ tape.keep(getPlaces()); }];
   let summary = "row `places`[i] as row i: undoes mf.token_permute";
+  let description = [{
+    Brings rows that are sorted by expert back into the order of tokens.
+
+    ```mlir
+    %back = mf.token_unpermute %permuted, %places : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
+    ```
+  }];
   let hasVerifier = 1;
 }
 
@@ -132,11 +146,23 @@ def Mf_ExpertMatmulWeightGradOp : Mf_WeightGradientByExpertOp<
 def Mf_GroupedMatmulOp : Mf_ProductByExpertOp<"grouped_matmul",
                                               "aclnnGroupedMatmul"> {
   let summary = "mf.expert_matmul as one kernel";
+  let description = [{
+    The operands are those of `mf.expert_matmul`, and the kernel multiplies the rows of
+    all experts in one launch.
+
+    ```mlir
+    %y = mf.grouped_matmul %rows, %w, %counts : (tensor<2x1x6x4xf32>, tensor<1x3x4x8xf32>, tensor<2x1x3xf32>) -> tensor<2x1x6x8xf32>
+    ```
+  }];
 }
 
 def Mf_GroupedMatmulWeightGradOp : Mf_WeightGradientByExpertOp<
     "grouped_matmul_weight_grad", "mfGroupedMatmulWeightGrad"> {
   let summary = "gradient of mf.grouped_matmul with respect to its weight";
+  let description = [{
+    For each expert, the product of the rows of the input and of the output's gradient
+    that belong to the expert.
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -177,6 +177,14 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
 def Mf_GetParamOp : Mf_Op<"get_param", [Pure,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a parameter";
+  let description = [{
+    In a layer the result has the global shape of the parameter, and after `mf-localize`
+    the shape of the part that a rank uses.
+
+    ```mlir
+    %table = mf.get_param @embedding : tensor<16x4xf32>
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$param);
   let results = (outs Mf_AnyTensor:$result);
   let assemblyFormat = "$param attr-dict `:` type($result)";
@@ -195,6 +203,10 @@ def Mf_CellTreeOp : Mf_Op<"cell_tree", [Symbol]> {
 
 def Mf_ReturnOp : Mf_Op<"return", [Pure, Terminator]> {
   let summary = "the results of the function around it";
+  let description = [{
+    The terminator of layers, chunks and functions. The values have the types of the
+    results.
+  }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins), [{

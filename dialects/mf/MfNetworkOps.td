@@ -68,6 +68,14 @@ def Mf_RmsNormGradOp : Mf_ComputeOp<"rms_norm_grad", "aclnnRmsNormGrad",
     [AllTypesMatch<["output_gradient", "input", "input_gradient"]>,
      AllTypesMatch<["gamma", "gamma_gradient"]>]> {
   let summary = "gradients of mf.rms_norm";
+  let description = [{
+    Computes the gradients of the input and of the weight. `rstd` is a result of
+    `mf.rms_norm`.
+
+    ```mlir
+    %dx, %dgamma = mf.rms_norm_grad %dy, %x, %rstd, %gamma : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>)
+    ```
+  }];
 }
 
 def Mf_LayerNormOp : Mf_ComputeOp<"layer_norm", "aclnnLayerNorm",
@@ -124,12 +132,23 @@ def Mf_SoftmaxOp : Mf_ComputeOp<"softmax", "aclnnSoftmax",
     [Mf_Differentiable, SameOperandsAndResultType]> {
   let trainer = [{ tape.keep(getResult()); }];
   let summary = "softmax over the last dimension";
+  let description = [{
+    Elements of a row are exponentials divided by the sum of their row. Its gradient reads
+    the result.
+
+    ```mlir
+    %p = mf.softmax %x : (tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+    ```
+  }];
 }
 
 def Mf_SoftmaxGradOp : Mf_ComputeOp<"softmax_grad", "aclnnSoftmaxBackward",
     (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$output), (ins),
     (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
   let summary = "gradient of mf.softmax, from its result";
+  let description = [{
+    Computes the gradient of the input from that of the output and from the output.
+  }];
 }
 
 def Mf_SinkhornOp : Mf_ComputeOp<"sinkhorn", "mfSinkhorn",
@@ -163,6 +182,10 @@ def Mf_SinkhornGradOp : Mf_ComputeOp<"sinkhorn_grad", "mfSinkhornBackward",
     (ins I64Attr:$iterations, F64Attr:$epsilon),
     (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
   let summary = "gradient of mf.sinkhorn";
+  let description = [{
+    Computes the gradient of the input from that of the output and from the input, with
+    the same number of iterations.
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,6 +220,9 @@ def Mf_RotaryPositionEmbeddingGradOp : Mf_ComputeOp<
     (outs Mf_FloatTensor:$input_gradient),
     [AllTypesMatch<["output_gradient", "input_gradient"]>]> {
   let summary = "gradient of mf.rotary_position_embedding";
+  let description = [{
+    Rotates the gradient by the same angles in the other direction.
+  }];
 }
 
 def Mf_SwiGluOp : Mf_ComputeOp<"swiglu", "aclnnSwiGlu",
@@ -223,6 +249,10 @@ def Mf_SwiGluGradOp : Mf_ComputeOp<"swiglu_grad", "aclnnSwiGluGrad",
     (outs Mf_FloatTensor:$input_gradient),
     [AllTypesMatch<["input", "input_gradient"]>]> {
   let summary = "gradient of mf.swiglu";
+  let description = [{
+    Computes the gradient of the input, of both halves, from that of the output and from
+    the input.
+  }];
 }
 
 #endif // MF_NETWORK_OPS_TD

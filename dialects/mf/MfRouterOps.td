@@ -55,6 +55,13 @@ def Mf_ScatterElementsOp : Mf_ComputeOp<"scatter_elements", "mfScatterElements",
 def Mf_OneHotOp : Mf_ComputeOp<"one_hot", "aclnnOneHot",
     (ins Mf_IndexTensor:$indices), (ins), (outs Mf_FloatTensor:$result)> {
   let summary = "a 1 at each index of a new last dimension, else 0";
+  let description = [{
+    The size of the last dimension is the number of values that an index may have.
+
+    ```mlir
+    %mask = mf.one_hot %indices : (tensor<3x2xi32>) -> tensor<3x2x8xf32>
+    ```
+  }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$indices, "int64_t":$depth)>];
 }
@@ -63,6 +70,13 @@ def Mf_CumsumOp : Mf_ComputeOp<"cumsum", "aclnnCumsum",
     (ins Mf_FloatTensor:$input), (ins I64Attr:$axis),
     (outs Mf_FloatTensor:$result), [SameOperandsAndResultType]> {
   let summary = "sums of all elements up to each one, along a dimension";
+  let description = [{
+    Element i of the result is the sum of elements 0 to i of the input along `axis`.
+
+    ```mlir
+    %positions = mf.cumsum %mask {axis = 1 : i64} : (tensor<3x2x8xf32>) -> tensor<3x2x8xf32>
+    ```
+  }];
   let hasVerifier = 1;
 }
 

@@ -11,6 +11,14 @@ def Mf_ReshapeOp : Mf_ComputeOp<"reshape", "",
     [Mf_Differentiable, Mf_OwnShardingRule]> {
   let trainer = [{ tape.viewReshaped(getResult(), getInput()); }];
   let summary = "the same elements in another shape; a view";
+  let description = [{
+    Numbers and order of elements stay the same. A reshape launches no kernel: its result
+    is the memory of its input.
+
+    ```mlir
+    %rows = mf.reshape %logits : (tensor<1x8x16xf32>) -> tensor<8x16xf32>
+    ```
+  }];
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -46,6 +54,13 @@ def Mf_SliceOp : Mf_ComputeOp<"slice", "aclnnSliceV2",
     [Mf_Differentiable, Mf_ShardableWith<["localize", "takePiece"]>]> {
   let trainer = [{ tape.view(getResult(), getInput()); }];
   let summary = "a contiguous part of each dimension";
+  let description = [{
+    Of dimension d the result has `sizes[d]` elements from `starts[d]` on.
+
+    ```mlir
+    %part = mf.slice %x {sizes = array<i64: 2, 1, 2>, starts = array<i64: 0, 2, 2>} : (tensor<2x3x4xf32>) -> tensor<2x1x2xf32>
+    ```
+  }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,
                                  "::llvm::ArrayRef<int64_t>":$starts,
@@ -78,6 +93,13 @@ def Mf_ConcatOp : Mf_ComputeOp<"concat", "aclnnCat",
     (ins Variadic<Mf_AnyTensor>:$inputs), (ins I64Attr:$axis),
     (outs Mf_AnyTensor:$result), [Mf_Differentiable]> {
   let summary = "tensors one after another along a dimension";
+  let description = [{
+    The inputs have the same shape except along dimension `axis`.
+
+    ```mlir
+    %both = mf.concat %a, %b {axis = ...} : ...
+    ```
+  }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs,
                                  "int64_t":$axis)>];
@@ -127,6 +149,13 @@ def Mf_ReduceSumOp : Mf_ComputeOp<"reduce_sum", "aclnnReduceSum",
     (ins Mf_FloatTensor:$input), (ins DenseI64ArrayAttr:$axes),
     (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
   let summary = "sum over dimensions, which disappear";
+  let description = [{
+    Sums over the dimensions `axes`. The result does not have these dimensions.
+
+    ```mlir
+    %sums = mf.reduce_sum %x {axes = array<i64: 1>} : (tensor<8x4xf32>) -> tensor<8xf32>
+    ```
+  }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,
                                  "::llvm::ArrayRef<int64_t>":$axes)>];
@@ -136,6 +165,14 @@ def Mf_ReduceMaxOp : Mf_ComputeOp<"reduce_max", "aclnnAmax",
     (ins Mf_FloatTensor:$input), (ins DenseI64ArrayAttr:$axes),
     (outs Mf_FloatTensor:$result)> {
   let summary = "largest element over dimensions, which disappear";
+  let description = [{
+    The largest element over the dimensions `axes`. The result does not have these
+    dimensions.
+
+    ```mlir
+    %largest = mf.reduce_max %x {axes = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>
+    ```
+  }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,
                                  "::llvm::ArrayRef<int64_t>":$axes)>];

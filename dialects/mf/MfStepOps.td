@@ -202,6 +202,13 @@ def Mf_ReceiveOp : Mf_TaskOp<"receive"> {
 
 def Mf_AccumulateLossOp : Mf_TaskOp<"accumulate_loss"> {
   let summary = "adds one micro-batch's loss to the step's loss";
+  let description = [{
+    The step reports the mean of the losses of its micro-batches.
+
+    ```mlir
+    mf.accumulate_loss %loss : tensor<f32>
+    ```
+  }];
   let arguments = (ins Mf_FloatTensor:$loss);
   let assemblyFormat = "$loss attr-dict `:` type($loss)";
   let hasVerifier = 1;
@@ -210,6 +217,13 @@ def Mf_AccumulateLossOp : Mf_TaskOp<"accumulate_loss"> {
 def Mf_RunUpdateOp : Mf_TaskOp<"run_update", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "clipping and the optimizer, once all gradients are summed";
+  let description = [{
+    Runs `update`, the `mf.update` of the stage.
+
+    ```mlir
+    mf.run_update @update1
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$update);
   let assemblyFormat = "$update attr-dict";
 }

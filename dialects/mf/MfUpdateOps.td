@@ -120,6 +120,10 @@ def Mf_GradientNormsOp
 def Mf_ScaleGradientsOp
     : Mf_ParamStateOp<"scale_gradients", "getNames(getParameters())"> {
   let summary = "multiplies gradients in place";
+  let description = [{
+    The gradients of `parameters` are multiplied by `factor`, a scalar on the device, in
+    the memory where they are.
+  }];
   let arguments = (ins Mf_FloatTensor:$factor,
                        FlatSymbolRefArrayAttr:$parameters);
   let assemblyFormat = "$parameters `by` $factor attr-dict `:` type($factor)";
@@ -285,6 +289,14 @@ def Mf_AverageWeightOp : Mf_ParamStateOp<"average_weight"> {
 
 def Mf_NonFiniteOp : Mf_StateOp<"non_finite"> {
   let summary = "1 if an element is infinite or not a number, 0 otherwise";
+  let description = [{
+    With dynamic loss scaling the optimizer skips a step whose gradients overflow. The
+    result says whether they did.
+
+    ```mlir
+    %overflow = mf.non_finite %norm : tensor<f32> -> tensor<f32>
+    ```
+  }];
   let arguments = (ins Mf_FloatTensor:$input);
   let results = (outs Mf_FloatTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -324,6 +336,13 @@ def Mf_RecordStatisticOp : Mf_ParamStateOp<"record_statistic", "{getParam()}"> {
 
 def Mf_ReportOp : Mf_StateOp<"report"> {
   let summary = "copies a tensor to the host at the end of the step";
+  let description = [{
+    The host prints the value as `quantity` after the step.
+
+    ```mlir
+    mf.report "global_norm", %norm : tensor<f32>
+    ```
+  }];
   let arguments = (ins Mf_FloatTensor:$value, StrAttr:$quantity);
   let assemblyFormat = "$quantity `,` $value attr-dict `:` type($value)";
 }
@@ -336,13 +355,41 @@ class Mf_ScalarOp<string mnemonic, string kernel, dag attributes = (ins)>
 
 def Mf_SqrtOp : Mf_ScalarOp<"sqrt", "aclnnSqrt"> {
   let summary = "square root";
+  let description = [{
+    The square root of each element.
+
+    ```mlir
+    %root = mf.sqrt %x : (tensor<f32>) -> tensor<f32>
+    ```
+  }];
 }
 def Mf_ReciprocalOp : Mf_ScalarOp<"reciprocal", "aclnnReciprocal"> {
   let summary = "1 / x";
+  let description = [{
+    The reciprocal of each element.
+
+    ```mlir
+    %inverse = mf.reciprocal %x : (tensor<f32>) -> tensor<f32>
+    ```
+  }];
 }
 def Mf_ClampMinOp : Mf_ScalarOp<"clamp_min", "aclnnClampMin", (ins F64Attr:$value)> {
   let summary = "the larger of x and a constant";
+  let description = [{
+    Elements below `value` become `value`.
+
+    ```mlir
+    %clamped = mf.clamp_min %x {value = 1.000000e+00 : f64} : (tensor<f32>) -> tensor<f32>
+    ```
+  }];
 }
 def Mf_ClampMaxOp : Mf_ScalarOp<"clamp_max", "aclnnClampMax", (ins F64Attr:$value)> {
   let summary = "the smaller of x and a constant";
+  let description = [{
+    Elements above `value` become `value`.
+
+    ```mlir
+    %clamped = mf.clamp_max %x {value = 1.000000e+00 : f64} : (tensor<f32>) -> tensor<f32>
+    ```
+  }];
 }

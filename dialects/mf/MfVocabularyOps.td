@@ -53,6 +53,13 @@ def Mf_EmbeddingGradOp : Mf_VocabularyOp<"embedding_grad",
     (ins Mf_FloatTensor:$output_gradient, Mf_IndexTensor:$indices), (ins),
     (outs Mf_FloatTensor:$table_gradient)> {
   let summary = "gradient of mf.embedding with respect to its table";
+  let description = [{
+    Adds each row of the output's gradient to the row of the table that `indices` names.
+
+    ```mlir
+    %dtable = mf.embedding_grad %dy, %tokens : (tensor<2x8x16xf32>, tensor<2x8xi32>) -> tensor<100x16xf32>
+    ```
+  }];
 }
 
 def Mf_CrossEntropyOp : Mf_VocabularyOp<"cross_entropy",
@@ -113,6 +120,14 @@ def Mf_CrossEntropyGradOp : Mf_VocabularyOp<"cross_entropy_grad",
     (outs Mf_FloatTensor:$logits_gradient),
     [AllTypesMatch<["logits", "logits_gradient"]>]> {
   let summary = "gradient of mf.cross_entropy with respect to the logits";
+  let description = [{
+    Computes the gradient of the logits from that of the loss. `logsumexp` and `count` are
+    results of `mf.cross_entropy`. Rows with the label `ignore_index` get 0.
+
+    ```mlir
+    %dlogits = mf.cross_entropy_grad %dloss, %logits, %labels, %logsumexp, %count {ignore_index = 0 : i64} : (tensor<f32>, tensor<16x100xbf16>, tensor<16xi32>, tensor<16xf32>, tensor<f32>) -> tensor<16x100xbf16>
+    ```
+  }];
 }
 
 #endif // MF_VOCABULARY_OPS_TD
