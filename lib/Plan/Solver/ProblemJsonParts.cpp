@@ -1,5 +1,4 @@
-//===- ProblemJsonParts.cpp - Parts of the file of a problem
-//---------------===//
+//===- ProblemJsonParts.cpp - Parts of the file of a problem --------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ProblemJsonParts.h"
