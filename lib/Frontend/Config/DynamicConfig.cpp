@@ -224,9 +224,15 @@ void StaticSections::writeMuon(const DynamicReader &reader) {
     to.set("optimizer.adamw_betas",
            makeList(section, {makeScalar(section, "0.95"),
                               makeScalar(section, "0.95")}));
-  if (!section["qk_clip_threshold"])
-    to.set("optimizer.qk_clip_threshold", "100.0", reader.get("type"));
   Node model = root["model"];
+  // Hybrid attention has no largest logits by which weights could be clipped.
+  if (section["qk_clip_threshold"] || section["qk_clip_enabled"] ||
+      !hasHybridAttention(model)) {
+    if (!section["qk_clip_threshold"])
+      to.set("optimizer.qk_clip_threshold", "100.0", reader.get("type"));
+  } else {
+    to.set("optimizer.qk_clip_enabled", "False", reader.get("type"));
+  }
   const bool isLatent = model["multi_latent_attention"].getBool().value_or(
       model["model_type"].getText() != "qwen3");
   if (!isLatent)

@@ -20,6 +20,9 @@ Node translateDynamicFormat(const Node &root, const DynamicLayout &layout,
 void addDynamicSettings(const Node &root, const DynamicLayout &layout,
                         TrainingConfig &config, DiagnosticList &diagnostics);
 
+/// Returns whether attention is DeepSeek-V4's, which is the default of its
+/// class, as the section `model` is written.
+bool hasHybridAttention(const Node &model);
 /// Returns the section model with the defaults of its class.
 Node readDynamicModel(const Node &root, const DynamicLayout &layout,
                       DiagnosticList &diagnostics);

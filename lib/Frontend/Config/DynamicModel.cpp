@@ -345,6 +345,15 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
                       "'create_compressed_eod_mask'");
 }
 
+bool hasHybridAttention(const Node &model) {
+  const llvm::StringRef architecture = getArchitectureText(model);
+  Node variant = model["experimental_attention_variant"];
+  return (architecture == "DeepseekV4ForCausalLM" ||
+          (architecture.empty() &&
+           model["model_type"].getText() == "deepseek_v4")) &&
+         (!variant || variant.getText() == "dsv4_hybrid");
+}
+
 Node readDynamicModel(const Node &root, const DynamicLayout &layout,
                       DiagnosticList &diagnostics) {
   Node written = root["model"];
