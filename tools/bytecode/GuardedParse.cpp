@@ -48,7 +48,7 @@ static bool isReadable(SourceMgr &sources) {
   const std::string problem = ir::describeUnreadFormat(format);
   if (problem.empty())
     return true;
-  sources.PrintMessage(SMLoc::getFromPointer(format.data()),
+  sources.PrintMessage(SMLoc::getFromPointer(format.begin()),
                        SourceMgr::DK_Error, "the file " + problem);
   return false;
 }
