@@ -4,7 +4,9 @@
 usage: matches_this_machine.py AARCH64_BIN_FOLDER BIN_FOLDER WORK_FOLDER
 
 Programs that are lowered, with their proofs, and plans must be the same bytes. Executed steps have the same bits on one
-thread and on two, and losses, norms and gradients are those of this machine but for the order of sums.
+thread and on two, and losses, norms and gradients are those of this machine but for the order of sums: no further off than a
+tolerance, or than some times what this machine makes of weights that are one rounding off. In bf16, where that rounds and
+routes otherwise, losses alone are compared.
 """
 
 import os
@@ -17,10 +19,12 @@ import step_results
 import training
 
 STEPS = 2
+# Each product is added up in another order, where moved weights change it once.
+ROUNDING_FACTOR = 5
 NARROW = {"compute_dtype": '"bfloat16"', "layernorm_compute_type": '"float32"'}
 EXPERTS = {"expert_num": 4, "num_experts_chosen": 2, "use_gmm": True}
 
-# What a step is, and how far it may be from this machine's: in bf16 a last place is 2^-8.
+# What a step is, and how far it may be from this machine's.
 CASES = {
     "one rank": (dict(micro_batches=2), 1e-5),
     "full recompute, swap": (dict(recompute={"recompute": True}, swap={"default_prefetch": 1}), 1e-5),
@@ -32,8 +36,8 @@ CASES = {
     "pp 2": (dict(stages=2, micro_batches=4), 1e-5),
     "pp 2, interleaved": (dict(stages=2, micro_batches=4, interleave=2), 1e-5),
     "dp 2, mp 2, pp 2": (dict(ranks={"data_parallel": 2, "model_parallel": 2}, stages=2, micro_batches=2), 1e-5),
-    "bf16": (dict(model=NARROW), 3e-2),
-    "experts, bf16": (dict(model=NARROW, experts=EXPERTS), 3e-2),
+    "bf16": (dict(model=NARROW), 1e-4),
+    "experts, bf16": (dict(model=NARROW, experts=EXPERTS), 1e-4),
 }  # fmt: skip
 
 
@@ -48,6 +52,10 @@ def lower(tools, name, options):
     return tools.lower(name.replace(" ", "-").replace(",", ""), model, **options)
 
 
+def get_loss_distance(expected, actual):
+    return max(abs(a[0] / e[0] - 1) for e, a in zip(expected.losses, actual.losses, strict=True))
+
+
 def compare_steps(tools, ours):
     data = ours.path("text.txt")
     training.start_drawing(data, 1)
@@ -55,14 +63,20 @@ def compare_steps(tools, ours):
         (model, step), (_, other) = lower(ours, name, options), lower(tools, name, options)
         if read(step) != read(other):
             sys.exit("error: %s: mf-opt writes another program" % name)
-        initial = step_results.initialize(ours, model)
+        is_narrow = options.get("model") is NARROW
+        initial = None if is_narrow else step_results.initialize(ours, model)
         wanted = step_results.run(ours, step, data, STEPS, initial)
         found, again = (step_results.run(tools, other, data, STEPS, initial, threads) for threads in (2, 1))
         if not again.has_same_bits(found):
             sys.exit("error: %s: other bits on one thread" % name)
-        distance = step_results.get_distance(wanted, found)
-        if not distance <= tolerance:
-            sys.exit("error: %s: off by %.1e, of at most %.1e" % (name, distance, tolerance))
+        if is_narrow:
+            distance, most = get_loss_distance(wanted, found), tolerance
+        else:
+            step_results.move(initial)
+            rounded = step_results.get_distance(wanted, step_results.run(ours, step, data, STEPS, initial))
+            distance, most = step_results.get_distance(wanted, found), max(tolerance, ROUNDING_FACTOR * rounded)
+        if not distance <= most:
+            sys.exit("error: %s: off by %.1e, of at most %.1e" % (name, distance, most))
         print("%s: the same program, off by %.1e" % (name, distance))
 
 
