@@ -237,7 +237,8 @@ function(mf_add_unit_test name)
   endif()
   mf_set_compilation(mf${name}Test ${headers} ${ARG_ALONE})
   mf_emulate(mf${name}Test)
-  add_test(NAME unit/${name} COMMAND mf${name}Test)
+  # The script that runs it, if it is of another processor: death tests start their program again.
+  add_test(NAME unit/${name} COMMAND ${CMAKE_BINARY_DIR}/bin/mf${name}Test)
   set_property(GLOBAL APPEND PROPERTY MF_TEST_PROGRAMS mf${name}Test)
 endfunction()
 
