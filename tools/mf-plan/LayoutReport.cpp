@@ -119,6 +119,8 @@ static llvm::StringRef describePromise(Promise promise) {
     return "floating-point operations at the cube's peak";
   case Promise::Layers:
     return "its layers without recompute, and filling the pipeline";
+  case Promise::Shallow:
+    return "costs of layers in shallow models, within the memory";
   case Promise::Costs:
     break;
   }
@@ -226,7 +228,7 @@ static Array writeOutpaced(const LayoutSearchResult &found) {
     if (layout.recomputeTasks)
       object["recompute_tasks"] = true;
     object["seconds_at_least"] = layout.seconds;
-    object["is_estimate"] = layout.promise == Promise::Costs;
+    object["is_estimate"] = layout.promise >= Promise::Shallow;
     object["by"] = describePromise(layout.promise);
     layouts.push_back(std::move(object));
   }

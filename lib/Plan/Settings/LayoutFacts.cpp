@@ -21,12 +21,15 @@ using llvm::Expected;
 //===----------------------------------------------------------------------===//
 
 double LayoutFacts::getLeastBytes(const DeviceLayout &layout) const {
-  const auto count = static_cast<double>(parameters);
-  // Experts are distributed over more ranks than all other parameters.
-  const double own =
-      count / static_cast<double>(layout.stages * layout.modelParallel *
-                                  layout.expertParallel);
-  const double sharded = count / static_cast<double>(layout.getNumRanks());
+  const auto divide = [](int64_t count, int64_t ranks) {
+    return static_cast<double>(count) / static_cast<double>(ranks);
+  };
+  const int64_t expertRanks =
+      layout.expertParallel * (rules.cutsExperts ? layout.modelParallel : 1);
+  const double own = divide(routedParameters, layout.stages * expertRanks) +
+                     divide(parameters - routedParameters,
+                            layout.stages * layout.modelParallel);
+  const double sharded = divide(parameters, layout.getNumRanks());
   const auto bytes = static_cast<double>(parameterBytes + stateBytes);
   const bool accumulates = layout.stages > 1 || layout.passes > 1;
   const auto gradient = static_cast<double>(accumulates ? gradientBytes : 0);
@@ -90,6 +93,12 @@ static void readModelFacts(const TrainingConfig &config, const ModelSpec &spec,
                                spec.family != ModelFamily::Mcore) > 1;
   }
   facts.parameters = getParameterCount(spec).value_or(0);
+  if (spec.experts) {
+    ModelSpec dense = spec;
+    dense.experts->numExperts = 0;
+    facts.routedParameters =
+        facts.parameters - getParameterCount(dense).value_or(facts.parameters);
+  }
   facts.parameterBytes = getBytes(spec.paramType);
   // States are in fp32 whatever the type of parameters, and swapped states are
   // not on the device. Muon has only a momentum for matrices, which are nearly

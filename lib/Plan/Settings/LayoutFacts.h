@@ -26,6 +26,8 @@ struct LayoutFacts {
   /// optimizer state.
   int64_t parameters = 0;
   int64_t parameterBytes = 2;
+  /// Those of `parameters` that expert-parallel ranks share out.
+  int64_t routedParameters = 0;
   int64_t stateBytes = 0;
   /// The bytes of each parameter that are held through a step of several
   /// passes: the sum of its gradients, and the gathered parameter if the

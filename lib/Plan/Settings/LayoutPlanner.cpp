@@ -13,7 +13,12 @@ using llvm::Expected;
 LayoutPlanner::LayoutPlanner(const LayoutSetting &setting, DeviceLayout layout,
                              bool recomputeTasks, LayerClass &layerClass)
     : setting(setting), layout(layout), recomputeTasks(recomputeTasks),
-      layerClass(layerClass), request(setting.request), clock(request) {
+      layerClass(layerClass),
+      passTime(layerClass.times[layout.optimizerSharding ? 1 : 0]),
+      request(setting.request), clock(request) {
+  if (passTime.least.getNumRanks() == 1 ||
+      layout.getReplicas() < passTime.least.getReplicas())
+    passTime.least = layout;
   if (request.progress)
     request.progress = [this](llvm::StringRef text) {
       this->setting.request.progress(this->layout.describe() + ": " +
@@ -24,20 +29,22 @@ LayoutPlanner::LayoutPlanner(const LayoutSetting &setting, DeviceLayout layout,
 double LayoutPlanner::getExpectedSeconds(double flops) const {
   if (estimate)
     return *estimate;
-  if (layerClass.seconds > 0)
-    return setting.facts.getLeastStepSeconds(layout, layerClass.seconds);
-  return setting.facts.getLeastSeconds(layout, flops);
+  return std::max(foreseen, hasPassTime()
+                                ? getPassSeconds()
+                                : setting.facts.getLeastSeconds(layout, flops));
 }
 
 Promise LayoutPlanner::getPromise() const {
-  return estimate                 ? Promise::Costs
-         : layerClass.seconds > 0 ? Promise::Layers
-                                  : Promise::Flops;
+  if (estimate)
+    return Promise::Costs;
+  if (foreseen > (hasPassTime() ? getPassSeconds() : 0))
+    return Promise::Shallow;
+  return hasPassTime() ? Promise::Layers : Promise::Flops;
 }
 
 bool LayoutPlanner::teachesClass() const {
   if (!untreated)
-    return layerClass.seconds == 0 || !layerClass.isSampled;
+    return passTime.seconds == 0 || !passTime.isSampled;
   return !estimate && !layerClass.learned;
 }
 
@@ -62,24 +69,37 @@ Error LayoutPlanner::checkBytes() const {
              : Error::success();
 }
 
-/// Returns the time of a pass of a model with fewer layers, which compiles in a
-/// fraction of the time.
-Expected<double> LayoutPlanner::measureShallow(int64_t depth) {
+//===----------------------------------------------------------------------===//
+// Shallow models
+//===----------------------------------------------------------------------===//
+
+bool LayoutPlanner::hasShallow() const {
+  return setting.shallowDepth > 0 &&
+         setting.shallowDepth + 1 < setting.facts.depth;
+}
+
+/// Returns the YAML of a model with fewer layers for a layout, but at most two
+/// stages and passes, which compiles in a fraction of the time.
+Expected<std::string> LayoutPlanner::makeShallow(DeviceLayout of,
+                                                 int64_t depth) const {
   // A second stage takes from ranks what they have only with one stage, as a
-  // whole head.
-  DeviceLayout sample = layout;
-  sample.stages = std::min<int64_t>(layout.stages, 2);
-  sample.passes = 2;
+  // whole head, and a second pass adds up gradients.
+  of.stages = std::min<int64_t>(of.stages, 2);
+  of.passes = std::min<int64_t>(of.passes, 2);
   const LayoutFacts &facts = setting.facts;
   Expected<std::string> shallow = applyKeyChanges(
       setting.request.yaml, request.input.fileName, {{facts.depthPath, depth}});
   if (!shallow)
     return shallow.takeError();
   const int64_t behind = facts.rules.layers - facts.depth;
-  Expected<std::string> yaml =
-      applySettings(*shallow, request.input.fileName,
-                    makeLayoutSettings(sample, depth + behind,
-                                       /*interleave=*/1, request.keep.swap));
+  return applySettings(*shallow, request.input.fileName,
+                       makeLayoutSettings(of, depth + behind,
+                                          /*interleave=*/1, request.keep.swap));
+}
+
+Expected<ShallowMeasure> LayoutPlanner::measureShallow(const DeviceLayout &of,
+                                                       int64_t depth) {
+  Expected<std::string> yaml = makeShallow(of, depth);
   if (!yaml)
     return yaml.takeError();
   CompilerInput input = request.input;
@@ -91,34 +111,120 @@ Expected<double> LayoutPlanner::measureShallow(int64_t depth) {
   Expected<StepMeasure> measure = measureStep(*step, request.target);
   if (!measure)
     return measure.takeError();
-  double seconds = 0;
+  ShallowMeasure made;
   for (const ChunkMeasure &chunk : measure->chunks)
-    seconds += chunk.forward + chunk.backward;
-  return seconds;
+    made.seconds += chunk.forward + chunk.backward;
+  for (const StageMeasure &stage : measure->stages)
+    made.staticBytes += static_cast<double>(stage.staticBytes);
+  return made;
 }
 
-/// Learns the time of a pass from two shallow models: they differ by one layer,
-/// and all further layers are of its kind. If they do not compile, the time is
-/// learned from the model itself.
-Error LayoutPlanner::sampleClass() {
-  layerClass.isSampled = true;
+/// Returns what the whole model would show, from two shallow models that differ
+/// by one layer: all further layers are of its kind. None if they do not
+/// compile: then the model itself shows why.
+std::optional<ShallowMeasure>
+LayoutPlanner::extendShallow(const DeviceLayout &of) {
+  if (!hasShallow())
+    return std::nullopt;
   const int64_t depth = setting.shallowDepth;
-  if (depth == 0 || depth + 1 >= setting.facts.depth)
-    return Error::success();
-  Expected<double> first = measureShallow(depth);
-  if (!first) {
-    llvm::consumeError(first.takeError());
-    return Error::success();
-  }
-  Expected<double> second = measureShallow(depth + 1);
-  if (!second) {
-    llvm::consumeError(second.takeError());
-    return Error::success();
+  std::vector<ShallowMeasure> measures;
+  for (const int64_t tried : {depth, depth + 1}) {
+    Expected<ShallowMeasure> measure = measureShallow(of, tried);
+    if (!measure) {
+      llvm::consumeError(measure.takeError());
+      return std::nullopt;
+    }
+    measures.push_back(*measure);
   }
   const auto further = static_cast<double>(setting.facts.depth - depth);
-  layerClass.seconds = *first + further * std::max(0.0, *second - *first);
+  auto extend = [&](double ShallowMeasure::*member) {
+    return measures[0].*member +
+           further * std::max(0.0, measures[1].*member - measures[0].*member);
+  };
+  return ShallowMeasure{extend(&ShallowMeasure::seconds),
+                        extend(&ShallowMeasure::staticBytes)};
+}
+
+void LayoutPlanner::samplePass() {
+  passTime.isSampled = true;
+  if (std::optional<ShallowMeasure> whole = extendShallow(passTime.least))
+    setPassTime(whole->seconds, passTime.least);
+}
+
+/// Checks what lives through the step on a single stage.
+Error LayoutPlanner::checkShallow() {
+  isForeseen = true;
+  if (passTime.seconds == 0)
+    return Error::success();
+  std::optional<ShallowMeasure> whole = extendShallow(layout);
+  return whole ? checkStatics(whole->staticBytes) : Error::success();
+}
+
+/// Learns the costs of layers from a shallow model on two stages, whose layers
+/// are distributed in up to three ways.
+Expected<std::unique_ptr<VariantCosts>> LayoutPlanner::learnShallow() {
+  const int64_t depth = setting.shallowDepth + 1;
+  Expected<std::string> yaml = makeShallow(layout, depth);
+  if (!yaml)
+    return yaml.takeError();
+  const llvm::ArrayRef<ModelLayer> all = setting.layers;
+  const auto front = static_cast<size_t>(depth);
+  std::vector<ModelLayer> layers = all.take_front(front).vec();
+  const llvm::ArrayRef<ModelLayer> behind =
+      all.drop_front(static_cast<size_t>(setting.facts.depth));
+  layers.insert(layers.end(), behind.begin(), behind.end());
+  auto costs = std::make_unique<VariantCosts>(
+      request, clock, std::move(*yaml), std::move(layers), setting.limitBytes,
+      /*schedule=*/"", recomputeTasks);
+  if (Error error = costs->prepare())
+    return std::move(error);
+  const std::vector<int64_t> &given = costs->getShape().layers;
+  std::vector<std::vector<int64_t>> numbers;
+  for (const int64_t more : {1, -1})
+    if (given[0] + more > 0 && given[1] - more > 0)
+      numbers.push_back({given[0] + more, given[1] - more});
+  Error error = costs->learnUntreated(numbers);
+  compiledSamples += costs->getCompiledSteps();
+  if (error)
+    return std::move(error);
+  return std::move(costs);
+}
+
+/// Finds the least time by the costs of layers in shallow models, which leave
+/// out what only a whole step shows. If these do not compile or nothing fits,
+/// the model itself shows why.
+Error LayoutPlanner::foresee(double cutoff) {
+  isForeseen = true;
+  // Where other shallow models of the class did not compile, these do not.
+  if (!hasShallow() || passTime.seconds == 0)
+    return Error::success();
+  if (Error error = prepare())
+    return error;
+  Expected<std::unique_ptr<VariantCosts>> shallow = learnShallow();
+  if (!shallow) {
+    llvm::consumeError(shallow.takeError());
+    return Error::success();
+  }
+  variant->costs.borrow(**shallow);
+  const solver::Problem problem = variant->costs.makeProblem().problem;
+  double bytes = 0;
+  for (const solver::LayerKind &kind : problem.kinds)
+    bytes += static_cast<double>(kind.count) * kind.parameterMemory;
+  for (const solver::ChunkExtra &extra : problem.extras)
+    bytes += extra.parameterMemory;
+  if (Error error = checkStatics(bytes))
+    return error;
+  Expected<double> least = solver::findBound(problem, cutoff);
+  if (least)
+    foreseen = *least;
+  else
+    llvm::consumeError(least.takeError());
   return Error::success();
 }
+
+//===----------------------------------------------------------------------===//
+// The model itself
+//===----------------------------------------------------------------------===//
 
 /// Makes the YAML of the layout and its pipeline.
 Error LayoutPlanner::prepare() {
@@ -139,25 +245,28 @@ Error LayoutPlanner::prepare() {
 }
 
 Error LayoutPlanner::measure() {
-  if (Error error = prepare())
+  if (Error error = variant ? Error::success() : prepare())
     return error;
   Expected<StepMeasure> measured = variant->costs.measureUntreated();
   if (!measured)
     return measured.takeError();
   untreated = std::move(*measured);
-  if (layerClass.seconds == 0)
+  if (passTime.seconds == 0) {
+    double seconds = 0;
     for (const ChunkMeasure &chunk : untreated->chunks)
-      layerClass.seconds += chunk.forward + chunk.backward;
-  return checkStatics();
-}
-
-/// Fails if parameters, gradients and states do not fit: however layers are
-/// distributed and treated, some stage has at least the average of all stages.
-Error LayoutPlanner::checkStatics() const {
+      seconds += chunk.forward + chunk.backward;
+    setPassTime(seconds, layout);
+  }
   double bytes = 0;
   for (const StageMeasure &stage : untreated->stages)
     bytes += static_cast<double>(stage.staticBytes);
-  bytes /= static_cast<double>(untreated->stages.size());
+  return checkStatics(bytes);
+}
+
+/// Fails if parameters, gradients and states of all stages do not fit: however
+/// layers are distributed and treated, some stage has at least the average.
+Error LayoutPlanner::checkStatics(double bytes) const {
+  bytes /= static_cast<double>(layout.stages);
   if (bytes > static_cast<double>(setting.limitBytes))
     return makeTooLargeError(bytes, setting.limitBytes,
                              "parameters, gradients and optimizer states");
@@ -185,13 +294,15 @@ Error LayoutPlanner::estimateStep() {
   return Error::success();
 }
 
-Error LayoutPlanner::advance(double seconds) {
+Error LayoutPlanner::advance(double seconds, double cutoff) {
   request.timeLimit = seconds;
   clock.restart();
-  if (Error error = untreated ? Error::success() : checkBytes())
-    return error;
-  if (!layerClass.isSampled)
-    return sampleClass();
+  if (!passTime.isSampled) {
+    samplePass();
+    return Error::success();
+  }
+  if (!isForeseen)
+    return layout.stages > 1 ? foresee(cutoff) : checkShallow();
   if (!untreated)
     return measure();
   if (!estimate)

@@ -27,16 +27,36 @@ struct LayoutSetting {
   int64_t shallowDepth = 0;
 };
 
-/// Layouts whose layers are cut alike.
-struct LayerClass {
+/// The least time of a pass of layouts whose layers are cut alike, and whose
+/// optimizers are sharded or are not: a pass gathers sharded parameters.
+struct PassTime {
+  /// The layout with the fewest replicas, among which gathering is fastest.
+  DeviceLayout least;
   /// The time of the forwards and backwards of a pass, over all stages, without
   /// recompute; 0 if it is not known yet.
   double seconds = 0;
+  /// The replicas of the layout that has shown it. It bounds layouts with as
+  /// many or more.
+  int64_t replicas = 1;
   /// True once two shallow models were compiled, or could not be.
   bool isSampled = false;
+};
+
+/// Layouts whose layers are cut alike.
+struct LayerClass {
+  /// By whether the optimizer is sharded.
+  std::array<PassTime, 2> times;
   /// The costs of layers of a layout that has learned them; null if there is
   /// none yet.
   const VariantCosts *learned = nullptr;
+};
+
+/// What each further layer of a model adds to.
+struct ShallowMeasure {
+  /// The time of the forwards and backwards of a pass, over all stages.
+  double seconds = 0;
+  /// The bytes that live through the step, over all stages.
+  double staticBytes = 0;
 };
 
 class LayoutPlanner {
@@ -54,20 +74,26 @@ public:
   const LayerClass &getClass() const { return layerClass; }
 
   /// Returns what is known of the step's time in seconds: lower bounds at
-  /// first, then an estimate from costs. `flops` are those of a step, 0 if they
-  /// are not known.
+  /// first, then a bound and an estimate from costs. `flops` are those of a
+  /// step, 0 if they are not known.
   double getExpectedSeconds(double flops) const;
   /// Returns what getExpectedSeconds() follows from.
   Promise getPromise() const;
   /// Returns the step's time as estimated from costs; none if it is not known.
   std::optional<double> getEstimate() const { return estimate; }
+  /// Returns whether the time follows from costs of layers.
+  bool isCosted() const { return estimate || foreseen > 0; }
   /// Returns whether the result of the next advance() is also valid for other
   /// layouts.
   bool teachesClass() const;
 
-  /// Continues planning for at most the given seconds. The error is the reason
+  /// Returns an error if parameters, gradients and states do not fit by their
+  /// number alone.
+  llvm::Error checkBytes() const;
+  /// Continues planning for at most the given seconds. A step of `cutoff`
+  /// seconds or more is of no interest; 0 if all are. The error is the reason
   /// why this layout is impossible.
-  llvm::Error advance(double seconds);
+  llvm::Error advance(double seconds, double cutoff);
   /// Returns whether planning is complete.
   bool isPlanned() const { return getBest() != nullptr; }
   /// Returns the fully compiled plan, or null if there is none.
@@ -87,22 +113,43 @@ private:
   const DeviceLayout layout;
   const bool recomputeTasks;
   LayerClass &layerClass;
+  PassTime &passTime;
   /// The request with the YAML of the layout.
   PlanRequest request;
   PlanClock clock;
   std::unique_ptr<PlanVariant> variant;
+  /// True once shallow models of this layout were compiled, or could not be.
+  bool isForeseen = false;
+  /// The least time by costs from shallow models; 0 if it is not known.
+  double foreseen = 0;
   /// The measure of the step without recompute.
   std::optional<StepMeasure> untreated;
   std::optional<double> estimate;
   /// The steps of shallow models that were compiled.
   int64_t compiledSamples = 0;
 
-  llvm::Error checkBytes() const;
-  llvm::Error sampleClass();
-  llvm::Expected<double> measureShallow(int64_t depth);
+  bool hasShallow() const;
+  llvm::Expected<std::string> makeShallow(DeviceLayout of, int64_t depth) const;
+  llvm::Expected<ShallowMeasure> measureShallow(const DeviceLayout &of,
+                                                int64_t depth);
+  std::optional<ShallowMeasure> extendShallow(const DeviceLayout &of);
+  void setPassTime(double seconds, const DeviceLayout &of) {
+    passTime.seconds = seconds;
+    passTime.replicas = of.getReplicas();
+  }
+  void samplePass();
+  llvm::Error checkShallow();
+  llvm::Expected<std::unique_ptr<VariantCosts>> learnShallow();
+  llvm::Error foresee(double cutoff);
   llvm::Error prepare();
   llvm::Error measure();
-  llvm::Error checkStatics() const;
+  llvm::Error checkStatics(double bytes) const;
+  bool hasPassTime() const {
+    return passTime.seconds > 0 && passTime.replicas <= layout.getReplicas();
+  }
+  double getPassSeconds() const {
+    return setting.facts.getLeastStepSeconds(layout, passTime.seconds);
+  }
   llvm::Error estimateStep();
 };
 

@@ -225,10 +225,14 @@ double LayoutSearch::getCutoff() const {
 }
 
 void LayoutSearch::sortOpen() {
-  llvm::sort(open, [this](const LayoutPlanner *a, const LayoutPlanner *b) {
-    return std::make_tuple(getKey(*a), a->getOrder()) <
-           std::make_tuple(getKey(*b), b->getOrder());
+  std::vector<std::pair<double, LayoutPlanner *>> keyed;
+  for (LayoutPlanner *planner : open)
+    keyed.emplace_back(getKey(*planner), planner);
+  llvm::sort(keyed, [](const auto &a, const auto &b) {
+    return a.first != b.first ? a.first < b.first
+                              : a.second->getOrder() < b.second->getOrder();
   });
+  llvm::copy(llvm::make_second_range(keyed), open.begin());
 }
 
 /// Chooses the layouts that promise most, except those that would learn the
@@ -273,9 +277,10 @@ void LayoutSearch::advance(llvm::ArrayRef<LayoutPlanner *> chosen) {
   // others.
   constexpr double mostSeconds = 30;
   const double seconds = std::min(mostSeconds, clock.getSecondsLeft());
+  const double cutoff = planned.empty() ? 0 : getCutoff();
   const std::vector<std::string> errors = runInParallel(
       chosen.size(),
-      [&](size_t index) { return chosen[index]->advance(seconds); },
+      [&](size_t index) { return chosen[index]->advance(seconds, cutoff); },
       chosen.size());
   for (size_t index = 0; index < chosen.size(); ++index)
     take(*chosen[index], errors[index].empty()
@@ -288,6 +293,9 @@ void LayoutSearch::advance(llvm::ArrayRef<LayoutPlanner *> chosen) {
 }
 
 void LayoutSearch::search() {
+  for (const std::unique_ptr<LayoutPlanner> &planner : planners)
+    if (Error error = planner->checkBytes())
+      take(*planner, std::move(error));
   while (!clock.isOver()) {
     sortOpen();
     const std::vector<LayoutPlanner *> chosen = chooseNext();
@@ -337,7 +345,7 @@ void LayoutSearch::answerGiven() {
   const double seconds = given.planned->measure.seconds;
   for (const LayoutPlanner *planner : open) {
     const bool isShorter = planner->getExpectedSeconds(flops) < seconds;
-    if (isShorter && planner->getEstimate())
+    if (isShorter && planner->isCosted())
       ++given.rank;
     else if (isShorter)
       given.isRankLeast = true;

@@ -73,11 +73,12 @@ Error VariantCosts::prepare() {
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// Returns the assignment without recompute and swap, whose treatment is the
+/// Returns an assignment without recompute and swap, whose treatment is the
 /// last one.
-Assignment VariantCosts::makeUntreated() const {
+Assignment
+VariantCosts::makeUntreated(llvm::ArrayRef<int64_t> layersOfChunk) const {
   Assignment assignment;
-  assignment.layersOfChunk = shape.layers;
+  assignment.layersOfChunk = layersOfChunk.vec();
   assignment.treatments.assign(context.layers.size(),
                                context.treatments.size() - 1);
   return assignment;
@@ -95,7 +96,7 @@ VariantCosts::compile(const Assignment &assignment) {
 Expected<StepMeasure> VariantCosts::measureUntreated() {
   context.treatments = {makeNoTreatment(context.getNumKinds())};
   clock.report("compiling without recompute");
-  Expected<CompiledAssignment> compiled = compile(makeUntreated());
+  Expected<CompiledAssignment> compiled = compile(makeUntreated(shape.layers));
   if (!compiled)
     return compiled.takeError();
   simulator::SimulationOptions options;
@@ -120,14 +121,8 @@ LayerWords VariantCosts::getWords() const {
                                       : LayerWords::Operators;
 }
 
-Error VariantCosts::learn() {
-  std::optional<StepMeasure> untreated;
-  if (graphs.empty()) {
-    Expected<StepMeasure> measure = measureUntreated();
-    if (!measure)
-      return measure.takeError();
-    untreated = std::move(*measure);
-  }
+/// Chooses the treatments of layers by their graphs.
+void VariantCosts::chooseTreatments() {
   const target::HostLink &host = request.target.host;
   const KeptSettings &keep = request.keep;
   const LayerWords words = getWords();
@@ -143,8 +138,19 @@ Error VariantCosts::learn() {
       words,
       request.expertLevels && !keep.selectRecompute &&
           words == LayerWords::Operators);
+}
+
+Error VariantCosts::learn() {
+  std::optional<StepMeasure> untreated;
+  if (graphs.empty()) {
+    Expected<StepMeasure> measure = measureUntreated();
+    if (!measure)
+      return measure.takeError();
+    untreated = std::move(*measure);
+  }
+  chooseTreatments();
   std::vector<Assignment> probes =
-      makeProbes(context, shape.layers, keep.offset);
+      makeProbes(context, shape.layers, request.keep.offset);
   for (Assignment &probe : probes)
     probe = keepRecomputed(std::move(probe));
   clock.report(
@@ -167,6 +173,30 @@ Error VariantCosts::learn() {
   return Error::success();
 }
 
+Error VariantCosts::learnUntreated(
+    llvm::ArrayRef<std::vector<int64_t>> numbers) {
+  Expected<StepMeasure> first = measureUntreated();
+  if (!first)
+    return first.takeError();
+  chooseTreatments();
+  observeUntreated(*first);
+  for (const std::vector<int64_t> &layersOfChunk : numbers) {
+    if (layersOfChunk == shape.layers)
+      continue;
+    const Assignment assignment = makeUntreated(layersOfChunk);
+    Expected<CompiledAssignment> compiled = compile(assignment);
+    if (!compiled)
+      return compiled.takeError();
+    Expected<StepMeasure> measure = measureStep(compiled->step, request.target);
+    if (!measure)
+      return measure.takeError();
+    observe(assignment, *measure);
+  }
+  costs = fitCosts(context, observations);
+  costs->transient = TransientCosts();
+  return Error::success();
+}
+
 bool VariantCosts::costsLike(const VariantCosts &other) const {
   return shape.batchSize == other.shape.batchSize &&
          shape.recomputeTasks == other.shape.recomputeTasks &&
@@ -180,7 +210,7 @@ void VariantCosts::borrow(const VariantCosts &other) {
 }
 
 void VariantCosts::observeUntreated(const StepMeasure &measure) {
-  observations.push_back({makeUntreated(), measure});
+  observations.push_back({makeUntreated(shape.layers), measure});
   ++numProbes;
 }
 

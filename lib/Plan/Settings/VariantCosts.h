@@ -44,6 +44,11 @@ public:
   llvm::Expected<StepMeasure> measureUntreated();
   /// Learns costs from compiled steps.
   llvm::Error learn();
+  /// Learns costs from few steps without recompute and swap, in which each of
+  /// `numbers` gives the layers of the chunks. What treatments change follows
+  /// from the graphs of layers. The costs leave out the memory that is needed
+  /// only for a moment.
+  llvm::Error learnUntreated(llvm::ArrayRef<std::vector<int64_t>> numbers);
   /// Uses the costs of a pipeline whose micro-batches have the same size.
   void borrow(const VariantCosts &other);
   /// Adds the measure of the step without recompute and swap, which costs
@@ -109,7 +114,8 @@ private:
 
   llvm::Error readKept();
   LayerWords getWords() const;
-  Assignment makeUntreated() const;
+  void chooseTreatments();
+  Assignment makeUntreated(llvm::ArrayRef<int64_t> layersOfChunk) const;
   Assignment keepRecomputed(Assignment assignment) const;
   double fitHidden(solver::Problem problem) const;
   void fixKept(solver::Problem &made) const;

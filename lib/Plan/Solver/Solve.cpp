@@ -3,6 +3,7 @@
 
 #include "Incumbent.h"
 #include "LocalSearch.h"
+#include "PathMixture.h"
 #include "Ticks.h"
 #include "TreeSearch.h"
 #include "mf/Plan/Solver/NoPlanError.h"
@@ -262,6 +263,7 @@ public:
         incumbent(this->problem, graph, options) {}
 
   llvm::Expected<SolveResult> run(llvm::ArrayRef<Plan> incumbents);
+  llvm::Expected<double> findBound();
 
 private:
   /// The options of all stages whose numbers of layers are in given ranges.
@@ -359,6 +361,26 @@ llvm::Expected<SolveResult> Solver::run(llvm::ArrayRef<Plan> incumbents) {
   return result;
 }
 
+llvm::Expected<double> Solver::findBound() {
+  constexpr int64_t rounds = 40;
+  if (incumbent.isUnlimited())
+    findFirst();
+  std::unique_ptr<Plans> plans = makePlans(getAllRanges(problem));
+  const bool areTooMany = plans->layouts.areTooMany();
+  if (areTooMany && incumbent.isUnlimited())
+    return makeTooManyError(problem);
+  double bound = 0;
+  if (!areTooMany) {
+    OptionChain chain(plans->stages, problem, plans->layouts);
+    if (chain.isEmpty() && incumbent.isUnlimited())
+      return explainInfeasible(problem);
+    bound = mixPaths(chain, graph, problem, incumbent, MixtureStart(), rounds)
+                .bound;
+  }
+  finish(bound);
+  return result.bound;
+}
+
 } // namespace
 
 /// Returns whether no plan takes any time.
@@ -393,6 +415,17 @@ static llvm::Expected<SolveResult> solveUntimed(Problem problem,
     result->isProven = true;
   }
   return result;
+}
+
+llvm::Expected<double> findBound(const Problem &problem, double cutoff) {
+  if (llvm::Error error = problem.check())
+    return error;
+  if (takesNoTime(problem))
+    return 0;
+  SolveOptions options;
+  options.timeLimit = std::numeric_limits<double>::infinity();
+  options.cutoff = cutoff;
+  return Solver(problem, options).findBound();
 }
 
 double getLeastTime(const Problem &problem) {

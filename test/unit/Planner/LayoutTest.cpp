@@ -204,6 +204,16 @@ TEST(LayoutTest, Bounds) {
   EXPECT_EQ(facts.getLeastBytes(layout), 1000 + 800 + 300);
   facts.shardsGradients = true;
   EXPECT_EQ(facts.getLeastBytes(layout), 1000 + 200 + 300);
+  // Ranks of one stage share out only their experts.
+  facts.gatheredBytes = 0;
+  facts.shardsGradients = false;
+  facts.routedParameters = 600;
+  layout.expertParallel = 2;
+  EXPECT_EQ(facts.getLeastBytes(layout), 1000 + 2 * (150 + 100));
+  facts.gatheredBytes = 1;
+  facts.shardsGradients = true;
+  facts.routedParameters = 0;
+  layout.expertParallel = 1;
   // 1 s of work on each device. With 4/7 of it on the first stage and 3/7 on
   // the second, both bounds of four passes are equal: 4 * 8/7 = 4 * 6/7 + 8/7.
   EXPECT_DOUBLE_EQ(facts.getLeastSeconds(layout, 800), 8. / 7);

@@ -39,6 +39,12 @@ void expectLeast(const Problem &problem, const SolveResult &result,
   EXPECT_NEAR(result.bound, least, tolerance);
   EXPECT_LE(getLeastTime(problem), least + tolerance);
   EXPECT_GT(getLeastTime(problem), 0);
+  for (const double cutoff : {0.0, 0.9 * least, 1.1 * least}) {
+    llvm::Expected<double> bound = findBound(problem, cutoff);
+    ASSERT_TRUE(static_cast<bool>(bound)) << toString(bound.takeError());
+    EXPECT_LE(*bound, least + tolerance);
+    EXPECT_GE(*bound, std::min(getLeastTime(problem), 0.9 * least));
+  }
   ASSERT_TRUE(result.plan.has_value());
   EXPECT_EQ(getMessage(result.plan->verify(problem)), "");
   EXPECT_NEAR(simulateStep(problem, *result.plan), least, tolerance);

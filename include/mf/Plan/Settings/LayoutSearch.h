@@ -62,6 +62,8 @@ enum class Promise : uint8_t {
   Flops,
   /// A lower bound: the time of layers that are cut alike, without recompute.
   Layers,
+  /// A bound by the costs of layers in shallow models, within the memory.
+  Shallow,
   /// An estimate by the learned costs of layers.
   Costs
 };

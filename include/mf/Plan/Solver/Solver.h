@@ -66,6 +66,11 @@ struct SolveResult {
 llvm::Expected<SolveResult> solve(const Problem &problem,
                                   const SolveOptions &options = {});
 
+/// Returns a lower bound on the time of all plans that fit, without a search of
+/// the best one. It is that of a mixture of their critical paths. A bound of
+/// `cutoff` or more need not be better; 0 for no cutoff. Fails as solve() does.
+llvm::Expected<double> findBound(const Problem &problem, double cutoff);
+
 /// Returns a lower bound on the time of all plans, without a search. It is that
 /// of a search that ends before it knows all plans.
 double getLeastTime(const Problem &problem);
