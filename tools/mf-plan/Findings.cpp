@@ -27,7 +27,9 @@ void Findings::addExplanation(const Problem &problem, const Plan &plan,
                               double time) {
   if (!options.explain)
     return;
-  const std::vector<Refusal> refusals = mf::solver::explain(problem, plan);
+  std::vector<Refusal> refusals = mf::solver::explain(problem, plan);
+  for (Refusal &refusal : refusals)
+    refusal.time += time - evaluate(problem, plan).time;
   os << "\nwhy no stage is faster:\n";
   printRefusals(problem, plan, time, refusals, units, os);
   json["refusals"] = writeRefusals(problem, plan, refusals);

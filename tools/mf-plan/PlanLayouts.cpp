@@ -46,8 +46,7 @@ Error planLayouts(const PlanOptions &options, const std::atomic<bool> &stop) {
   findings.addProblem(best.problem);
   printLayouts(request->yaml, *found, units, findings.getText());
   findings.getJson() = writeLayouts(*found);
-  findings.addExplanation(best.problem, best.plan,
-                          solver::evaluate(best.problem, best.plan).time);
+  findings.addExplanation(best.problem, best.plan, best.measure.seconds);
   if (!found->isComplete)
     findings.noteEarlyEnd();
   findings.addYaml(best.yaml);

@@ -10,7 +10,6 @@
 #include "mf/Plan/Solver/RefusalPrint.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 
 using namespace mf::planner;
 using llvm::formatv;
@@ -66,23 +65,16 @@ static std::string describeBound(const PlanAnswer &found,
   return text;
 }
 
-/// Returns for each stage the reason why it is not faster.
-static Array listReasons(const PlanAnswer &found,
-                         const solver::PlanUnits &units) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
+/// Returns for stages the reason why they are not faster, with times of the
+/// step as the plan's is told.
+static Array listReasons(const PlanAnswer &found, double rest) {
   const solver::Plan &plan = found.best.plan;
-  if (!plan.chunks.empty())
-    printRefusals(found.problem, plan, evaluate(found.problem, plan).time,
-                  explain(found.problem, plan), units, os);
-  Array lines;
-  llvm::StringRef rest = text;
-  while (!rest.empty()) {
-    const auto [line, behind] = rest.split('\n');
-    lines.push_back(line.str());
-    rest = behind;
-  }
-  return lines;
+  if (plan.chunks.empty())
+    return Array();
+  std::vector<solver::Refusal> refusals = explain(found.problem, plan);
+  for (solver::Refusal &refusal : refusals)
+    refusal.time += rest;
+  return writeRefusals(found.problem, plan, refusals);
 }
 
 static Array writeKinds(const solver::Problem &problem) {
@@ -190,8 +182,9 @@ llvm::Expected<std::string> makePlanPage(const PlanRequest &request,
       treatments.push_back(treatment.name);
   const MemorySettings given = readGivenSettings(request);
   const int64_t microBatches = found.problem.schedule.pipeline.microBatches;
+  const std::string title = makeTitle(request.yaml, request.input.fileName);
   const Object data{
-      {"source", llvm::sys::path::filename(request.input.fileName)},
+      {"source", title},
       {"about", describePlan(request, found, units)},
       {"bound", describeBound(found, units)},
       {"plan", writeTrainingPlan(found)},
@@ -203,10 +196,11 @@ llvm::Expected<std::string> makePlanPage(const PlanRequest &request,
       {"kinds", writeKinds(found.problem)},
       {"chunks", writeChunkLayers(found.problem, found.best.plan)},
       {"frontier", std::move(*curve)},
-      {"why", listReasons(found, units)},
+      {"refusals", listReasons(found, rest)},
       {"yaml", Array{request.yaml, found.best.yaml}}};
+  const std::string name = title + ": a plan";
   return timeline::makePage(
-      {"A plan", "plan.html", planStyles, planScripts},
+      {name, "plan.html", planStyles, planScripts},
       formatv("{0}", llvm::json::Value(Object(data))).str());
 }
 

@@ -171,9 +171,8 @@ Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
   printTrainingPlan(request->yaml, *found, units, findings.getText());
   findings.getJson() = writeTrainingPlan(*found);
   if (!found->best.plan.chunks.empty())
-    findings.addExplanation(
-        found->problem, found->best.plan,
-        solver::evaluate(found->problem, found->best.plan).time);
+    findings.addExplanation(found->problem, found->best.plan,
+                            found->best.measure.seconds);
   if (found->isCutShort)
     findings.noteEarlyEnd();
   findings.addYaml(found->best.yaml);

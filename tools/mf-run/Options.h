@@ -219,6 +219,10 @@ struct Options {
     return dumpTensors.getValue();
   }
 
+  /// The title of pages; that of the input if it is empty.
+  std::string title;
+  std::string getTitle() const { return title.empty() ? input : title; }
+
   /// True if an option is given that applies only to executions.
   bool runsSteps() const;
 

@@ -83,7 +83,7 @@ static Error simulateStep(const Options &options,
       return error;
   if (!options.memoryHtml.empty())
     if (Error error = timeline::writeMemoryPage(options.memoryHtml, program,
-                                                options.input, &*timeline))
+                                                options.getTitle(), &*timeline))
       return error;
   if (Error error = writeStep(options, *timeline, program.mesh, os))
     return error;
@@ -368,7 +368,7 @@ int RunCommand::showMemory() {
     return messages.fail("one process writes --memory-html: run it without "
                          "mpirun");
   if (Error error = mf::timeline::writeMemoryPage(
-          options.memoryHtml, decoded.program, options.input))
+          options.memoryHtml, decoded.program, options.getTitle()))
     return messages.fail(toString(std::move(error)));
   return 0;
 }

@@ -37,9 +37,11 @@ Error writeStepFiles(const Options &options,
   if (!options.profile.empty())
     if (Error error = timeline::writeProfile(options.profile, timeline))
       return error;
-  if (!options.html.empty())
-    return timeline::writePage(options.html, timeline);
-  return Error::success();
+  if (options.html.empty())
+    return Error::success();
+  timeline::StepTimeline named = timeline;
+  named.program = options.getTitle();
+  return timeline::writePage(options.html, named);
 }
 
 Error writeStep(const Options &options, const timeline::StepTimeline &timeline,

@@ -118,8 +118,11 @@ static Error run(const MemoryOptions &options) {
   for (const StagePeakMemory &stage : *stages)
     all.push_back(toJson(stage));
   if (!options.html.empty())
-    if (Error error = timeline::writeMemoryPage(options.html, decoded->program,
-                                                options.file.input))
+    if (Error error = timeline::writeMemoryPage(
+            options.html, decoded->program,
+            step->yaml.empty()
+                ? options.file.input.getValue()
+                : planner::makeTitle(step->yaml, options.file.input)))
       return error;
   return options.json.write(llvm::json::Object{{"stages", std::move(all)}});
 }

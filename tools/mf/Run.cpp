@@ -27,6 +27,8 @@ static int runLowered(Options &options, const StepOptions &step,
       return read.takeError();
     printWarnings(*read, errors);
     StepInMemory made;
+    if (!read->yaml.empty())
+      options.title = planner::makeTitle(read->yaml, options.input);
     made.module = std::move(read->module);
     made.digest = getDigest(read->yaml.empty() ? read->source : read->yaml);
     return made;

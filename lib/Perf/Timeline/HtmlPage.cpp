@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
@@ -35,8 +36,12 @@ static std::string joinPageFiles(ArrayRef<StringLiteral> names) {
 /// Returns the text that replaces a mark of page.html.
 static std::string getContent(StringRef mark, const PageParts &parts,
                               StringRef json) {
-  if (mark == "TITLE")
-    return parts.title.str();
+  if (mark == "TITLE") {
+    std::string escaped;
+    raw_string_ostream os(escaped);
+    printHTMLEscaped(parts.title, os);
+    return escaped;
+  }
   if (mark == "STYLE")
     return joinPageFiles(parts.styles);
   if (mark == "BODY")

@@ -15,7 +15,8 @@
 //       "routines": ["chunk0.forward", ...],
 //       "names": [name, category, on the host, instances, bytes, kept bytes,
 //                 bytes that are computed again, ...],
-//       "buffers": [name, begin, length, offset, bytes, micro-batch, ...]},
+//       "buffers": [name, begin, length, offset, bytes, micro-batch, ...],
+//       "peak_moment": ..., "alive": [name, instances, bytes, ...]},
 //      ...]}
 //
 // A limit is 0, and a micro-batch -1, if there is none. Moments are those of
@@ -23,7 +24,8 @@
 // them to times; both ascend. The `bytes` of a name are those of its largest
 // instance. Kept bytes and recomputed bytes are those of the first micro-batch:
 // residuals, and results of forward operators in backward (results of backward
-// itself are named `.grad`).
+// itself are named `.grad`). `alive` has the buffers that are alive at
+// `peak_moment`, by name; their bytes are `live_bytes`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +37,7 @@
 #include "mf/Support/AtomicFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
 #include <map>
 #include <set>
 
@@ -87,6 +90,7 @@ private:
   void writeTimes();
   void writeCalls();
   void writeNames();
+  void writeAlive();
   void writeBuffers();
 
   const StageProgram &stage;
@@ -219,6 +223,33 @@ void StageWriter::writeNames() {
   });
 }
 
+void StageWriter::writeAlive() {
+  const MemoryUse peak = findPeak(lifetimes, Space::Device);
+  os.attribute("live_bytes", peak.bytes);
+  os.attribute("peak_moment", peak.time);
+  struct Alive {
+    int64_t instances = 0, bytes = 0;
+  };
+  std::map<unsigned, Alive> alive;
+  for (const Lifetime &lifetime : lifetimes) {
+    const bool isAlive =
+        lifetime.kind == BufferKind::Static ||
+        (lifetime.begin <= peak.time && peak.time < lifetime.end);
+    if (lifetime.space != Space::Device || !isAlive)
+      continue;
+    Alive &named = alive[names.at(getKey(lifetime)).number];
+    ++named.instances;
+    named.bytes += lifetime.bytes;
+  }
+  os.attributeArray("alive", [&] {
+    for (const auto &[number, named] : alive) {
+      os.value(number);
+      os.value(named.instances);
+      os.value(named.bytes);
+    }
+  });
+}
+
 /// Writes the buffers with the largest product of size and lifetime, in
 /// descending order.
 void StageWriter::writeBuffers() {
@@ -253,13 +284,13 @@ void StageWriter::write() {
     os.attribute("stage", stage.stage);
     os.attribute("arena_bytes", stage.arenaBytes);
     os.attribute("host_bytes", stage.hostBytes);
-    os.attribute("live_bytes", findPeak(lifetimes, Space::Device).bytes);
     os.attribute("limit_bytes", stage.hbmLimitBytes.value_or(0));
     os.attribute("length", liveness.starts.back());
     if (timeline)
       writeTimes();
     writeCalls();
     writeNames();
+    writeAlive();
     writeBuffers();
   });
 }
@@ -293,9 +324,10 @@ Error writeMemoryPage(StringRef path, const Program &program, StringRef name,
   });
   if (failure)
     return failure;
-  return writeFileAtomically(path, makePage({"A step's memory", "arena.html",
-                                             memoryStyles, memoryScripts},
-                                            text));
+  const std::string title =
+      (sys::path::filename(name) + ": memory of a step").str();
+  return writeFileAtomically(
+      path, makePage({title, "arena.html", memoryStyles, memoryScripts}, text));
 }
 
 } // namespace mf::timeline

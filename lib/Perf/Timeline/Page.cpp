@@ -10,6 +10,7 @@
 #include "mf/Support/AtomicFile.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Path.h"
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -386,10 +387,12 @@ static constexpr StringLiteral stepScripts[] = {
     "timeline.js", "memory.js", "summary.js", "main.js"};
 
 Error writePage(StringRef path, const StepTimeline &timeline) {
-  return writeFileAtomically(path,
-                             makePage({"A training step in time", "step.html",
-                                       stepStyles, stepScripts},
-                                      makePageData(timeline)));
+  const std::string title =
+      (sys::path::filename(timeline.program) + ": a training step in time")
+          .str();
+  return writeFileAtomically(
+      path, makePage({title, "step.html", stepStyles, stepScripts},
+                     makePageData(timeline)));
 }
 
 } // namespace mf::timeline

@@ -115,11 +115,14 @@ static double getForward(const PlanContext &context, const LinearCost &cost,
   return sum / count;
 }
 
+/// `first` is the number of the first layer of the run.
 static solver::LayerKind makeKind(const PlanContext &context,
                                   const AdditiveCosts &costs,
-                                  const LayerRun &run) {
+                                  const LayerRun &run, int64_t first) {
   solver::LayerKind kind;
-  kind.name = "kind " + std::to_string(run.kind);
+  kind.name = run.count == 1 ? "layer " + std::to_string(first)
+                             : "layers " + std::to_string(first) + " to " +
+                                   std::to_string(first + run.count - 1);
   kind.count = run.count;
   kind.parameterMemory = costs.parameters.get(run.kind, 0);
   kind.updateTime = costs.update.get(run.kind, 0);
@@ -149,8 +152,11 @@ static solver::Problem makeProblem(const PlanContext &context,
   problem.name = "step";
   problem.schedule = context.schedule;
   problem.treatmentsInOrder = true;
-  for (const LayerRun &run : findRuns(context.layers))
-    problem.kinds.push_back(makeKind(context, costs, run));
+  int64_t first = 0;
+  for (const LayerRun &run : findRuns(context.layers)) {
+    problem.kinds.push_back(makeKind(context, costs, run, first));
+    first += run.count;
+  }
   const size_t numChunks = context.schedule.pipeline.stageOfChunk.size();
   problem.extras = {makeExtra(costs, 0, 0), makeExtra(costs, 1, numChunks - 1)};
   problem.stages.resize(static_cast<size_t>(context.schedule.pipeline.stages));

@@ -18,6 +18,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/pipeline/Pipeline.h"
 #include "passes/plan-memory/MemoryLimit.h"
+#include "llvm/Support/Path.h"
 #include <map>
 #include <mutex>
 
@@ -140,6 +141,17 @@ planner::readModel(const CompilerInput &input, llvm::StringRef yaml,
   if (!module)
     return errors.take();
   return module;
+}
+
+std::string planner::makeTitle(llvm::StringRef yaml, llvm::StringRef fileName) {
+  DiagnosticList ignored;
+  const TrainingConfig config = parseTrainingConfig(yaml, fileName, ignored);
+  std::string name = config.root["trainer"]["model_name"].getText().str();
+  if (name.empty())
+    if (auto spec = readModelSpec(config, {}, ignored))
+      name = spec->name;
+  const std::string file = llvm::sys::path::filename(fileName).str();
+  return name.empty() ? file : name + " · " + file;
 }
 
 Expected<std::vector<ModelLayer>>

@@ -20,6 +20,9 @@ ACTIONS = """
     const listed = () => all("#buffers tbody tr").map(row => row.cells[0].textContent);
     found.numbers = page.getElementById("numbers").textContent;
     found.stages = all("#stage option").length;
+    found.alive = all("#alive tbody tr").map(row => [...row.cells].map(cell => cell.textContent));
+    found.peak = page.getElementById("peak").textContent;
+    found.title = page.title;
     found.layers = all("#layers tbody tr").map(row => row.cells[0].textContent);
     found.whole = Number(root.dataset.buffersDrawn);
     plot.focus();
@@ -45,7 +48,8 @@ ACTIONS = """
     first.click();
     found.chosen = page.getElementById("found").textContent;
     found.pressed = first.getAttribute("aria-pressed");
-    page.getElementById("stage").value = String(found.stages - 1);
+    found.opened = Number(page.getElementById("stage").value);
+    page.getElementById("stage").value = String((found.opened + 1) % found.stages);
     page.getElementById("stage").dispatchEvent(new view.Event("change"));
     found.last = page.getElementById("numbers").textContent;
 """
@@ -70,6 +74,15 @@ def check_times(found, stage):
     expect("the tooltip has times", bool(re.search(r"from [\d.]+(?: .?s)? to [\d.]+ .?s", found["tooltip"])), True)
 
 
+def check_alive(found, stage):
+    """What is alive at the peak makes up the most bytes that are alive."""
+    expect("bytes alive at the peak", sum(stage["alive"][2::3]), stage["live_bytes"])
+    expect("buffers alive at the peak", sum(int(row[2].replace(",", "")) for row in found["alive"]), sum(stage["alive"][1::3]))
+    shares = sum(float(row[4].split()[0]) for row in found["alive"])
+    expect("shares of the peak", abs(shares - 100) < 0.06 * len(found["alive"]), True)
+    expect("the task of the peak", bool(re.search(r"are alive at the peak, in chunk\d+\.\w+ of micro-batch \d+\.", found["peak"])), True)
+
+
 def check(found, data):
     expect("error of the page's scripts", found["error"], None)
     expect("pixels that stick out", found["overflow"], 0)
@@ -78,7 +91,11 @@ def check(found, data):
     for role in ("application", "region", "status"):
         expect("role " + role, role in found["roles"], True)
     expect("stages", found["stages"], len(data["stages"]))
-    first = data["stages"][0]
+    arenas = [stage["arena_bytes"] for stage in data["stages"]]
+    expect("the stage on which the page opens", found["opened"], arenas.index(max(arenas)))
+    first = data["stages"][found["opened"]]
+    check_alive(found, first)
+    expect("the title", found["title"], data["program"] + ": memory of a step")
     expect("buffers of the map", found["whole"], len(first["buffers"]) // 6)
     expect("buffers after a reset", found["reset"], found["whole"])
     expect("fewer buffers zoomed in", found["zoomed"] < found["whole"], True)

@@ -75,6 +75,10 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 readModel(const CompilerInput &input, llvm::StringRef yaml,
           mlir::MLIRContext &context);
 
+/// Returns a title for pages about a YAML: the names of its model and of the
+/// file, as "llama2_7b · train.yaml".
+std::string makeTitle(llvm::StringRef yaml, llvm::StringRef fileName);
+
 /// Returns the layers of a YAML's model without compiling a step.
 llvm::Expected<std::vector<ModelLayer>> readLayers(const CompilerInput &input,
                                                    llvm::StringRef yaml);

@@ -50,7 +50,8 @@ function decodeStage(data, stage) {
   }
   const calls = decodeRows(stage.calls, ["begin", "routine", "microBatch"]);
   for (const call of calls) call.begin = toTime(call.begin);
-  return {...stage, names, buffers, calls, isTimed: Boolean(stage.times), length: toTime(stage.length) || 1};
+  const alive = decodeRows(stage.alive, ["name", "instances", "bytes"]).map(row => ({...row, name: names[row.name]}));
+  return {...stage, names, buffers, calls, alive, peak: toTime(stage.peak_moment), isTimed: Boolean(stage.times), length: toTime(stage.length) || 1};
 }
 
 class ArenaMap {

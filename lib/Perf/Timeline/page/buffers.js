@@ -2,7 +2,7 @@
 //
 // The page of mf-run --memory-html: a stage's numbers, its buffers by name, its layers.
 
-const mostFound = 200;
+const mostFound = 200, mostParts = 25;
 
 class MemoryView {
   constructor(data) {
@@ -22,7 +22,10 @@ class MemoryView {
       (data.target ? `, in the time of ${data.target}, simulated` : "");
     document.getElementById("axis").textContent = "Time runs to the right in " +
       (data.target ? "seconds, exact where tasks begin and end" : "instructions of the compute stream") + ", addresses upwards.";
-    this.show(0);
+    const arenas = data.stages.map(stage => stage.arena_bytes);
+    const fullest = arenas.indexOf(Math.max(...arenas));
+    this.picker.value = String(fullest);
+    this.show(fullest);
   }
 
   show(number) {
@@ -36,8 +39,41 @@ class MemoryView {
     document.getElementById("left-out").textContent = leftOut === 0 ? `The map has all ${formatCount(buffers.length)} buffers.` :
       `The map has the ${formatCount(buffers.length)} buffers that take most memory for longest; ` +
       `${formatCount(leftOut)} smaller or shorter ones are left out, but are found by name.`;
+    this.fillAlive();
     this.fillLayers();
     this.fillBuffers();
+  }
+
+  // What is alive at the peak; layers have one row where they hold the same.
+  fillAlive() {
+    const parts = new Map();
+    for (const {name, instances, bytes} of this.stage.alive) {
+      const key = name.name.replace(/\.\d+(?=[.'])/g, ".*");
+      const part = parts.get(key + name.category) || {key, category: name.category, instances: 0, bytes: 0};
+      part.instances += instances;
+      part.bytes += bytes;
+      parts.set(key + name.category, part);
+    }
+    const all = [...parts.values()].sort((a, b) => b.bytes - a.bytes || (a.key < b.key ? -1 : 1));
+    const task = this.stage.calls.filter(call => call.begin <= this.stage.peak).at(-1);
+    document.getElementById("peak").textContent = `${formatBytes(this.stage.live_bytes)} are alive at the peak` +
+      (task ? `, in ${this.stage.routines[task.routine]}` + (task.microBatch < 0 ? "" : ` of micro-batch ${task.microBatch}`) : "") + ".";
+    const cells = (name, ...others) => makeElement("tr", {}, makeElement("td", {}, ...name),
+      ...others.map(text => makeElement("td", {}, text)));
+    const share = bytes => formatShare(bytes / Math.max(1, this.stage.live_bytes));
+    const rows = all.slice(0, mostParts).map(({key, category, instances, bytes}) => cells(
+      [makeElement("i", {class: "swatch", style: "background: " + getCategoryColor(category)}), key],
+      category.replace("_", " "), formatCount(instances), formatBytes(bytes), share(bytes)));
+    const sum = (member, of) => of.reduce((total, part) => total + part[member], 0);
+    const rest = all.slice(mostParts);
+    if (rest.length > 0)
+      rows.push(cells([`${formatCount(rest.length)} smaller ones`], "", formatCount(sum("instances", rest)),
+        formatBytes(sum("bytes", rest)), share(sum("bytes", rest))));
+    const header = makeElement("tr", {}, ...["part", "kind", "buffers", "bytes", "of the peak"].map(name =>
+      makeElement("th", {scope: "col"}, name)));
+    document.getElementById("alive").replaceChildren(makeElement("thead", {}, header),
+      makeElement("tbody", {}, ...rows));
+    nameCells("alive");
   }
 
   fillNumbers() {
@@ -64,6 +100,7 @@ class MemoryView {
       makeElement("th", {scope: "col"}, name)));
     document.getElementById("buffers").replaceChildren(makeElement("thead", {}, header),
       makeElement("tbody", {}, ...found.slice(0, mostFound).map(name => this.makeRow(name))));
+    nameCells("buffers");
   }
 
   makeRow(name) {
@@ -115,6 +152,7 @@ class MemoryView {
       .map(name => makeElement(name ? "th" : "td", name ? {scope: "col"} : {}, name)));
     document.getElementById("layers").replaceChildren(makeElement("thead", {}, header),
       makeElement("tbody", {}, ...rows));
+    nameCells("layers");
     fillLegend("layers-legend", [
       {name: "kept on the device", style: "background: " + getCategoryColor("activation")},
       {name: "swapped to the host", style: "background: var(--copy)"},

@@ -83,6 +83,19 @@ function makeElement(tag, attributes = {}, ...children) {
   return element;
 }
 
+// On a narrow screen each cell is a line, with the name of its column as page.css reads it here.
+function nameCells(id) {
+  const table = document.getElementById(id);
+  const rows = [...table.tHead.rows];
+  const names = [...rows.at(-1).cells].map(cell => cell.textContent);
+  let column = 0;
+  for (const group of rows.length > 1 ? rows[0].cells : [])
+    for (let i = 0; i < group.colSpan; ++i, ++column)
+      if (group.textContent && names[column]) names[column] += `, ${group.textContent}`;
+  for (const row of table.tBodies[0].rows)
+    [...row.cells].forEach((cell, i) => { cell.dataset.name = names[i] || ""; });
+}
+
 function fillLegend(id, entries) {
   document.getElementById(id).replaceChildren(...entries.map(({name, style, mark}) =>
     makeElement("li", {}, makeElement("i", {style: style || "", class: mark || ""}), name)));

@@ -91,4 +91,5 @@ function fillFrontier(data) {
   document.getElementById("points").replaceChildren(
     makeElement("caption", {class: "note"}, "Layers under each treatment at each limit"),
     makeElement("thead", {}, header), makeElement("tbody", {}, ...rows));
+  nameCells("points");
 }

@@ -71,6 +71,7 @@ function fillSettings(data) {
       makeElement("tr", {class: row.isChanged ? "changed" : ""},
         makeElement("th", {scope: "row"}, row.name), makeElement("td", {}, row.before),
         makeElement("td", {}, row.after)))));
+  nameCells("settings");
 }
 
 function getBusySeconds(measure, stage, microBatches) {
@@ -118,14 +119,38 @@ function fillPlanStages(data) {
   document.getElementById("table").replaceChildren(makeElement("thead", {}, groups, header),
     makeElement("tbody", {}, ...planned.stages.map((stage, i) => makeElement("tr", {},
       makeElement("th", {scope: "row"}, "stage " + i), ...cells(stage, i)))));
+  nameCells("table");
   fillLegend("stages-legend", [{name: "given", style: "background: var(--given)"},
     {name: "planned", style: "background: var(--busy)"}]);
 }
 
+// The layers that would be treated in another way.
+function describeChanges(data, changes) {
+  const several = new Set(data.chunks.map(chunk => chunk.stage)).size < data.chunks.length;
+  return changes.map(({chunk, kind, treatment, before, after}) => {
+    const place = [...(data.kinds.length > 1 ? ["of " + kind] : []), ...(several ? ["in chunk " + chunk] : [])];
+    const count = Math.abs(after - before);
+    return [`${count} layer${count === 1 ? "" : "s"}`, ...place, after > before ? "more" : "fewer",
+      getTreatmentStyle(treatment).layers].join(" ");
+  }).join(", ");
+}
+
+function describeRefusal(data, stage) {
+  const refusal = data.refusals.find(other => other.stage === stage);
+  if (!refusal) return `stage ${stage}: no treatment of its layers is faster`;
+  const planned = formatSeconds(data.plan.planned.seconds), time = formatSeconds(refusal.time || 0);
+  const reason = refusal.missing_memory > 0 ?
+    `but would need ${formatBytes(refusal.missing_memory)} more than the limit` :
+    time === planned ? `and fits, but the step would still take ${planned}` :
+      `and fits, but the step would then take ${time} instead of ${planned}`;
+  return `stage ${stage}: ${describeChanges(data, refusal.changes)} would save ` +
+    `${formatSeconds(refusal.saved)} per micro-batch, ${reason}`;
+}
+
 function fillWhy(data) {
   document.getElementById("bound").textContent = data.bound;
-  document.getElementById("why").replaceChildren(
-    ...data.why.map(line => makeElement("li", {}, line)));
+  document.getElementById("why").replaceChildren(...(data.chunks.length === 0 ? [] : data.plan.planned.stages)
+    .map((_, stage) => makeElement("li", {}, describeRefusal(data, stage))));
 }
 
 window.addEventListener("error", event => {

@@ -156,5 +156,6 @@ function fillTable(step) {
   document.getElementById("table").replaceChildren(makeElement("thead", {}, groups, header),
     makeElement("tbody", {}, ...report.stages.map(stage =>
       makeStageRow(step, stage, formatTime, formatMemory))));
+  nameCells("table");
   fillLegend("stages-legend", timeParts);
 }

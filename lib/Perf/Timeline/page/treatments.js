@@ -4,12 +4,14 @@
 
 // Recomputing fewer operators is paler.
 function getTreatmentStyle(name) {
-  if (name === "none") return {color: "var(--keep)", letter: "K", words: "kept"};
-  if (name === "full") return {color: "var(--full)", letter: "F", words: "full recompute"};
-  if (name.startsWith("swap")) return {color: "var(--swap)", letter: "S", words: name};
+  if (name === "none") return {color: "var(--keep)", letter: "K", words: "kept", layers: "kept"};
+  if (name === "full") return {color: "var(--full)", letter: "F", words: "full recompute",
+    layers: "recomputed in full"};
+  if (name.startsWith("swap")) return {color: "var(--swap)", letter: "S", words: name, layers: "swapped"};
   const number = Number(name.split(" ")[1]) || 1;
   return {color: `hsl(212 ${38 + 6 * number}% ${52 - 6 * number}%)`, letter: String(number),
-    words: name.replace("select", "recompute selection")};
+    words: name.replace("select", "recompute selection"),
+    layers: "with " + name.replace("select", "recompute selection")};
 }
 
 function describeLayer(data, chunk, layer, number) {
@@ -24,7 +26,7 @@ function describeLayer(data, chunk, layer, number) {
         kept.forward_seconds - kept.backward_seconds))} more`);
   parts.push(`parameters and state ${formatBytes(kind.parameter_bytes)}`);
   return {title: `layer ${number} on stage ${chunk.stage}` +
-    (data.kinds.length > 1 ? ` (${kind.name})` : "") + `: ${style.words}`, lines: parts};
+    (data.kinds.length > 1 ? ` of ${kind.name}` : "") + `: ${style.words}`, lines: parts};
 }
 
 class LayerGrid {

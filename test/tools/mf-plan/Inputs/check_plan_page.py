@@ -11,6 +11,7 @@ the planned YAML of the given one.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,8 @@ ACTIONS = """
     found.dots = dots.length;
     if (dots.length > 0) dots[0].focus();
     found.tip = page.getElementById("tooltip").hidden ? "" : page.getElementById("tooltip").textContent;
+    found.bound = page.getElementById("bound").textContent;
+    found.title = page.title;
     found.why = all("#why li").map(item => item.textContent);
     Object.defineProperty(view.navigator, "clipboard",
       {value: {writeText: async text => { found.copied = text; }}});
@@ -86,6 +89,12 @@ def check_use(found):
     expect("the stage below", "on stage 1" in found["down"], True)
     expect("points of the curve", found["dots"] >= 2 and bool(found["tip"]), True)
     expect("reasons", found["why"][0].startswith("stage 0: "), True)
+    step = re.search(r"this one takes ([\d.]+ .?s)", found["bound"])[1]
+    for reason in found["why"]:
+        expect("arrows and numbers of kinds in " + reason, re.search("->|kind \\d|select \\d", reason), None)
+        told = re.search("still take (.*)$|instead of ([^,]*)$", reason)
+        expect("the step of " + reason, told is None or step.startswith((told[1] or told[2])[:4]), True)
+    expect("the title", found["title"].endswith(" · train.yaml: a plan"), True)
     expect("status", found["status"], "YAML copied")
 
 
