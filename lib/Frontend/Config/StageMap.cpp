@@ -202,9 +202,9 @@ getVisits(const StageMapOptions &options, int64_t stages,
 
 /// Checks the numbers of layers as MindSpore Transformers does: none is
 /// negative, and only the first and the last mini stage, which have the
-/// embedding and the head, may be without layers. The last one has `later`
-/// layers that predict later tokens, if the offset counts these.
-static bool checkCounts(const StageMap &map, int64_t layers, int64_t later,
+/// embedding and the head, may be without layers. The last one has the last
+/// layer that predicts a later token, if the offset counts these layers.
+static bool checkCounts(const StageMap &map, int64_t layers, bool countsLater,
                         const StageOffset &offset,
                         DiagnosticList &diagnostics) {
   const int64_t stages = map.getNumStages(), interleave = map.getNumChunks();
@@ -223,7 +223,7 @@ static bool checkCounts(const StageMap &map, int64_t layers, int64_t later,
     total += count;
     const bool isLast = number + 1 == placed.size();
     const bool isOuter = number == 0 || isLast;
-    const int64_t least = !isOuter ? 1 : isLast ? later : 0;
+    const int64_t least = !isOuter || (isLast && countsLater) ? 1 : 0;
     if (count >= 0 && placed[number] >= least)
       continue;
     diagnostics.error(offset.location,
@@ -321,8 +321,8 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
             {stage, chunk, next - std::max<int64_t>(first, 0), position});
     }
   }
-  const int64_t later = uncounted > 0 ? 0 : options.mtpLayers;
-  if (!checkCounts(map, layers, later, offset, diagnostics))
+  const bool countsLater = uncounted == 0 && options.mtpLayers > 0;
+  if (!checkCounts(map, layers, countsLater, offset, diagnostics))
     return std::nullopt;
   warnAboutLeftOut(options, layers, stages * interleave, offset, diagnostics);
   map.numUncounted = uncounted;

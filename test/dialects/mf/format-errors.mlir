@@ -1,4 +1,4 @@
-// RUN: %mf-opt --verify-diagnostics --split-input-file %s
+// RUN: mf-opt --verify-diagnostics --split-input-file %s
 
 // expected-error @+1 {{expected a string such as "0.1" as mf.format, but got 1 : i64}}
 module attributes {mf.format = 1} {}

@@ -1,4 +1,4 @@
-// RUN: %mf-opt %s --split-input-file --verify-diagnostics
+// RUN: mf-opt %s --split-input-file --verify-diagnostics
 
 // The keys that a model was made from are text, on the module.
 // expected-error @below {{expected a dictionary of strings as mf.made_from, but got {num_layers = 4 : i64}}}

@@ -14,7 +14,7 @@ import sys
 import layer_setting
 
 MODEL = {
-    "type": "LlamaConfig", "num_layers": 1, "seq_length": 8, "hidden_size": 8, "num_heads": 2,
+    "type": "LlamaConfig", "seq_length": 8, "hidden_size": 8, "num_heads": 2,
     "vocab_size": 16, "intermediate_size": 8, "use_flash_attention": True,
 }  # fmt: skip
 PATTERNS = [
@@ -153,9 +153,10 @@ class Models:
 
     def get(self, layers):
         if layers not in self.paths:
-            yaml = self.write("model.yaml", {"model": {"model_config": MODEL, "arch": {"type": "LlamaForCausalLM"}}})
+            model = dict(MODEL, num_layers=layers)
+            yaml = self.write("model.yaml", {"model": {"model_config": model, "arch": {"type": "LlamaForCausalLM"}}})
             path = os.path.join(self.work, "model%d.mlir" % layers)
-            command = ["mf-translate", "--import-mindformers", yaml, "--num-layers=%d" % layers, "-o", path]
+            command = ["mf-translate", "--import-mindformers", yaml, "-o", path]
             subprocess.run(command, check=True)
             self.paths[layers] = path
         return self.paths[layers]
