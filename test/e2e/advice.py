@@ -203,10 +203,12 @@ def name_ways(config):
     ways = {
         "recompute_config.recompute": ["all layers"],
         "swap_config": ["all layers"],
-        "runner_config.batch_size": halves(runner.get("batch_size", 1)),
-        "micro_batch_interleave_num": halves(config.get("micro_batch_interleave_num", 1)),
-        "parallel_config.seq_split_num": ["2"],
     }
+    # Elsewhere gradients are not accumulated, so that smaller batches would be other steps.
+    if config.get("use_parallel") and config.get("parallel", {}).get("parallel_mode") == 1:
+        ways["runner_config.batch_size"] = halves(runner.get("batch_size", 1))
+        ways["micro_batch_interleave_num"] = halves(config.get("micro_batch_interleave_num", 1))
+        ways["parallel_config.seq_split_num"] = ["2"]
     ranks = 1
     for key in ("data_parallel", "model_parallel", "context_parallel"):
         ranks *= parallel.get(key, 1)
