@@ -81,7 +81,8 @@ def compare_steps(tools, ours):
 
 
 def compare_plans(tools, ours):
-    yaml = os.path.join(E2E, "..", "..", "examples", "planning", "llama_4_stages.yaml")
+    yaml = ours.path("plan.yaml")
+    training.write_yaml(yaml, training.MODEL, stages=2, micro_batches=4)
     files = [each.path("planned.yaml") for each in (tools, ours)]
     for each, file in zip((tools, ours), files):
         each.run("mf-plan", yaml, "--target=atlas-800t-a2", "--time-limit=600", "-o", file)
