@@ -6,7 +6,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 using namespace mf;
 using namespace mf::planner;
@@ -16,8 +15,8 @@ using llvm::Expected;
 /// The largest number of plans that are compiled to correct errors of the
 /// costs.
 static constexpr int mostRounds = 8;
-/// The seconds after which solving ends with the best plan found.
-static constexpr double longestSolve = 6;
+/// The number of candidates after which solving ends with the best plan found.
+static constexpr int64_t mostCandidates = 10000;
 /// The fraction of the limit that is left free for each additional plan that
 /// did not fit.
 static constexpr double roomOfMisfits = 0.002;
@@ -157,16 +156,15 @@ void VariantSearch::makeProblem() {
 Error VariantSearch::solveProblem(const KnownTime &cutoff) {
   makeProblem();
   solver::SolveOptions options;
+  options.timeLimit = std::max(1.0, clock.getSecondsLeft() / 2);
   // The search stops when the remaining gap is less than the error of the
   // costs.
-  options.timeLimit = std::max(1.0, clock.getSecondsLeft() / 2);
-  std::atomic<bool> isEnough = false;
-  options.stop = &isEnough;
-  auto watch = [&](const solver::SolveProgress &progress) {
-    const bool hasPlan = std::isfinite(progress.time);
-    isEnough =
-        clock.isOver() || (hasPlan && progress.seconds > longestSolve) ||
-        (hasPlan && progress.time - progress.bound < smallGap * progress.time);
+  options.gap = smallGap;
+  options.mostCandidates = mostCandidates;
+  std::atomic<bool> isStopped = false;
+  options.stop = &isStopped;
+  auto watch = [&](const solver::SolveProgress & /*progress*/) {
+    isStopped = clock.isOver();
   };
   options.progress = watch;
   options.cutoff = getOwnCutoff(cutoff);

@@ -67,9 +67,17 @@ double Incumbent::getSeconds() const {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-bool Incumbent::isOver() const {
-  return (options.stop != nullptr && options.stop->load()) ||
+bool Incumbent::isOver() {
+  ++numCandidates;
+  const bool isEnough = plan && options.mostCandidates > 0 &&
+                        numCandidates > options.mostCandidates;
+  return isEnough || (options.stop != nullptr && options.stop->load()) ||
          getSeconds() >= options.timeLimit;
+}
+
+bool Incumbent::isNear(double boundTicks) const {
+  const auto best = static_cast<double>(ticks);
+  return plan && best - boundTicks < options.gap * best;
 }
 
 void Incumbent::report(double boundTicks) {

@@ -42,8 +42,11 @@ public:
   bool hasPlan() const { return plan.has_value(); }
 
   double getSeconds() const;
-  /// Returns whether the time is over or the search was stopped.
-  bool isOver() const;
+  /// Counts a candidate. Returns whether the search has examined enough of
+  /// them, the time is over, or the search was stopped.
+  bool isOver();
+  /// Returns whether the best plan is near enough to a bound on all plans.
+  bool isNear(double boundTicks) const;
   /// Reports the progress, if a listener was given and some time has passed.
   void report(double boundTicks);
 
@@ -55,6 +58,7 @@ private:
   const SolveOptions &options;
   std::chrono::steady_clock::time_point begin;
   double lastReport = 0;
+  int64_t numCandidates = 0;
   std::optional<Plan> plan;
   int64_t ticks;
 };

@@ -338,7 +338,8 @@ double TreeSearch::run() {
   open.insert(Node());
   while (!open.empty()) {
     double bound = open.begin()->bound;
-    if (bound >= incumbent.getLimit() || incumbent.isOver())
+    if (bound >= incumbent.getLimit() || incumbent.isNear(bound) ||
+        incumbent.isOver())
       break;
     incumbent.report(bound);
     Node node = std::move(open.extract(open.begin()).value());

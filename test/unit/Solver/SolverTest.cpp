@@ -66,6 +66,20 @@ TEST(SolverTest, TheSamePlanEachTime) {
   EXPECT_EQ(solveOrFail(problem).plan, solveOrFail(problem).plan);
 }
 
+TEST(SolverTest, EndsAfterCandidatesWithTheSamePlanEachTime) {
+  Problem problem = makeTunerProblem(tunerT4);
+  const SolveResult whole = solveOrFail(problem);
+  SolveOptions options;
+  options.mostCandidates = 1;
+  const SolveResult part = solveOrFail(problem, options);
+  ASSERT_TRUE(part.plan.has_value());
+  EXPECT_FALSE(part.isProven);
+  EXPECT_LT(part.nodes, whole.nodes);
+  EXPECT_LE(part.bound, whole.time);
+  EXPECT_GE(part.time, whole.time);
+  EXPECT_EQ(part.plan, solveOrFail(problem, options).plan);
+}
+
 // Experts' parameters alone take more than there is.
 TEST(SolverTest, NamesTheStageThatMissesMost) {
   Problem problem = makeTunerProblem(tunerT2);

@@ -39,6 +39,13 @@ struct SolveOptions {
   /// Only plans that take less time are searched. The search ends as soon as
   /// there can be none. 0 for no cutoff.
   double cutoff = 0;
+  /// The search ends when no plan can be shorter by more than this share of the
+  /// best plan's time.
+  double gap = 0;
+  /// A search that has a plan ends when it has examined so many candidates:
+  /// sets of options, and options of a set. Unlike a time limit, this one gives
+  /// the same plan on each machine. 0 for no limit.
+  int64_t mostCandidates = 0;
   /// Called from time to time.
   llvm::function_ref<void(const SolveProgress &)> progress;
 };
