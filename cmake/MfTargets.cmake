@@ -219,6 +219,7 @@ function(mf_add_static_program name source)
   target_link_libraries(${name} PRIVATE ${link} mfMlirArchives ${MF_YAML_ARCHIVE} ${MF_ZLIB_ARCHIVE} ${MF_ZSTD_ARCHIVE})
   target_link_options(${name} PRIVATE -static)
   set_target_properties(${name} PROPERTIES MF_HAS_STATIC_MLIR ON MF_IS_STATIC ON)
+  mf_emulate(${name})
 endfunction()
 
 # mf_add_unit_test(Config SOURCES a_test.cpp LINK mfConfig [DIALECTS | HOT]): one GoogleTest
