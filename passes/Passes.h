@@ -37,10 +37,6 @@ enum class RecomputeTasks : uint8_t {
 /// one JSON object. May be called from the threads of a pass manager.
 using LayerReportHandler = std::function<void(llvm::json::Object)>;
 
-/// Creates mf-mark-memory with a handler for the report of each layer.
-std::unique_ptr<mlir::Pass> createMarkMemory(const MarkMemoryOptions &options,
-                                             LayerReportHandler handler);
-
 /// Creates ascend-print-memory that passes its report on as JSON instead of
 /// printing it.
 std::unique_ptr<mlir::Pass> createPrintMemory(const PrintMemoryOptions &options,

@@ -1,6 +1,7 @@
 //===- MarkMemory.cpp - Marks recomputed and swapped operators ------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "passes/mark/MarkMemory.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Config/LayerPlan.h"
 #include "mf/Program/Signatures/KernelSignature.h"
@@ -255,7 +256,8 @@ public:
       : model(model), symbols(model),
         recompute(mf::passes::getRecomputeConfig(model.getTrainingAttr())) {}
 
-  std::optional<LayerPlan> plan();
+  /// `handler` receives the names of each layer; it may be empty.
+  std::optional<LayerPlan> plan(const mf::passes::LayerNamesHandler &handler);
   /// Returns the layers for the first piece of the sequence.
   ArrayRef<LayerOp> getLayers() const { return layers; }
   /// Returns the versions of layer `number` for all pieces of the sequence.
@@ -269,7 +271,8 @@ private:
   std::vector<SmallVector<LayerOp, 1>> pieces;
 };
 
-std::optional<LayerPlan> LayerMarker::plan() {
+std::optional<LayerPlan>
+LayerMarker::plan(const mf::passes::LayerNamesHandler &handler) {
   bool selects = recompute.selectRecompute.isTruthy();
   std::vector<CellTree> trees;
   // The index of each layer in the stage map. A layer that joins the next one
@@ -291,6 +294,8 @@ std::optional<LayerPlan> LayerMarker::plan() {
     pieces.push_back({layer});
     trees.push_back(
         buildCellTree(layer, symbols, selects, recompute.isOfDynamicGraph));
+    if (handler)
+      handler(layer.getCell(), trees.back());
   }
   FailureOr<StageMap> stages = mf::passes::readStageMap(model);
   if (failed(stages))
@@ -404,15 +409,17 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
                             mf::passes::impl::MarkMemoryBase<MarkMemoryPass>> {
   using PrintingPass::PrintingPass;
   MarkMemoryPass(const mf::passes::MarkMemoryOptions &options,
-                 mf::passes::LayerReportHandler handler)
-      : PrintingPass(options), handler(std::move(handler)) {}
+                 mf::passes::LayerReportHandler handler,
+                 mf::passes::LayerNamesHandler namesHandler)
+      : PrintingPass(options), handler(std::move(handler)),
+        namesHandler(std::move(namesHandler)) {}
 
   void runOnOperation() override {
     ModelOp model = getOperation();
     if (failed(mf::passes::checkTraining(model)))
       return signalPassFailure();
     LayerMarker planner(model);
-    std::optional<LayerPlan> plan = planner.plan();
+    std::optional<LayerPlan> plan = planner.plan(namesHandler);
     if (!plan)
       return signalPassFailure();
     ArrayRef<LayerOp> layers = planner.getLayers();
@@ -463,6 +470,7 @@ private:
   }
 
   mf::passes::LayerReportHandler handler;
+  mf::passes::LayerNamesHandler namesHandler;
   /// Name parts of operators whose results recomputed cells keep.
   std::vector<std::string> keptOperators;
 };
@@ -471,6 +479,8 @@ private:
 
 std::unique_ptr<Pass>
 mf::passes::createMarkMemory(const MarkMemoryOptions &options,
-                             LayerReportHandler handler) {
-  return std::make_unique<MarkMemoryPass>(options, std::move(handler));
+                             LayerReportHandler handler,
+                             LayerNamesHandler namesHandler) {
+  return std::make_unique<MarkMemoryPass>(options, std::move(handler),
+                                          std::move(namesHandler));
 }

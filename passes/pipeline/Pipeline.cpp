@@ -51,7 +51,8 @@ void mf::passes::buildMarkingPipeline(OpPassManager &manager,
   // hold the same value are known only while there are layouts.
   MarkMemoryOptions mark;
   mark.quiet = options.quiet;
-  model.addPass(createMarkMemory(mark, options.layerReportHandler));
+  model.addPass(createMarkMemory(mark, options.layerReportHandler,
+                                 options.layerNamesHandler));
 }
 
 /// Compares the limit of memory with a device, if there is one.

@@ -8,6 +8,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "passes/Passes.h"
+#include "passes/mark/MarkMemory.h"
 #include "passes/plan-memory/PlanMemory.h"
 #include <optional>
 #include <string>
@@ -124,6 +125,8 @@ struct TrainingStepOptions
   memory::StepPlanOptions planEffort;
   /// Called with the report of each layer. There is no textual option for it.
   LayerReportHandler layerReportHandler;
+  /// Called with the names of each layer that settings can name.
+  LayerNamesHandler layerNamesHandler;
   /// Called with each stage's memory and exchanges (ascend-print-memory).
   LayerReportHandler stageReportHandler;
   /// Called with what was proven of the step, before `stageReportHandler`.

@@ -3,10 +3,8 @@
 
 #include "lib/Plan/Settings/LayerGraphs.h"
 #include "mf/Program/StepTasks.h"
-#include "passes/adapters/AdapterPlan.h"
 #include <map>
 #include <optional>
-#include <set>
 #include <tuple>
 
 using namespace mf;
@@ -37,9 +35,10 @@ class GraphBuilder {
 public:
   GraphBuilder(const program::Program &program,
                const program::StageProgram &stage, llvm::StringRef layer,
+               const CellTree &names,
                const std::map<std::string, std::map<bool, double>> &seconds)
       : program(program), stage(stage), prefix((layer + ".").str()),
-        seconds(seconds) {}
+        names(names), seconds(seconds) {}
 
   LayerGraph build(const program::StepTask &forward) {
     for (const uint32_t position : forward.calls) {
@@ -51,12 +50,11 @@ public:
              instruction.work == program::Work::Exchange))
           add(instruction, list, position);
     }
-    std::vector<std::string> names;
-    for (const LayerGraph::Operator &op : graph.operators)
-      names.push_back(op.name);
-    const std::set<std::string> adapters = passes::findAdapterOperators(names);
-    for (LayerGraph::Operator &op : graph.operators)
-      op.mayRepeat = adapters.count(op.name) == 0;
+    for (LayerGraph::Operator &op : graph.operators) {
+      const CellTree::Entry *entry = names.find(op.name);
+      op.mayRepeat = entry && !entry->isCell;
+    }
+    freeGathered();
     return std::move(graph);
   }
 
@@ -69,6 +67,7 @@ private:
   const program::Program &program;
   const program::StageProgram &stage;
   std::string prefix;
+  const CellTree &names;
   const std::map<std::string, std::map<bool, double>> &seconds;
   LayerGraph graph;
   std::map<OperatorName, size_t> operators;
@@ -115,6 +114,28 @@ private:
       graph.values.push_back(std::move(value));
     }
     return found->second;
+  }
+
+  /// Frees the values that operators without a name compute from parameters
+  /// alone, such as a gathered weight, unless backward reads the value of
+  /// forward: backward then computes them again, whatever the settings are.
+  void freeGathered() {
+    std::vector<bool> isOfParameters;
+    for (const LayerGraph::Value &value : graph.values)
+      isOfParameters.push_back(value.isFree);
+    for (size_t index = 0; index < graph.operators.size(); ++index) {
+      const LayerGraph::Operator &op = graph.operators[index];
+      if (!llvm::all_of(op.inputs,
+                        [&](size_t input) { return isOfParameters[input]; }))
+        continue;
+      for (size_t at = 0; at < graph.values.size(); ++at) {
+        LayerGraph::Value &value = graph.values[at];
+        if (!llvm::is_contained(value.producers, index))
+          continue;
+        isOfParameters[at] = true;
+        value.isFree |= !op.mayRepeat && !value.isNeeded;
+      }
+    }
   }
 
   void add(const program::Instruction &instruction,
@@ -239,9 +260,12 @@ planner::buildLayerGraphs(const CompiledStep &step,
   for (const LayerSite &site : *sites) {
     const std::map<std::string, std::map<bool, double>> seconds =
         sumForward(timeline, site.stage);
-    graphs.push_back(GraphBuilder(step.program, step.program.stages[site.stage],
-                                  site.layer, seconds)
-                         .build(site.forward));
+    auto names = step.names.find(site.layer);
+    graphs.push_back(
+        GraphBuilder(step.program, step.program.stages[site.stage], site.layer,
+                     names == step.names.end() ? CellTree() : names->second,
+                     seconds)
+            .build(site.forward));
   }
   return graphs;
 }

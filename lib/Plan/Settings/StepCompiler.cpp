@@ -102,6 +102,7 @@ std::vector<ModelLayer> planner::findLayers(mlir::ModuleOp module) {
 
 static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
                       llvm::StringRef yaml, PlanEffort effort,
+                      passes::LayerNamesHandler namesHandler,
                       passes::MemoryProblemHandler problemHandler) {
   passes::TrainingStepOptions options;
   options.verify = input.verify;
@@ -116,6 +117,7 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   // There is no limit, because callers check whether the result fits.
   options.hbm = passes::noMemoryLimit.str();
   options.quiet = input.quiet;
+  options.layerNamesHandler = std::move(namesHandler);
   options.memoryProblemHandler = std::move(problemHandler);
   options.planEffort.memo = input.memo;
   if (effort == PlanEffort::Quick) {
@@ -203,11 +205,16 @@ Expected<LoweredStep> planner::lowerStep(const CompilerInput &input,
   manager.enableVerifier(false);
   std::mutex isTaking;
   std::map<int64_t, memory::StepProblem> arenas;
-  addPasses(manager, input, yaml, effort,
-            [&](int64_t stage, const memory::StepProblem &problem) {
-              const std::lock_guard<std::mutex> lock(isTaking);
-              arenas.insert_or_assign(stage, problem);
-            });
+  addPasses(
+      manager, input, yaml, effort,
+      [&](llvm::StringRef layer, const CellTree &names) {
+        const std::lock_guard<std::mutex> lock(isTaking);
+        step.names.insert_or_assign(layer.str(), names);
+      },
+      [&](int64_t stage, const memory::StepProblem &problem) {
+        const std::lock_guard<std::mutex> lock(isTaking);
+        arenas.insert_or_assign(stage, problem);
+      });
   if (failed(manager.run(*module)))
     return errors.take();
   step.module = std::move(module);
@@ -232,6 +239,7 @@ Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
   CompiledStep step;
   step.effort = effort;
   step.layers = std::move(lowered->layers);
+  step.names = std::move(lowered->names);
   step.program = std::move(decoded->program);
   if (input.lowering.memory == passes::LimitedMemory::Program)
     for (program::StageProgram &stage : step.program.stages)

@@ -154,7 +154,7 @@ static std::string getModule(llvm::StringRef path, size_t depth) {
 
 /// Returns the layers in the units of the YAML: operators, or modules of one
 /// and of two names, such as `mlp` and `mlp.experts`. Operators in no such
-/// module are never recomputed.
+/// module, and operators without a name, are never recomputed.
 static std::vector<std::vector<LayerGraph>>
 getWordings(llvm::ArrayRef<LayerGraph> graphs, LayerWords words) {
   if (words == LayerWords::Operators)
@@ -165,8 +165,9 @@ getWordings(llvm::ArrayRef<LayerGraph> graphs, LayerWords words) {
     grouped = graphs.vec();
     for (LayerGraph &graph : grouped)
       for (LayerGraph::Operator &op : graph.operators) {
-        op.module = getModule(op.name, depth);
-        op.mayRepeat &= !op.module.empty();
+        if (op.mayRepeat)
+          op.module = getModule(op.name, depth);
+        op.mayRepeat = !op.module.empty();
       }
   }
   return wordings;

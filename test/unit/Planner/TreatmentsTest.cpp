@@ -71,6 +71,30 @@ TEST_F(TreatmentsTest, NameModulesWhereTheYamlDoes) {
         << module;
 }
 
+TEST_F(TreatmentsTest, OperatorsWithoutNamesAreNeverRepeated) {
+  LayerGraph graph;
+  graph.values.push_back({6 * mib, {}, true, false});
+  // Sharding has inserted the second one within the module of the others.
+  const char *names[] = {"mlp.up.matmul", "mlp.up.weight.gather", "mlp.silu",
+                         "norm.norm", "add.add"};
+  for (size_t op = 0; op < std::size(names); ++op) {
+    graph.operators.push_back(
+        {names[op], op == 1, 1e-3 * double(1 + op), {op}});
+    graph.operators.back().mayRepeat = op != 1;
+    graph.values.push_back({6 * mib, {op}, true, false});
+  }
+  const std::vector<ModelLayer> layers = makeContext({0}, 1).layers;
+  for (const LayerWords words : {LayerWords::Operators, LayerWords::Modules}) {
+    size_t numRepeated = 0;
+    for (const LayerTreatment &treatment :
+         makeTreatments({graph}, layers, 4, {}, words)) {
+      EXPECT_TRUE(treatment.communication[0].empty());
+      numRepeated += treatment.operators[0].size();
+    }
+    EXPECT_GT(numRepeated, 0U);
+  }
+}
+
 } // namespace
 
 TEST_F(TreatmentsTest, TablesCountFirstLayersOfChunks) {

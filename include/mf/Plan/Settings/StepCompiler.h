@@ -10,6 +10,7 @@
 #ifndef MF_PLAN_SETTINGS_STEPCOMPILER_H
 #define MF_PLAN_SETTINGS_STEPCOMPILER_H
 
+#include "mf/Frontend/Config/CellTree.h"
 #include "mf/Frontend/Config/Diagnostic.h"
 #include "mf/Program/Program.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -17,6 +18,7 @@
 #include "passes/pipeline/Pipeline.h"
 #include "llvm/Support/Error.h"
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -100,6 +102,8 @@ struct LoweredStep {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// The layers of the model in order.
   std::vector<ModelLayer> layers;
+  /// The operators and Cells of each layer that settings can name.
+  std::map<std::string, CellTree> names;
   /// The device memory problem of each stage.
   std::vector<memory::StepProblem> arenas;
 };
@@ -115,6 +119,8 @@ struct CompiledStep {
   program::Program program;
   /// The layers of the model in order.
   std::vector<ModelLayer> layers;
+  /// The operators and Cells of each layer that settings can name.
+  std::map<std::string, CellTree> names;
   PlanEffort effort = PlanEffort::Full;
   /// The device memory problem of each stage.
   std::vector<memory::StepProblem> arenas;
