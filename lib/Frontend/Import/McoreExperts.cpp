@@ -172,11 +172,10 @@ void McoreReader::readDynamicGroups(RoutingGroups groups, Keys numKeys,
     return;
   }
   // Published files leave the key out beside few experts.
-  Node written = reader.getNode()[numKeys.begin()[0]];
-  if (!written)
-    written = reader.getNode()[numKeys.begin()[1]];
-  if (ofGroup < mostSummed &&
-      !(written.getLocation() == reader.getNode().getLocation())) {
+  const bool isGiven = llvm::any_of(numKeys, [&](llvm::StringRef key) {
+    return isWritten(reader.getNode(), key);
+  });
+  if (ofGroup < mostSummed && isGiven) {
     error(numKeys, "expected groups of at least 2 experts for 'n_group', whose "
                    "scores are added up, but got " +
                        llvm::Twine(groups.num) + " groups of " +

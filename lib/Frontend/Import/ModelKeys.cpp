@@ -324,9 +324,7 @@ static llvm::StringRef findOwnName(llvm::StringRef name,
 static constexpr KnownSection modelConfigSection = {
     "model_config", false, notModelledKeys, irrelevantKeys};
 
-/// Returns whether the YAML has the key: what the dynamic graph takes for a
-/// missing one has the place of the section.
-static bool isWritten(const Node &section, llvm::StringRef key) {
+bool isWritten(const Node &section, llvm::StringRef key) {
   Node value = section[key];
   return value && !(value.getLocation() == section.getLocation());
 }

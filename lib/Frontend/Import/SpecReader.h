@@ -105,6 +105,10 @@ private:
   llvm::SmallVector<llvm::StringRef> conflicting;
 };
 
+/// Returns whether the YAML has the key: what the dynamic graph takes for a
+/// missing one has the place of the section.
+bool isWritten(const Node &section, llvm::StringRef key);
+
 /// Warns about the keys of `written` that `reader` did not read: unknown keys,
 /// and keys that would change the training step but are not modelled.
 void reportUnreadKeys(const SpecReader &reader, const Node &written);
