@@ -44,10 +44,12 @@ def lower(bin_folder, path, ranks, folder):
 
 
 def get_measured(row):
-    """Pairs of a stage and its measured bytes."""
+    """For each measurement, the name of the row and its MindSpore, the stage, and bytes."""
     if "live_bytes" in row:
-        return [(row["stage"], row["live_bytes"])]
-    return [(stage, number * MIB) for stage, number in enumerate(row["live_MiB_per_stage"])]
+        return [(row["name"], row["stage"], row["live_bytes"])]
+    newer = row.get("live_MiB_per_stage_mindspore_2_10", [])
+    names = [(row["name"] + (" on 2.9" if newer else ""), row["live_MiB_per_stage"]), (row["name"] + " on 2.10", newer)]
+    return [(name, stage, number * MIB) for name, numbers in names for stage, number in enumerate(numbers)]
 
 
 def main():
@@ -64,15 +66,15 @@ def main():
         path = os.path.join(os.path.dirname(arguments.rows), row["file"])
         with tempfile.TemporaryDirectory() as folder:
             stages, reason = lower(arguments.bin, path, row["ranks"], folder)
-        for stage, measured in get_measured(row):
+        for name, stage, measured in get_measured(row):
             if stages is None:
-                print("%-45s %5d %10s %10.1f %8s %10s  %s" % (row["name"], stage, "refused", measured / MIB, "", "", reason))
+                print("%-45s %5d %10s %10.1f %8s %10s  %s" % (name, stage, "refused", measured / MIB, "", "", reason))
                 continue
             report = stages[stage]
             planned = report["trainer_live_bytes"]
             difference = 100 * (planned / measured - 1)
             differences.setdefault(row["family"], []).append(difference)
-            print("%-45s %5d %10.1f %10.1f %+7.2f%% %10.1f  %s" % (row["name"], stage, planned / MIB, measured / MIB,
+            print("%-45s %5d %10.1f %10.1f %+7.2f%% %10.1f  %s" % (name, stage, planned / MIB, measured / MIB,
                   difference, report["program_bytes"] / MIB, report["trainer_peak_at"]))  # fmt: skip
             if arguments.parts:
                 print("  " + ", ".join("%s %.1f" % (part, size / MIB) for part, size in report["trainer_parts"].items()))

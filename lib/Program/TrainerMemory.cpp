@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/TrainerMemory.h"
+#include <algorithm>
 #include <numeric>
 
 using namespace mf;
@@ -70,8 +71,7 @@ TrainerPeak mf::trainer::findPeak(const schedule::Schedule &schedule,
       peak.task = name();
     }
   };
-  // A gradient sum stays from the first backward of a chunk to the update.
-  std::vector<bool> hasSums(chunks.size(), false);
+  std::vector<size_t> numBackwards(chunks.size(), 0);
   for (const schedule::Task &task : schedule.stages[stage]) {
     const ChunkMemory &chunk = chunks[task.chunk];
     const PhaseMemory *phase = nullptr;
@@ -81,8 +81,8 @@ TrainerPeak mf::trainer::findPeak(const schedule::Schedule &schedule,
       break;
     case schedule::Phase::Backward:
     case schedule::Phase::InputGradient:
-      phase = hasSums[task.chunk] ? &chunk.backward : &chunk.firstBackward;
-      hasSums[task.chunk] = true;
+      phase = &chunk.backwards[std::min(numBackwards[task.chunk]++,
+                                        chunk.backwards.size() - 1)];
       break;
     case schedule::Phase::WeightGradient:
     case schedule::Phase::Recompute:
@@ -91,6 +91,8 @@ TrainerPeak mf::trainer::findPeak(const schedule::Schedule &schedule,
     consider(phase->peak, [&] { return schedule.pipeline.getName(task); });
     live += phase->change;
   }
+  // The gradients of the step are on their shards by then.
+  live = memory.always;
   consider(memory.update, [] { return std::string("update"); });
   return peak;
 }

@@ -49,8 +49,9 @@ private:
   TrainingAttr training;
   SymbolTable symbols;
   TrainerStage memory;
-  /// The fp32 copy of the largest weight that the optimizer updates.
-  int64_t largest = 0;
+  /// The fp32 copy of the largest weight that the optimizer updates, and the
+  /// fp32 gradients of all.
+  int64_t largest = 0, gradients = 0;
   llvm::StringSet<> seen;
 };
 
@@ -87,6 +88,7 @@ void StateCounter::add(ParamOp param) {
   memory.always[Part::States] +=
       wide * ((width < 4 ? 1 : 0) + (hasSecondMoment(param) ? 2 : 1));
   largest = std::max(largest, wide);
+  gradients += wide;
 }
 
 void StateCounter::add(const TapedChunk &chunk) {
@@ -105,6 +107,7 @@ TrainerStage StateCounter::finish() {
   // quotient and a product, in fp32.
   constexpr int64_t numTemporaries = 4;
   memory.update.bytes[Part::Values] = numTemporaries * largest;
+  memory.update.bytes[Part::GradientSums] = gradients;
   memory.update.at = "largest weight";
   return std::move(memory);
 }

@@ -840,7 +840,8 @@ class ChunkTimeline {
 public:
   explicit ChunkTimeline(const ChunkTape &tape)
       : tape(tape), count(static_cast<int64_t>(tape.operations.size())),
-        change(2 * count + 1), sums(2 * count + 1) {
+        change(2 * count + 1) {
+    lasting.fill(std::vector<Bytes>(2 * count + 1));
     addBlocks();
     for (auto [number, run] : llvm::enumerate(tape.runs))
       addRerun(static_cast<int64_t>(number), run);
@@ -864,9 +865,9 @@ private:
     if (from < count && to >= count)
       crossing[part] += bytes;
   }
-  /// Adds a sum of gradients that the first backward leaves behind.
-  void addSum(int64_t bytes, int64_t from) {
-    sums[from][Part::GradientSums] += bytes;
+  /// Adds bytes that the backward of that number leaves behind.
+  void addLasting(size_t backward, Part part, int64_t bytes, int64_t from) {
+    lasting[backward][from][part] += bytes;
   }
 
   void addBlocks();
@@ -881,7 +882,9 @@ private:
 
   const ChunkTape &tape;
   int64_t count;
-  std::vector<Bytes> change, sums;
+  std::vector<Bytes> change;
+  /// What each of ChunkMemory::backwards adds for good or releases.
+  std::array<std::vector<Bytes>, 3> lasting;
   /// What forward keeps for backward.
   Bytes crossing;
   std::vector<TapedMoment> reruns;
@@ -1011,8 +1014,10 @@ void ChunkTimeline::addTables() {
 }
 
 /// The gradient of a weight is whole until the ranks have reduced it, which
-/// they wait for when the gradients of the next layer exist. With stages, whole
-/// sums stay in fp32 until the last backward of the step.
+/// they wait for when the gradients of the next layer exist. With stages, ranks
+/// reduce once a step: the backward of a chunk returns the gradients of all its
+/// weights together, in their types, and the next backward adds them to whole
+/// sums in fp32, layer by layer.
 void ChunkTimeline::addWeightGradients() {
   ModelOp model = tape.model;
   const bool reducesOnce =
@@ -1022,19 +1027,26 @@ void ChunkTimeline::addWeightGradients() {
     while (tape.layers[layer].end <= read.operation)
       ++layer;
     const int64_t own = getBackward(tape.layers[layer].begin);
-    const int64_t next =
-        layer > 0 ? getBackward(tape.layers[layer - 1].begin) : own;
+    const int64_t bytes = getBlockBytes(read.bytes);
     const int64_t wide =
         getBlockBytes(read.isNarrow ? 2 * read.bytes : read.bytes);
-    add(Part::WeightGradients, getBlockBytes(read.bytes),
-        getBackward(read.operation), own);
     if (reducesOnce) {
-      addSum(wide, own);
+      enum : size_t { first, second, later };
+      for (size_t backward : {first, second, later})
+        addLasting(backward, Part::WeightGradients, bytes,
+                   getBackward(read.operation));
+      for (size_t backward : {second, later})
+        addLasting(backward, Part::WeightGradients, -bytes, own + 1);
+      addLasting(second, Part::GradientSums, wide, own);
       continue;
     }
+    const int64_t next =
+        layer > 0 ? getBackward(tape.layers[layer - 1].begin) : own;
+    add(Part::WeightGradients, bytes, getBackward(read.operation), own);
     add(Part::WeightGradients, wide, own, next);
-    addSum(getBlockBytes(read.param.getStoredType().getNumElements() * 4),
-           next);
+    addLasting(0, Part::GradientSums,
+               getBlockBytes(read.param.getStoredType().getNumElements() * 4),
+               next);
   }
 }
 
@@ -1066,21 +1078,21 @@ TrainerMoment ChunkTimeline::findPeak(int64_t from, int64_t to,
 }
 
 ChunkMemory ChunkTimeline::summarize() {
-  std::vector<Bytes> live(change.size()), withSums(change.size());
-  Bytes now, sum;
-  for (size_t time = 0; time < change.size(); ++time) {
+  std::vector<Bytes> live(change.size());
+  Bytes now;
+  for (size_t time = 0; time < change.size(); ++time)
     live[time] = now += change[time];
-    sum += sums[time];
-    withSums[time] = now;
-    withSums[time] += sum;
-  }
   ChunkMemory memory;
   memory.forward = {findPeak(0, count, live, {}), crossing};
-  memory.backward.peak = findPeak(count, 2 * count, live, crossing);
-  memory.backward.change -= crossing;
-  memory.firstBackward.peak = findPeak(count, 2 * count, withSums, crossing);
-  memory.firstBackward.change = sum;
-  memory.firstBackward.change -= crossing;
+  for (auto [backward, added] : llvm::zip(memory.backwards, lasting)) {
+    std::vector<Bytes> with = live;
+    Bytes sum;
+    for (size_t time = 0; time < with.size(); ++time)
+      with[time] += sum += added[time];
+    backward.peak = findPeak(count, 2 * count, with, crossing);
+    backward.change = sum;
+    backward.change -= crossing;
+  }
   return memory;
 }
 

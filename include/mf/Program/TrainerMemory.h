@@ -82,15 +82,16 @@ struct PhaseMemory {
 /// The memory of one run of a chunk for a micro-batch.
 struct ChunkMemory {
   PhaseMemory forward;
-  /// The backward of the first micro-batch, after which sums of gradients stay,
-  /// and that of a later one.
-  PhaseMemory firstBackward, backward;
+  /// The backward of the first micro-batch, of the second, and of each later
+  /// one. They differ in the gradients of weights that they find and leave.
+  std::array<PhaseMemory, 3> backwards;
 };
 
 /// The memory of a stage that does not depend on the task.
 struct TrainerStage {
   Bytes always;
-  /// The memory of the update of parameters beyond that.
+  /// The memory of the update of parameters beyond that: gradients on their
+  /// shards, and what the optimizer computes.
   TrainerMoment update;
 };
 

@@ -100,3 +100,34 @@ mf.model @kernel attributes {
     mf.return %o : tensor<1x64x16xbf16>
   }
 }
+
+// -----
+
+// With stages the ranks reduce gradients once a step. The first backward leaves the gradient of a weight in the weight's type, 512 x 512 x 2 =
+// 524,288 bytes in a block of 524,800. The second adds that to a sum in fp32 of 1,049,088 bytes and leaves its own. The third therefore finds
+// both, and its own comes as third.
+// CHECK-LABEL: mf.model @stages
+// CHECK-SAME: trainer_memory = [{at = "layers.0.matmul", {{.*}}parts = {gradient_sums = 1049088 : i64, {{.*}}weight_gradients = 1049600 : i64, {{.*}}task = "B2"},
+// CHECK-SAME: {at = "layers.1.matmul", {{.*}}parts = {gradient_sums = 1049088 : i64, {{.*}}weight_gradients = 1049600 : i64, {{.*}}task = "B2"}]
+mf.model @stages attributes {
+    micro_batch_size = 1 : i64, sequence_length = 16 : i64, vocab_size = 16 : i64, compressed_mask,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 4>,
+      recompute = <recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false, dynamic_graph = true>,
+      swap = <swap = false, default_prefetch = 1>,
+      optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
+      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @v : tensor<512x512xf32> init <zeros> {mf.kept = bf16}
+  mf.param @w : tensor<512x512xf32> init <zeros> {mf.kept = bf16}
+  mf.layer @layers.0 body (%x: tensor<1x16x512xbf16>) -> tensor<1x16x512xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %v = mf.get_param @v : tensor<512x512xf32>
+    %c = mf.cast %v {name = "cast"} : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+    %y = mf.matmul %x, %c {name = "matmul", transpose_b = true} : (tensor<1x16x512xbf16>, tensor<512x512xbf16>) -> tensor<1x16x512xbf16>
+    mf.return %y : tensor<1x16x512xbf16>
+  }
+  mf.layer @layers.1 body (%x: tensor<1x16x512xbf16>) -> tensor<1x16x512xbf16> attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %w = mf.get_param @w : tensor<512x512xf32>
+    %c = mf.cast %w {name = "cast"} : (tensor<512x512xf32>) -> tensor<512x512xbf16>
+    %y = mf.matmul %x, %c {name = "matmul", transpose_b = true} : (tensor<1x16x512xbf16>, tensor<512x512xbf16>) -> tensor<1x16x512xbf16>
+    mf.return %y : tensor<1x16x512xbf16>
+  }
+}

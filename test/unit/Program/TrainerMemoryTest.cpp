@@ -3,6 +3,7 @@
 
 #include "mf/Program/TrainerMemory.h"
 #include "mf/Pipeline/Policy.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"
 
@@ -24,10 +25,9 @@ ChunkMemory makeChunk(int64_t kept, int64_t more, int64_t sums) {
   chunk.forward = {{makeBytes(Part::Kept, kept), "forward"},
                    makeBytes(Part::Kept, kept)};
   chunk.forward.peak.bytes[Part::Values] = more;
-  chunk.backward = {{makeBytes(Part::Values, more), "backward"},
-                    makeBytes(Part::Kept, -kept)};
-  chunk.firstBackward = chunk.backward;
-  chunk.firstBackward.change[Part::GradientSums] = sums;
+  chunk.backwards.fill({{makeBytes(Part::Values, more), "backward"},
+                        makeBytes(Part::Kept, -kept)});
+  chunk.backwards.front().change[Part::GradientSums] = sums;
   return chunk;
 }
 
@@ -76,12 +76,27 @@ TEST(TrainerMemoryTest, SumsStayFromTheFirstBackward) {
   EXPECT_EQ(peak.task, "F1");
 }
 
+// The second backward of a chunk and each later one have memory of their own.
+TEST(TrainerMemoryTest, EachBackwardHasItsOwnMemory) {
+  std::vector<ChunkMemory> chunks(1, makeChunk(100, 10, 0));
+  for (auto [number, backward] : llvm::enumerate(chunks[0].backwards))
+    backward.peak.bytes[Part::WeightGradients] =
+        static_cast<int64_t>(100 * (number + 1));
+  const std::array<std::string, 4> tasks = {"B0", "B1", "B2", "B2"};
+  for (auto [number, task] : llvm::enumerate(tasks)) {
+    const TrainerPeak peak = findPeak(
+        makeSchedule(1, static_cast<int64_t>(number) + 1), 0, chunks, {});
+    EXPECT_EQ(peak.task, task);
+  }
+}
+
+// What backward has left whole is not there any more.
 TEST(TrainerMemoryTest, TheUpdateCanBeThePeak) {
   const std::vector<ChunkMemory> chunks(1, makeChunk(100, 10, 50));
   TrainerStage stage;
   stage.update = {makeBytes(Part::Values, 500), "largest weight"};
   const TrainerPeak peak = findPeak(makeSchedule(1, 2), 0, chunks, stage);
-  EXPECT_EQ(peak.moment.bytes.getTotal(), 550);
+  EXPECT_EQ(peak.moment.bytes.getTotal(), 500);
   EXPECT_EQ(peak.task, "update");
 }
 
