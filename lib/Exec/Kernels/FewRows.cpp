@@ -11,7 +11,7 @@
 #define HWY_TARGET_INCLUDE "lib/Exec/Kernels/FewRows.cpp"
 #include "hwy/foreach_target.h" // IWYU pragma: keep
 
-#include "Simd-inl.h"
+#include "RegisterBlock-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mf {
@@ -24,8 +24,8 @@ namespace HWY_NAMESPACE {
 /// memory, in the second-level cache.
 constexpr int64_t blockDepth = 64;
 
-/// The shape of a block in registers: 24 sums, 6 vectors of b and one of a.
-constexpr int64_t blockRows = 4, blockVectors = 6;
+/// With 4 rows, 24 sums, 6 vectors of b and one of a.
+constexpr int64_t panelVectors = 6;
 
 /// Fetches data that are read later into the second-level cache, line by line
 /// in memory order, some in each step of the work.
@@ -60,76 +60,15 @@ private:
   int64_t columns, gap, rows, linesPerStep;
 };
 
-/// `Vectors` vectors of columns of b, packed, and of c. The last vector of c
-/// has `last` lanes.
-struct Panel {
-  const float *b;
-  float *c;
-  int64_t last;
+/// Rows of a where they are.
+struct StridedRows {
+  const float *a;
+  int64_t stride;
+
+  const float *getBlock(int64_t row) const { return a + row * stride; }
+  int64_t getRowStride() const { return stride; }
+  static int64_t getDepthStride() { return 1; }
 };
-
-template <int Rows, int Vectors>
-HWY_INLINE void multiplyBlock(const FewRows &product, const float *a,
-                              int64_t depth, const Panel &panel, bool isFirst,
-                              Fetch &later) {
-  // A copy that stays in registers while it is used.
-  Fetch fetch = later;
-  const int64_t lanes = getLanes();
-  FloatVector sums[Rows][Vectors];
-  for (int64_t row = 0; row < Rows; ++row)
-    for (int64_t i = 0; i < Vectors; ++i) {
-      const float *c = panel.c + row * product.cStride + i * lanes;
-      sums[row][i] = isFirst            ? hn::Zero(floats)
-                     : i + 1 == Vectors ? loadTail(c, panel.last)
-                                        : load(c);
-    }
-  const float *b = panel.b;
-  for (int64_t k = 0; k < depth; ++k, b += Vectors * lanes) {
-    fetch.step();
-    FloatVector values[Vectors];
-    for (int64_t i = 0; i < Vectors; ++i)
-      values[i] = hn::Load(floats, b + i * lanes);
-    for (int64_t row = 0; row < Rows; ++row) {
-      const FloatVector factor = hn::Set(floats, a[row * product.aStride + k]);
-      for (int64_t i = 0; i < Vectors; ++i)
-        sums[row][i] = hn::MulAdd(factor, values[i], sums[row][i]);
-    }
-  }
-  later = fetch;
-  for (int64_t row = 0; row < Rows; ++row)
-    for (int64_t i = 0; i < Vectors; ++i) {
-      float *c = panel.c + row * product.cStride + i * lanes;
-      if (i + 1 == Vectors)
-        storeTail(sums[row][i], c, panel.last);
-      else
-        store(sums[row][i], c);
-    }
-}
-
-template <int Vectors>
-HWY_NOINLINE void multiplyPanel(const FewRows &product, int64_t k,
-                                int64_t depth, Panel panel, Fetch &fetch) {
-  const float *a = product.a + k;
-  const bool isFirst = k == 0;
-  for (int64_t row = 0; row < product.rows; row += blockRows) {
-    switch (std::min(blockRows, product.rows - row)) {
-    case 1:
-      multiplyBlock<1, Vectors>(product, a, depth, panel, isFirst, fetch);
-      break;
-    case 2:
-      multiplyBlock<2, Vectors>(product, a, depth, panel, isFirst, fetch);
-      break;
-    case 3:
-      multiplyBlock<3, Vectors>(product, a, depth, panel, isFirst, fetch);
-      break;
-    default:
-      multiplyBlock<4, Vectors>(product, a, depth, panel, isFirst, fetch);
-      break;
-    }
-    a += blockRows * product.aStride;
-    panel.c += blockRows * product.cStride;
-  }
-}
 
 /// Packs vectors of `columns` columns at b, row after row, with zeros in the
 /// lanes after the last column.
@@ -143,7 +82,7 @@ HWY_INLINE void packPanel(const float *b, int64_t stride, int64_t depth,
 }
 
 void multiplyOfTarget(const FewRows &product) {
-  const int64_t lanes = getLanes(), panelColumns = blockVectors * lanes;
+  const int64_t panelColumns = panelVectors * getLanes();
   float *packed = static_cast<float *>(
       getScratch(ScratchUse::Tile, blockDepth * panelColumns * sizeof(float)));
   const int64_t panels = (product.columns + panelColumns - 1) / panelColumns;
@@ -160,30 +99,11 @@ void multiplyOfTarget(const FewRows &product) {
                 panels * rowBlocks * depth);
     for (int64_t column = 0; column < product.columns; column += panelColumns) {
       const int64_t columns = std::min(panelColumns, product.columns - column);
-      const int64_t vectors = (columns + lanes - 1) / lanes;
       packPanel(b + column, product.bStride, depth, columns, packed);
-      const Panel panel = {packed, product.c + column,
-                           columns - (vectors - 1) * lanes};
-      switch (vectors) {
-      case 1:
-        multiplyPanel<1>(product, k, depth, panel, fetch);
-        break;
-      case 2:
-        multiplyPanel<2>(product, k, depth, panel, fetch);
-        break;
-      case 3:
-        multiplyPanel<3>(product, k, depth, panel, fetch);
-        break;
-      case 4:
-        multiplyPanel<4>(product, k, depth, panel, fetch);
-        break;
-      case 5:
-        multiplyPanel<5>(product, k, depth, panel, fetch);
-        break;
-      default:
-        multiplyPanel<6>(product, k, depth, panel, fetch);
-        break;
-      }
+      multiplyPanel<panelVectors>(
+          Panel{packed, product.c + column, product.cStride, product.rows,
+                columns, depth, k == 0},
+          StridedRows{product.a + k, product.aStride}, fetch);
     }
   }
 }

@@ -20,22 +20,21 @@
 #define HWY_TARGET_INCLUDE "lib/Exec/Kernels/VectorProduct.cpp"
 #include "hwy/foreach_target.h" // IWYU pragma: keep
 
-#include "Simd-inl.h"
+#include "RegisterBlock-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mf {
 namespace HWY_NAMESPACE {
 
-/// The shape of a block in registers: on NEON 24 sums, 6 vectors of b and one
-/// of a.
-constexpr int64_t blockRows = 4, blockVectors = 3;
+/// With 4 rows, on NEON 24 sums, 6 vectors of b and one of a.
+constexpr int64_t panelVectors = 3;
 
 /// Rows of b that are packed together: a panel of their columns stays in the
 /// first-level cache, and `mostPanels` panels and `mostRows` rows of a in the
 /// second-level one.
 constexpr int64_t blockDepth = 256, mostPanels = 10, mostRows = 64;
 
-HWY_INLINE int64_t getPanelColumns() { return blockVectors * getLanes(); }
+HWY_INLINE int64_t getPanelColumns() { return panelVectors * getLanes(); }
 
 /// Packs `lines` lines of `depth` elements side by side: to[k * width + i] is
 /// element k of line i, and zero where there is no line.
@@ -52,84 +51,30 @@ void packLines(const float *from, int64_t lineStride, int64_t depthStride,
         to[k * width + i] = from[i * lineStride + k * depthStride];
 }
 
-/// A block of c and what it is the product of: rows packed by `blockRows`, and
-/// a panel of columns. The last vector of c has `last` lanes.
-struct PackedBlock {
-  const float *a, *b;
-  float *c;
-  int64_t cStride, depth, last;
-  bool startsAtZero;
+/// Rows of a that are packed by `blockRows`.
+struct PackedRows {
+  const float *a;
+  int64_t depth;
+
+  const float *getBlock(int64_t row) const { return a + row * depth; }
+  static int64_t getRowStride() { return 1; }
+  static int64_t getDepthStride() { return blockRows; }
 };
 
-template <int Rows, int Vectors>
-HWY_NOINLINE void multiplyBlock(const PackedBlock &block) {
-  const int64_t lanes = getLanes();
-  FloatVector sums[Rows][Vectors];
-  for (int64_t row = 0; row < Rows; ++row)
-    for (int64_t i = 0; i < Vectors; ++i) {
-      const float *c = block.c + row * block.cStride + i * lanes;
-      sums[row][i] = block.startsAtZero ? hn::Zero(floats)
-                     : i + 1 == Vectors ? loadTail(c, block.last)
-                                        : load(c);
-    }
-  const float *a = block.a, *b = block.b;
-  for (int64_t k = 0; k < block.depth; ++k) {
-    FloatVector values[Vectors];
-    for (int64_t i = 0; i < Vectors; ++i)
-      values[i] = load(b + i * lanes);
-    for (int64_t row = 0; row < Rows; ++row) {
-      const FloatVector factor = hn::Set(floats, a[row]);
-      for (int64_t i = 0; i < Vectors; ++i)
-        sums[row][i] = hn::MulAdd(factor, values[i], sums[row][i]);
-    }
-    a += blockRows;
-    b += getPanelColumns();
-  }
-  for (int64_t row = 0; row < Rows; ++row)
-    for (int64_t i = 0; i < Vectors; ++i) {
-      float *c = block.c + row * block.cStride + i * lanes;
-      if (i + 1 == Vectors)
-        storeTail(sums[row][i], c, block.last);
-      else
-        store(sums[row][i], c);
-    }
-}
+struct NothingAhead {
+  void step() {}
+};
 
-template <int Vectors>
-void multiplyRows(const PackedBlock &block, int64_t rows) {
-  switch (rows) {
-  case 1:
-    return multiplyBlock<1, Vectors>(block);
-  case 2:
-    return multiplyBlock<2, Vectors>(block);
-  case 3:
-    return multiplyBlock<3, Vectors>(block);
-  default:
-    return multiplyBlock<4, Vectors>(block);
-  }
-}
-
-/// Multiplies `rows` packed rows by `columns` packed columns.
-void multiplyPanels(PackedBlock block, int64_t rows, int64_t columns) {
-  const int64_t lanes = getLanes();
-  const float *a = block.a;
-  float *c = block.c;
-  for (int64_t column = 0; column < columns; column += getPanelColumns()) {
-    const int64_t width = std::min(getPanelColumns(), columns - column);
-    const int64_t vectors = (width + lanes - 1) / lanes;
-    block.last = width - (vectors - 1) * lanes;
-    for (int64_t row = 0; row < rows; row += blockRows) {
-      block.a = a + row * block.depth;
-      block.c = c + row * block.cStride + column;
-      const int64_t count = std::min(blockRows, rows - row);
-      if (vectors == 1)
-        multiplyRows<1>(block, count);
-      else if (vectors == 2)
-        multiplyRows<2>(block, count);
-      else
-        multiplyRows<3>(block, count);
-    }
-    block.b += block.depth * getPanelColumns();
+/// Multiplies panels that are packed one after another: `panel` with the
+/// columns of all.
+void multiplyPanels(Panel panel, const PackedRows &rows) {
+  NothingAhead ahead;
+  int64_t columns = panel.columns;
+  for (; columns > 0; columns -= getPanelColumns()) {
+    panel.columns = std::min(getPanelColumns(), columns);
+    multiplyPanel<panelVectors>(panel, rows, ahead);
+    panel.b += panel.depth * getPanelColumns();
+    panel.c += getPanelColumns();
   }
 }
 
@@ -145,11 +90,12 @@ void multiplyOnVectors(const ProductSpec &spec, const float *a, const float *b,
     const int64_t depth = std::min(blockDepth, spec.k - k);
     for (int64_t column = 0; column < spec.n; column += mostColumns) {
       const int64_t columns = std::min(mostColumns, spec.n - column);
-      for (int64_t i = 0; i < columns; i += getPanelColumns())
+      for (int64_t i = 0; i < columns; i += getPanelColumns()) {
+        const int64_t width = std::min(getPanelColumns(), columns - i);
         packLines(b + k * spec.b.rowStride + (column + i) * spec.b.columnStride,
-                  spec.b.columnStride, spec.b.rowStride,
-                  std::min(getPanelColumns(), columns - i), depth,
-                  getPanelColumns(), packedB + i * depth);
+                  spec.b.columnStride, spec.b.rowStride, width, depth,
+                  getVectors(width) * getLanes(), packedB + i * depth);
+      }
       for (int64_t row = 0; row < spec.m; row += mostRows) {
         const int64_t rows = std::min(mostRows, spec.m - row);
         for (int64_t i = 0; i < rows; i += blockRows)
@@ -157,9 +103,9 @@ void multiplyOnVectors(const ProductSpec &spec, const float *a, const float *b,
                     spec.a.rowStride, spec.a.columnStride,
                     std::min(blockRows, rows - i), depth, blockRows,
                     packedA + i * depth);
-        multiplyPanels({packedA, packedB, c + row * spec.cStride + column,
-                        spec.cStride, depth, 0, k == 0 && !spec.accumulate},
-                       rows, columns);
+        multiplyPanels({packedB, c + row * spec.cStride + column, spec.cStride,
+                        rows, columns, depth, k == 0 && !spec.accumulate},
+                       {packedA, depth});
       }
     }
   }
