@@ -218,6 +218,11 @@ function(mf_add_static_program name source)
   add_executable(${name} ${source} ${tools})
   target_link_libraries(${name} PRIVATE ${link} mfMlirArchives ${MF_YAML_ARCHIVE} ${MF_ZLIB_ARCHIVE} ${MF_ZSTD_ARCHIVE})
   target_link_options(${name} PRIVATE -static)
+  # Debian's libc.a and libm.a for AArch64 reach 32 kB of the table of addresses (-fpic), and lld does not say that the table
+  # is longer. Symbols of the first inputs are at its start.
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+    target_link_options(${name} PRIVATE LINKER:-lc,-lm)
+  endif()
   set_target_properties(${name} PROPERTIES MF_HAS_STATIC_MLIR ON MF_IS_STATIC ON)
   mf_emulate(${name})
 endfunction()
