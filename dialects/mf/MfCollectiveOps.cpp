@@ -181,6 +181,59 @@ struct PartShape {
   int64_t before = 1, parts, part = 1;
 };
 
+/// Swaps the first two of three dimensions.
+void swapFirst(LaunchEmitter &emitter, MLIRContext *context, EmittedBuffer from,
+               EmittedBuffer to) {
+  Builder builder(context);
+  NamedAttrList attributes;
+  attributes.set("perm", builder.getDenseI64ArrayAttr({1, 0, 2}));
+  emitter.launch("aclnnPermute", from, to, attributes.getDictionary(context));
+}
+
+} // namespace
+
+EmittedBuffer mf::ir::emitParts(LaunchEmitter &emitter, EmittedBuffer tensor,
+                                RankedTensorType type, int64_t dim,
+                                int64_t parts) {
+  const PartShape shape(type, dim, parts);
+  if (shape.isContiguous())
+    return tensor;
+  EmittedBuffer copy = emitter.createTemporary(shape.getPartsType());
+  swapFirst(emitter, type.getContext(),
+            emitter.getPart(tensor, 0, shape.getType()), copy);
+  return copy;
+}
+
+void mf::ir::emitConcatenation(LaunchEmitter &emitter,
+                               EmittedCollective collective,
+                               RankedTensorType type, int64_t dim,
+                               int64_t parts) {
+  const PartShape shape(type, dim, parts);
+  if (shape.isContiguous())
+    return emitter.communicate(collective);
+  EmittedBuffer whole = collective.output;
+  collective.output = emitter.createTemporary(shape.getPartsType());
+  emitter.communicate(collective);
+  swapFirst(emitter, type.getContext(), collective.output,
+            emitter.getPart(whole, 0, shape.getType()));
+}
+
+/// The index of the part is a value in the rank's memory, because all ranks run
+/// one program.
+void mf::ir::emitOwnPart(LaunchEmitter &emitter, EmittedBuffer tensor,
+                         RankedTensorType type, int64_t dim, int64_t parts,
+                         ArrayAttr axes, EmittedBuffer part) {
+  const PartShape shape(type, dim, parts);
+  auto partType =
+      RankedTensorType::get({shape.before, shape.part}, shape.element);
+  emitter.launch("mfOwnPart",
+                 {emitter.getPart(tensor, 0, shape.getType()),
+                  emitter.getCoordinate(axes)},
+                 emitter.getPart(part, 0, partType));
+}
+
+namespace {
+
 /// Emits one collective with the permutations before and after it.
 class CollectiveEmitter {
 public:
@@ -197,41 +250,20 @@ public:
     setAxes(collective, axes);
     collective.input = emitter.getBuffer(input);
     const int64_t parts = getGroupSize(op, axes);
-    if (splitDim) {
-      PartShape shape(input.getType(), *splitDim, parts);
-      if (!shape.isContiguous())
-        collective.input = gatherParts(collective.input, shape);
-    }
+    if (splitDim)
+      collective.input =
+          emitParts(emitter, collective.input,
+                    cast<RankedTensorType>(input.getType()), *splitDim, parts);
     collective.output = emitter.createBuffer(result);
-    if (!concatDim) {
+    if (!concatDim)
       emitter.communicate(collective);
-      return;
-    }
-    PartShape shape(result.getType(), *concatDim, parts);
-    EmittedBuffer whole = collective.output;
-    if (!shape.isContiguous())
-      collective.output = emitter.createTemporary(shape.getPartsType());
-    emitter.communicate(collective);
-    if (!shape.isContiguous())
-      swapFirst(collective.output, emitter.getPart(whole, 0, shape.getType()));
+    else
+      emitConcatenation(emitter, collective,
+                        cast<RankedTensorType>(result.getType()), *concatDim,
+                        parts);
   }
 
 private:
-  EmittedBuffer gatherParts(EmittedBuffer input, const PartShape &shape) {
-    EmittedBuffer parts = emitter.createTemporary(shape.getPartsType());
-    swapFirst(emitter.getPart(input, 0, shape.getType()), parts);
-    return parts;
-  }
-
-  /// Swaps the first two of three dimensions.
-  void swapFirst(EmittedBuffer from, EmittedBuffer to) {
-    Builder builder(op->getContext());
-    NamedAttrList attributes;
-    attributes.set("perm", builder.getDenseI64ArrayAttr({1, 0, 2}));
-    emitter.launch("aclnnPermute", from, to,
-                   attributes.getDictionary(op->getContext()));
-  }
-
   LaunchEmitter &emitter;
   Operation *op;
   ArrayAttr axes;
@@ -319,17 +351,11 @@ void ReduceScatterOp::emitInstructions(LaunchEmitter &emitter) {
   CollectiveEmitter(emitter, *this, getAxes())
       .emit(CollectiveKind::ReduceScatter, getDim(), std::nullopt);
 }
-/// The index of the part is a value in the rank's memory, because all ranks run
-/// one program.
 void OwnPartOp::emitInstructions(LaunchEmitter &emitter) {
-  PartShape shape(getInput().getType(), static_cast<int64_t>(getDim()),
-                  getGroupSize(*this, getAxes()));
-  auto part = RankedTensorType::get({shape.before, shape.part}, shape.element);
-  emitter.launch(
-      "mfOwnPart",
-      {emitter.getPart(emitter.getBuffer(getInput()), 0, shape.getType()),
-       emitter.getCoordinate(getAxes())},
-      emitter.getPart(emitter.createBuffer(getResult()), 0, part));
+  EmittedBuffer input = emitter.getBuffer(getInput());
+  emitOwnPart(emitter, input, cast<RankedTensorType>(getInput().getType()),
+              static_cast<int64_t>(getDim()), getGroupSize(*this, getAxes()),
+              getAxes(), emitter.createBuffer(getResult()));
 }
 
 void AllGatherOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,

@@ -87,7 +87,7 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     `type` is the type of the whole parameter. With a `layout` each rank has the part
     of the parameter, its gradient and its moments at its coordinates on the axes
     that cut them. With `stored` the ranks that have the same part divide its storage
-    and that of its moments among themselves along the first dimension. `gathered` is
+    and that of its moments among themselves along dimension `storage_dim`. `gathered` is
     then the type in which layers read the part of `layout`, which is gathered once
     at the start of the step. Without it layers read the stored piece and gather it
     themselves. With `scatter_gradients` the gradient of each micro-batch is divided
@@ -118,6 +118,7 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                        UnitAttr:$may_stay_whole,
                        DefaultValuedAttr<BoolAttr, "true">:$parallel_optimizer,
                        OptionalAttr<Mf_LayoutAttr>:$stored,
+                       DefaultValuedAttr<I64Attr, "0">:$storage_dim,
                        OptionalAttr<TypeAttr>:$gathered,
                        UnitAttr:$scatter_gradients,
                        UnitAttr:$reduced_in_backward,
@@ -135,7 +136,7 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                                  "InitAttr":$init, "bool":$frozen,
                                  "::mlir::FlatSymbolRefAttr":$tied), [{
     build($_builder, $_state, name, type, init, frozen, tied, LayoutAttr(), nullptr,
-          false, true, LayoutAttr(), nullptr, false, false, UpdateRuleAttr(),
+          false, true, LayoutAttr(), 0, nullptr, false, false, UpdateRuleAttr(),
           ::mlir::FloatAttr(), false, MatricesAttr(), LogitClipAttr());
   }]>];
   let extraClassDeclaration = [{
@@ -166,6 +167,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     bool scattersGradients() {
       return getStored() && (getScatterGradients() || !getGathered());
     }
+    /// Returns the axes that cut the stored shard further than `layout` does.
+    ::mlir::ArrayRef<::mlir::Attribute> getStorageAxes();
     /// Returns the reduction of its gradient, of which ranks hold summands.
     ::mf::ir::GradientReduction getReduction();
     ::mlir::RankedTensorType getTensorType() {

@@ -58,6 +58,19 @@ mlir::LogicalResult verifyDropRate(mlir::Operation *op,
                                    const llvm::APFloat &value);
 /// Sets the group and the channel of a collective of the ranks of `axes`.
 void setAxes(EmittedCollective &collective, mlir::ArrayAttr axes);
+/// Returns a buffer in which the `parts` parts of a tensor along `dim` are
+/// contiguous, as a collective splits it: `tensor` itself, or a copy.
+EmittedBuffer emitParts(LaunchEmitter &emitter, EmittedBuffer tensor,
+                        mlir::RankedTensorType type, int64_t dim,
+                        int64_t parts);
+/// Emits a collective whose output, of `type`, is the concatenation of `parts`
+/// parts along `dim`.
+void emitConcatenation(LaunchEmitter &emitter, EmittedCollective collective,
+                       mlir::RankedTensorType type, int64_t dim, int64_t parts);
+/// Emits a copy of the part of a tensor along `dim` that a rank of `axes` has.
+void emitOwnPart(LaunchEmitter &emitter, EmittedBuffer tensor,
+                 mlir::RankedTensorType type, int64_t dim, int64_t parts,
+                 mlir::ArrayAttr axes, EmittedBuffer part);
 
 /// Returns the names in a list of parameters.
 llvm::SmallVector<llvm::StringRef> getNames(mlir::ArrayAttr parameters);
@@ -65,8 +78,8 @@ llvm::SmallVector<llvm::StringRef> getNames(mlir::ArrayAttr parameters);
 class ParamOp;
 
 /// The reduction of a parameter's gradient over the ranks that hold summands of
-/// it. The result is cut along the first dimension by `scatter` and then by
-/// `own`.
+/// it. The result is cut along the dimension of storage by `scatter` and then
+/// by `own`.
 struct GradientReduction {
   /// Axes whose ranks hold summands, over which the sum is scattered.
   mlir::ArrayAttr scatter;

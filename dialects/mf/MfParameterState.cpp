@@ -48,14 +48,13 @@ static ArrayRef<Attribute> getAxes(LayoutAttr layout, unsigned dim) {
   return cast<ArrayAttr>(layout.getCuts()[dim]).getValue();
 }
 
-/// Returns the axes that shard the stored part of a parameter further, all
-/// along its first dimension.
-static ArrayRef<Attribute> getStorageAxes(ParamOp param) {
-  if (!param.getStored())
+ArrayRef<Attribute> ParamOp::getStorageAxes() {
+  if (!getStored())
     return {};
-  ArrayRef<Attribute> stored = getAxes(param.getStoredAttr(), 0);
-  LayoutAttr layout = param.getLayoutAttr();
-  return layout ? stored.drop_front(getAxes(layout, 0).size()) : stored;
+  const auto dim = static_cast<unsigned>(getStorageDim());
+  ArrayRef<Attribute> stored = getAxes(getStoredAttr(), dim);
+  LayoutAttr layout = getLayoutAttr();
+  return layout ? stored.drop_front(getAxes(layout, dim).size()) : stored;
 }
 
 static ArrayRef<Attribute> getReduced(ParamOp param) {
@@ -64,7 +63,7 @@ static ArrayRef<Attribute> getReduced(ParamOp param) {
 }
 
 GradientReduction ParamOp::getReduction() {
-  ArrayRef<Attribute> storage = getStorageAxes(*this);
+  ArrayRef<Attribute> storage = getStorageAxes();
   ArrayRef<Attribute> reduced = getReduced(*this);
   ArrayRef<Attribute> scatter = storage.take_while(
       [&](Attribute axis) { return llvm::is_contained(reduced, axis); });
@@ -87,22 +86,23 @@ GradientReduction ParamOp::getReduction() {
           builder.getArrayAttr(sum)};
 }
 
-/// Returns whether the first dimension of `stored` is that of `layout`, cut
-/// further.
+/// Returns whether the dimension of storage of `stored` is that of `layout`,
+/// cut further.
 static bool cutsFurther(ParamOp param) {
   LayoutAttr stored = param.getStoredAttr(), layout = param.getLayoutAttr();
-  if (param.getTensorType().getRank() == 0)
+  const uint64_t storageDim = param.getStorageDim();
+  if (param.getTensorType().getRank() <= static_cast<int64_t>(storageDim))
     return false;
   for (unsigned dim = 0; dim < stored.getCuts().size(); ++dim) {
     ArrayRef<Attribute> before =
         layout ? getAxes(layout, dim) : ArrayRef<Attribute>();
     ArrayRef<Attribute> after = getAxes(stored, dim);
-    bool mayBeLonger = dim == 0 && after.size() > before.size();
+    bool mayBeLonger = dim == storageDim && after.size() > before.size();
     if (after.take_front(before.size()) != before ||
         (after.size() != before.size() && !mayBeLonger))
       return false;
   }
-  return !getStorageAxes(param).empty();
+  return !param.getStorageAxes().empty();
 }
 
 /// Checks that `gathered` is the whole of a rank's part, in a type of its own.
@@ -123,6 +123,9 @@ static LogicalResult verifyGathered(ParamOp param) {
 }
 
 LogicalResult mf::ir::verifyStorage(ParamOp param) {
+  if (const uint64_t dim = param.getStorageDim(); dim > 1)
+    return param.emitOpError("expected 0 or 1 as 'storage_dim', but got ")
+           << dim;
   if (param.getReducedInBackward() && param.getGathered())
     return param.emitOpError("is gathered once in a step, so its gradient "
                              "cannot be 'reduced_in_backward'");
@@ -134,9 +137,9 @@ LogicalResult mf::ir::verifyStorage(ParamOp param) {
   }
   if (!cutsFurther(param))
     return param.emitOpError("is stored as ")
-           << param.getStoredAttr() << ", which does not cut the first "
-           << "dimension of its layout further";
-  ArrayRef<Attribute> storage = getStorageAxes(param);
+           << param.getStoredAttr() << ", which does not cut dimension "
+           << param.getStorageDim() << " of its layout further";
+  ArrayRef<Attribute> storage = param.getStorageAxes();
   ArrayRef<Attribute> reduced = getReduced(param);
   if (llvm::any_of(param.getReduction().own, [&](Attribute axis) {
         return llvm::is_contained(reduced, axis);
@@ -152,7 +155,7 @@ void mf::ir::emitGather(LaunchEmitter &emitter, ParamOp param,
                         std::optional<EmittedBuffer> rounded) {
   EmittedCollective collective;
   collective.kind = CollectiveKind::AllGather;
-  ArrayAttr axes = ArrayAttr::get(param.getContext(), getStorageAxes(param));
+  ArrayAttr axes = ArrayAttr::get(param.getContext(), param.getStorageAxes());
   setAxes(collective, axes);
   collective.input =
       rounded ? *rounded
@@ -169,17 +172,20 @@ void mf::ir::emitGather(LaunchEmitter &emitter, ParamOp param,
     emitter.launch("aclnnCast", collective.input, converted);
     collective.input = converted;
   }
-  emitter.communicate(collective);
+  emitConcatenation(emitter, collective, param.getReadType(),
+                    static_cast<int64_t>(param.getStorageDim()),
+                    getGroupSize(param, axes));
 }
 
 //===----------------------------------------------------------------------===//
 // Gradients
 //===----------------------------------------------------------------------===//
 
-static RankedTensorType divideFirst(Operation *op, RankedTensorType type,
-                                    ArrayAttr axes) {
+/// Returns the part of `type` that a rank of `axes` stores.
+static RankedTensorType divideStorage(ParamOp param, RankedTensorType type,
+                                      ArrayAttr axes) {
   SmallVector<int64_t> shape(type.getShape());
-  shape[0] /= getGroupSize(op, axes);
+  shape[param.getStorageDim()] /= getGroupSize(param, axes);
   return type.clone(shape);
 }
 
@@ -188,17 +194,18 @@ Value mf::ir::shareOutGradient(OpBuilder &builder, ParamOp param,
   GradientReduction reduction = param.getReduction();
   auto type = cast<RankedTensorType>(gradient.getType());
   mlir::Location loc = gradient.getLoc();
+  const auto dim = static_cast<int64_t>(param.getStorageDim());
   if (!reduction.scatter.empty()) {
-    type = divideFirst(param, type, reduction.scatter);
+    type = divideStorage(param, type, reduction.scatter);
     auto part = ReduceScatterOp::create(builder, loc, type, gradient,
-                                        reduction.scatter, /*dim=*/0);
+                                        reduction.scatter, dim);
     part.setName(name);
     gradient = part;
   }
   if (!reduction.own.empty()) {
-    type = divideFirst(param, type, reduction.own);
-    auto part = OwnPartOp::create(builder, loc, type, gradient, reduction.own,
-                                  /*dim=*/0);
+    type = divideStorage(param, type, reduction.own);
+    auto part =
+        OwnPartOp::create(builder, loc, type, gradient, reduction.own, dim);
     part.setName(name);
     gradient = part;
   }
@@ -261,24 +268,19 @@ void ReduceGradientOp::emitLaunches(LaunchEmitter &emitter) {
   if (param.getStored() && !param.scattersGradients()) {
     EmittedBuffer sum = emitter.getState(State::Accumulated, getParam());
     RankedTensorType type = param.getAccumulatedType();
+    const auto dim = static_cast<int64_t>(param.getStorageDim());
     if (!reduction.scatter.empty()) {
-      type = divideFirst(param, type, reduction.scatter);
+      sum = emitParts(emitter, sum, type, dim,
+                      getGroupSize(param, reduction.scatter));
+      type = divideStorage(param, type, reduction.scatter);
       EmittedBuffer part =
           reduction.own.empty() ? gradient : emitter.createTemporary(type);
       communicate(CollectiveKind::ReduceScatter, reduction.scatter, sum, part);
       sum = part;
     }
-    if (!reduction.own.empty()) {
-      int64_t parts = getGroupSize(param, reduction.own);
-      int64_t elements = type.getNumElements() / parts;
-      auto whole =
-          RankedTensorType::get({1, parts, elements}, type.getElementType());
-      auto part = RankedTensorType::get({1, elements}, type.getElementType());
-      emitter.launch("mfOwnPart",
-                     {emitter.getPart(sum, 0, whole),
-                      emitter.getCoordinate(reduction.own)},
-                     emitter.getPart(gradient, 0, part));
-    }
+    if (!reduction.own.empty())
+      emitOwnPart(emitter, sum, type, dim, getGroupSize(param, reduction.own),
+                  reduction.own, gradient);
   }
   if (!reduction.sum.empty())
     communicate(CollectiveKind::AllReduce, reduction.sum, gradient, gradient);

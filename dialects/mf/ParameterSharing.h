@@ -15,14 +15,14 @@ namespace mf::ir {
 struct ParameterSharing {
   static constexpr llvm::StringLiteral attributeName = "mf.sharing";
 
-  /// The axes of the ranks over which its storage is sharded, along its first
-  /// dimension. Empty if it is not.
+  /// The axes of the ranks over which its storage is sharded, along its
+  /// `storage_dim`. Empty if it is not.
   llvm::SmallVector<llvm::StringRef> axes;
   /// On one stage, a layer gathers the parameter for each micro-batch. True if
   /// it is gathered again in backward, false if the gathered value is kept
   /// until then.
   bool gathersAgain = false;
-  /// True if a first dimension that is not divisible is an error. Otherwise
+  /// True if a dimension that is not divisible is an error. Otherwise
   /// each rank stores the whole of its part.
   bool mustDivide = false;
   /// True if the gradient is divided by the number of these ranks.

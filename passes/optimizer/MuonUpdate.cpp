@@ -252,7 +252,9 @@ void MuonBuilder::takeStep(ParamOp param, Value direction, Value rate) {
 int64_t MuonBuilder::getNumOwners(ParamOp param) {
   SmallVector<Cut> cuts = getMatrixCuts(param);
   if (!muon.spreadsWeights || param.getTensorType().getRank() != 2 ||
-      llvm::any_of(cuts, [](const Cut &cut) { return cut.dim != 0; }))
+      llvm::any_of(cuts, [&](const Cut &cut) {
+        return cut.dim != static_cast<int64_t>(param.getStorageDim());
+      }))
     return 1;
   int64_t owners = 1;
   for (const Cut &cut : cuts)
@@ -290,13 +292,14 @@ void MuonBuilder::updateTogether(ArrayRef<ParamOp> params,
                                from, to);
   };
   SmallVector<Cut> cuts = getMatrixCuts(first);
+  // The stack is in front of the dimensions of a parameter.
   for (const Cut &cut : llvm::reverse(cuts))
-    exchange(cut, 0, 1);
+    exchange(cut, 0, cut.dim + 1);
   const SmallVector<int64_t> whole(
       cast<RankedTensorType>(stack.getType()).getShape());
   stack = reshape(orthogonalize(first, stack), whole);
   for (const Cut &cut : cuts)
-    exchange(cut, 1, 0);
+    exchange(cut, cut.dim + 1, 0);
   SmallVector<Type> types(
       count,
       RankedTensorType::get(shape, getElementTypeOrSelf(stack.getType())));

@@ -89,6 +89,7 @@ UsedParameter OptimizerSharder::describe(TiedGroup &group) {
   used.name = param.getSymName();
   used.shape.assign(type.getShape().begin(), type.getShape().end());
   used.elementBytes = type.getElementTypeBitWidth() / 8;
+  used.dim = static_cast<size_t>(param.getStorageDim());
   used.isOptedIn = llvm::all_of(group.params, [](ParamOp member) {
     return member.getParallelOptimizer() && !member.getUpdateRule();
   });
@@ -169,6 +170,7 @@ void OptimizerSharder::gatherInLayer(GetParamOp read, ParamOp param,
   GradientReduction reduction = param.getReduction();
   std::string name = getNameInLayer(read, "gather");
   const int64_t unit = getUnit(read);
+  const auto dim = static_cast<int64_t>(param.getStorageDim());
   read.getResult().setType(param.getStoredType());
   Value part = read.getResult();
   CastOp conversion = getConversion(read);
@@ -187,9 +189,9 @@ void OptimizerSharder::gatherInLayer(GetParamOp read, ParamOp param,
       return value;
     auto type = cast<RankedTensorType>(value.getType());
     SmallVector<int64_t> shape(type.getShape());
-    shape[0] *= getGroupSize(model, axes);
+    shape[dim] *= getGroupSize(model, axes);
     auto op = AllGatherOp::create(builder, value.getLoc(), type.clone(shape),
-                                  value, axes, /*dim=*/0, isReplicated);
+                                  value, axes, dim, isReplicated);
     op.setCellName(name);
     op.setWideGradient(ParameterSharing::find(param).has_value());
     if (ParameterSharing::find(param))
@@ -209,7 +211,7 @@ void OptimizerSharder::share(TiedGroup &group,
   for (ParamOp param : group.params) {
     auto rank = param.getTensorType().getRank();
     Layout stored(param.getLayoutAttr(), rank);
-    llvm::append_range(stored.cuts.front(), decision.axes);
+    llvm::append_range(stored.cuts[param.getStorageDim()], decision.axes);
     llvm::erase_if(stored.reduced, [&](StringRef axis) {
       return llvm::is_contained(decision.axes, axis);
     });

@@ -51,6 +51,28 @@ static constexpr llvm::StringLiteral mixedSummands =
     "its gradient is the same on ranks of an outer axis and summed over those "
     "of an inner one";
 
+/// Returns the number of parts of a parameter that `ranks` divide further, or 0
+/// if it does not have the dimension for that.
+static int64_t getParts(const MeshSizes &mesh, const UsedParameter &parameter,
+                        int64_t ranks) {
+  if (parameter.dim >= parameter.shape.size())
+    return 0;
+  return mesh.getNumParts(parameter.layout.cuts[parameter.dim]) * ranks;
+}
+
+/// Returns why a parameter is not divided into `parts`, if so.
+static std::optional<std::string> findRest(const UsedParameter &parameter,
+                                           int64_t parts) {
+  if (parts == 0)
+    return "it has no dimension to divide";
+  const int64_t extent = parameter.shape[parameter.dim];
+  if (extent % parts == 0)
+    return std::nullopt;
+  return llvm::formatv("its {0} dimension, {1}, does not divide by {2}",
+                       parameter.dim == 0 ? "first" : "second", extent, parts)
+      .str();
+}
+
 /// A parameter's own request overrides its size and the model's setting.
 static StorageDecision decideSharing(const MeshSizes &mesh,
                                      const UsedParameter &parameter) {
@@ -58,15 +80,10 @@ static StorageDecision decideSharing(const MeshSizes &mesh,
   const int64_t ranks = mesh.getNumParts(axes);
   if (ranks == 1)
     return {{}, "no other rank shares it"};
-  const int64_t extent = parameter.shape.empty() ? 1 : parameter.shape.front();
-  const int64_t parts =
-      parameter.shape.empty()
-          ? ranks
-          : mesh.getNumParts(parameter.layout.cuts.front()) * ranks;
-  if (extent % parts != 0)
+  if (std::optional<std::string> rest =
+          findRest(parameter, getParts(mesh, parameter, ranks)))
     return {{},
-            llvm::formatv("its first dimension, {0}, does not divide by {1}",
-                          extent, parts),
+            *rest,
             /*isWarning=*/!parameter.mustDivide,
             /*isError=*/parameter.mustDivide};
   if (!hasSummandsOutside(parameter.layout, axes))
@@ -115,14 +132,9 @@ static StorageDecision decide(const MeshSizes &mesh,
   }
   if (ranks == 1)
     return keep("optimizer_weight_shard_size is 1");
-  const int64_t parts =
-      parameter.shape.empty()
-          ? 0
-          : mesh.getNumParts(parameter.layout.cuts.front()) * ranks;
-  if (parts == 0 || parameter.shape.front() % parts != 0)
-    return keep(formatv("its first dimension, {0}, does not divide by {1}",
-                        parameter.shape.empty() ? 1 : parameter.shape.front(),
-                        parts));
+  if (std::optional<std::string> rest =
+          findRest(parameter, getParts(mesh, parameter, ranks)))
+    return keep(*rest);
   if (!hasSummandsOutside(parameter.layout, axes))
     return keep(mixedSummands.str());
   if (ranks < copies)

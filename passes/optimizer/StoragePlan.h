@@ -22,19 +22,21 @@ struct UsedParameter {
   std::string name;
   llvm::SmallVector<int64_t> shape;
   int64_t elementBytes = 4;
+  /// The dimension along which ranks divide it.
+  size_t dim = 0;
   /// True if the model allows it to be sharded.
   bool isOptedIn = true;
   /// The layout of the parameter as layers use it.
   ir::Layout layout;
   /// The axes over which it requests to be sharded, regardless of the settings.
   std::optional<ir::Axes> sharing;
-  /// True if a first dimension that is not divisible by them is an error.
+  /// True if a dimension that is not divisible by them is an error.
   bool mustDivide = false;
 };
 
 struct StorageDecision {
-  /// The axes that cut the stored part further along the first dimension; empty
-  /// if each rank keeps its part.
+  /// The axes that cut the stored part further; empty if each rank keeps its
+  /// part.
   ir::Axes axes;
   /// The reason for the decision.
   std::string reason;
@@ -46,9 +48,9 @@ struct StorageDecision {
 
 /// Returns one decision per parameter. By MindSpore's rules a parameter is
 /// sharded if it is opted in, has at least `threshold` KB as a whole, is the
-/// same on several ranks, and has a first dimension that is divisible by their
-/// number. A parameter that requests axes itself gets these if its dimension is
-/// divisible.
+/// same on several ranks, and has a dimension `dim`, the first for most, that
+/// is divisible by their number. A parameter that requests axes itself gets
+/// these if its dimension is divisible.
 std::vector<StorageDecision>
 planStorage(const ir::MeshSizes &mesh, const OptimizerShardConfig &settings,
             llvm::ArrayRef<UsedParameter> parameters);

@@ -88,6 +88,7 @@ void createParameter(OpBuilder &builder, mlir::Location loc, StringRef symbol,
     param.setMayStayWhole(traits.mayStayWhole);
   }
   param.setParallelOptimizer(traits.parallelOptimizer);
+  param.setStorageDim(static_cast<uint64_t>(traits.storageDim));
   param.setUpdateRule(traits.updateRule);
   if (traits.capacityShare)
     param.setCapacityShareAttr(builder.getF64FloatAttr(*traits.capacityShare));

@@ -45,6 +45,8 @@ struct ParameterTraits {
   bool staysWhole = false;
   /// True if the parallel optimizer may shard the parameter.
   bool parallelOptimizer = true;
+  /// The dimension along which ranks divide its storage.
+  int64_t storageDim = 0;
   /// A statistic of steps in place of a weight.
   std::optional<mf::ir::UpdateRule> updateRule = std::nullopt;
   /// The largest share of a row's choices that an expert has room for.

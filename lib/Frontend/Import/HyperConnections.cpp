@@ -23,7 +23,8 @@ static Value addSigmoid(CellBuilder &cells, Value value) {
   return cells.create<SigmoidOp>("sigmoid", value.getType(), value).getResult();
 }
 
-/// Adds a weight or a vector in fp32, which no axis cuts.
+/// Adds a weight or a vector in fp32, which no axis cuts. Ranks divide weights
+/// along the streams, and keep vectors whole.
 static Value addParameter(CellBuilder &cells, StringRef leaf,
                           ArrayRef<int64_t> shape, InitAttr init,
                           bool frozen = false) {
@@ -31,6 +32,7 @@ static Value addParameter(CellBuilder &cells, StringRef leaf,
   traits.frozen = frozen;
   traits.staysWhole = !frozen && shape.size() == 1;
   traits.parallelOptimizer = shape.size() > 1;
+  traits.storageDim = shape.size() > 1 ? 1 : 0;
   return cells.addParameter(leaf, shape, DType::F32, init, traits);
 }
 

@@ -140,7 +140,7 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   // What is stored is a part of what is used.
-  // expected-error @below {{is stored as #mf.layout<[[dp], []]>, which does not cut the first dimension of its layout further}}
+  // expected-error @below {{is stored as #mf.layout<[[dp], []]>, which does not cut dimension 0 of its layout further}}
   mf.param @w : tensor<8x8xf32> init <ones> layout <[[mp], []], reduced = [dp]> stored <[[dp], []]> {gathered = tensor<4x8xf32>}
 }
 }
@@ -211,3 +211,21 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 
 // expected-error @below {{has a kept type; expected it on an mf.param}}
 module attributes {mf.kept = bf16} {}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
+mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{is stored as #mf.layout<[[dp], []]>, which does not cut dimension 1 of its layout further}}
+  mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]> {storage_dim = 1 : i64, gathered = tensor<8x8xf32>}
+}
+}
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
+mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected 0 or 1 as 'storage_dim', but got 2}}
+  mf.param @w : tensor<8x8xf32> init <ones> {storage_dim = 2 : i64}
+}
+}

@@ -166,3 +166,33 @@ mf.model @must_divide attributes {
   }
 }
 }
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
+// A weight may be divided along its second dimension, which then has to divide.
+// CHECK-LABEL: mf.model @columns
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
+mf.model @columns attributes {
+    micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @layers.0.w : tensor<31x32xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp_0, dp_1, mp]> {storage_dim = 1 : i64, mf.sharing = {axes = ["dp_1", "mp"], gathers_again = true, must_divide = false, divides_gradients = false}}
+  // CHECK: mf.param @layers.0.w {{.*}} stored <{{\[\[}}], [dp_1, mp]], reduced = [dp_0]> {{.*}}storage_dim = 1
+  // expected-warning@+1 {{'layers.0.v' is not sharded: its second dimension, 30, does not divide by 4}}
+  mf.param @layers.0.v : tensor<32x30xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp_0, dp_1, mp]> {storage_dim = 1 : i64, mf.sharing = {axes = ["dp_1", "mp"], gathers_again = true, must_divide = false, divides_gradients = false}}
+  // CHECK: %[[PART:.*]] = mf.get_param @layers.0.w : tensor<31x8xf32>
+  // CHECK: mf.all_gather %[[PART]] over ["dp_1", "mp"] dim 1 {{.*}}-> tensor<31x32xf32>
+  mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x31xf32> {
+    %w = mf.get_param @layers.0.w : tensor<31x32xf32>
+    %v = mf.get_param @layers.0.v : tensor<32x30xf32>
+    %h = mf.matmul %x, %v {name = "w0.matmul"} : (tensor<8x32xf32>, tensor<32x30xf32>) -> tensor<8x30xf32>
+    %y = mf.matmul %x, %w {name = "w1.matmul", transpose_b = true} : (tensor<8x32xf32>, tensor<31x32xf32>) -> tensor<8x31xf32>
+    mf.return %y : tensor<8x31xf32>
+  }
+}
+}
