@@ -104,6 +104,7 @@ private:
   bool askProducer(const ShardedOperator &op, unsigned value,
                    const ir::Layout &wanted);
   bool isStream(unsigned value) const;
+  bool hasStreamRows(unsigned value) const;
   bool divides(unsigned value, const ir::Layout &layout);
   Outcome fail(const llvm::Twine &message, llvm::StringRef axis = "");
 

@@ -25,8 +25,8 @@ bool LayerPlanner::regroupsRows(const ShardedOperator &op) const {
       !(hasSeveral(op.rule.operands[0]) || hasSeveral(op.rule.results[0])))
     return false;
   unsigned value = current[op.operands.front()];
-  return isStream(op.results.front()) ||
-         (isStream(origins[value]) &&
+  return hasStreamRows(op.results.front()) ||
+         (hasStreamRows(origins[value]) &&
           planned.layouts[value].cuts == stream.cuts);
 }
 
@@ -140,7 +140,7 @@ void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
     auto move = [&, &dims = dims](size_t dim, StringRef axis) {
       ArrayRef<FactorDims::value_type> outer = ArrayRef(dims).take_front(dim);
       const unsigned factor = dims[dim].front();
-      if (isStream(origins[value]))
+      if (hasStreamRows(origins[value]))
         for (auto [place, cut] : enumerate(stream.cuts))
           if (place < dim && is_contained(cut, axis) &&
               moveAxis(op, axes, outer.slice(place, 1), factor, axis))
@@ -247,7 +247,7 @@ LayerPlanner::Outcome LayerPlanner::reshardToRankOrder(unsigned value,
 void LayerPlanner::cutRegrouped(unsigned result, Layout &wanted) const {
   if (regrouped.empty())
     return;
-  if (isStream(result) && layer.position == LayerPosition::Body) {
+  if (hasStreamRows(result) && layer.position == LayerPosition::Body) {
     wanted.cuts = stream.cuts;
     return;
   }

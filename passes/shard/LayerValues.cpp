@@ -41,6 +41,20 @@ bool LayerPlanner::isStream(unsigned value) const {
          any_of(layer.results, isLike);
 }
 
+/// Returns whether the value has the rows of the stream, of any width: layers
+/// may pass on several streams side by side.
+bool LayerPlanner::hasStreamRows(unsigned value) const {
+  ArrayRef<int64_t> shape = layer.values[value].shape;
+  if (shape.size() != 3)
+    return false;
+  auto hasRows = [&](unsigned other) {
+    ArrayRef<int64_t> rows = layer.values[other].shape;
+    return isStream(other) && rows.take_front(2) == shape.take_front(2);
+  };
+  return any_of(seq<unsigned>(0, layer.numHidden), hasRows) ||
+         any_of(layer.results, hasRows);
+}
+
 bool LayerPlanner::divides(unsigned value, const Layout &layout) {
   for (auto [dim, size, axes] :
        enumerate(layer.values[value].shape, layout.cuts)) {
