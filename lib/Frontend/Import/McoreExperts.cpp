@@ -182,6 +182,11 @@ void McoreReader::readDynamicGroups(RoutingGroups groups, Keys numKeys,
                        llvm::Twine(ofGroup));
     return;
   }
+  if (ofGroup < mostSummed)
+    reader.warn(numKeys, "'n_group' is not given: each of the class's " +
+                             llvm::Twine(groups.num) +
+                             " groups has one expert, so that they limit no "
+                             "choice; set n_group: 0 for no groups");
   groups.numSummed = std::min(mostSummed, ofGroup);
   groups.neverTakesOthers = true;
   experts.router.groups = groups;
