@@ -3,11 +3,12 @@
 
 usage: collective_mutations.py [--part=K/N] BIN_FOLDER LLAMA_YAML WORK_FOLDER
 
-Lowers a small Llama in several layouts and, for each collective of each stage,
-leaves it out, puts it over other axes of as many ranks, takes the largest
+Lowers a small Llama in several layouts, and a layer of DeepSeek-V4 on ranks that share sequences, and, for each collective
+of each stage, leaves it out, puts it over other axes of as many ranks, takes the largest
 instead of the sum or the other way round, takes a broadcast instead, and puts
 it behind the collective that follows, for all ranks of the stage. Also counts
-the parts of a buffer in another order of axes, or has them begin elsewhere. mf-opt
+the parts of a buffer in another order of axes, or has them begin elsewhere, and takes other rows of keys and tokens from
+the rank before. mf-opt
 --ascend-verify-program must refuse the step, or a run of it end with counts of
 rows on which ranks do not agree, or give the losses and gradients of the
 unbroken one, bit for bit. Prints how many mutations of each
@@ -24,6 +25,7 @@ import subprocess
 import sys
 
 import detection
+import dynamic_configurations
 import parts
 import training
 
@@ -36,11 +38,21 @@ LAYOUTS = {
     "tensors": (2, 1, 2, 1, "use_seq_parallel: False, vocab_emb_dp: False", "enable_parallel_optimizer: False"),
     "sequences": (2, 1, 2, 2, "use_seq_parallel: True", "enable_parallel_optimizer: True, parallel_optimizer_config: {parallel_optimizer_threshold: 0}"),
     "contexts": (1, 2, 2, 1, "context_parallel_algo: ulysses_cp", "enable_parallel_optimizer: True, parallel_optimizer_config: {optimizer_level: level2, parallel_optimizer_threshold: 0}"),
+    "entries": (1, 2, 1, 1, None, None),
     "all": (2, 2, 2, 2, "use_seq_parallel: True, vocab_emb_dp: False", "enable_parallel_optimizer: True, parallel_optimizer_config: {optimizer_level: level3, parallel_optimizer_threshold: 0}"),
 }  # fmt: skip
+# A layer whose ranks gather the last keys and tokens of the part before, and all entries. They have their weights whole.
+HYBRID = dict(
+    dynamic_configurations.DEEPSEEK4, num_hidden_layers=1, num_nextn_predict_layers=0, num_hash_layers=0,
+    compress_ratios=[4], use_attn_mask_compression=True, dsa_indexer_loss_coeff=0.5,
+)  # fmt: skip
+SHARED_SEQUENCES = "dense_fsdp_shard_size", 1
 # Kinds and rules that refuse at least one of them.
-WANTED = [("axes reversed", "axis"), ("another begin", "axis"), ("left out", "axis"), ("left out", "memory"), ("over other axes", "axis")]
+WANTED = [("other rows", "computation"), ("axes reversed", "axis"), ("another begin", "axis"), ("left out", "axis"), ("left out", "memory"), ("over other axes", "axis")]
 COLLECTIVE = re.compile(r"(\s*)(%\d+) = ascend\.collective (\w+) (\S+) to (\S+)(?: counts \S+ \S+)? over <([^>]*)>(.*)")
+SLICE = re.compile(
+    r'"aclnnSliceV2".*sizes = array<i64: ([^>]*)>, starts = array<i64: ([^>]*)>.*\.halo" : \(!ascend\.buffer<([\dx]+)xf'
+)
 RULES = {
     "axis": "which over '",
     "end of the step": "the step leaves in it",
@@ -126,8 +138,23 @@ class Step:
             if "slice" in line:
                 yield "another begin", place, self.replace(place, "(coordinate, value = )", r"\g<1>2")
 
+    def get_row_mutations(self):
+        """Rows for the rank behind, or from the rank before, that begin one earlier or later."""
+        for place, line in enumerate(self.lines):
+            found = SLICE.search(line)
+            if not found:
+                continue
+            sizes, starts, shape = ([int(number) for number in re.findall(r"\d+", text)] for text in found.groups())
+            for dim, (size, start, extent) in enumerate(zip(sizes, starts, shape)):
+                for other in (start - 1, start + 1):
+                    if 0 <= other <= extent - size:
+                        changed = starts[:dim] + [other] + starts[dim + 1 :]
+                        text = "starts = array<i64: %s>" % ", ".join(map(str, changed))
+                        yield "other rows", place, self.replace(place, "starts = array<[^>]*>", text)
+
     def get_mutations(self):
         """Kinds and lines."""
+        yield from self.get_row_mutations()
         for kind, place, lines in self.get_static_mutations():
             if lines != self.lines:
                 yield kind, place, lines
@@ -168,7 +195,11 @@ class Checks:
 
     def lower(self, name, dp, cp, mp, pp, layout, parallel):
         yaml, model, step = (self.path(name + end) for end in (".yaml", ".model.mlir", ".mlir"))
-        training.write_layout(yaml, self.yaml, MODEL, dp, cp, mp, pp, 2, layout, parallel)
+        if layout is None:
+            os.environ["RANK_SIZE"] = str(cp)
+            dynamic_configurations.Configuration(HYBRID, {"context": cp}, dict([SHARED_SEQUENCES]), (1, 2)).write(yaml)
+        else:
+            training.write_layout(yaml, self.yaml, MODEL, dp, cp, mp, pp, 2, layout, parallel)
         for arguments in (
             ("mf-translate", "--import-mindformers", yaml, "-o", model),
             ("mf-opt", "--quiet", "--recompute-config=" + yaml, model, "-o", step),

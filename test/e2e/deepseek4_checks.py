@@ -18,9 +18,9 @@ from deepseek4_matches_torch import BATCH, FUSED, HYBRID, LATENT, SHORT, lower, 
 class Model:
     """A model with parameters by formula, which `change` may change: (name, value) to value."""
 
-    def __init__(self, tools, name, model, change=lambda name, value: value):
+    def __init__(self, tools, name, model, change=lambda name, value: value, parallel=None):
         self.tools, self.name, self.model = tools, name, model
-        self.mlir, self.step = lower(tools, name, model)
+        self.mlir, self.step = lower(tools, name, model, parallel)
         shapes = {n: s for n, s in tools.parameters(self.mlir).items() if "mtp.embeddings" not in n}
         values = {n: change(n, torch_deepseek4.make_parameter(n, s)) for n, s in shapes.items()}
         self.weights = tools.path(name + ".weights.safetensors")
@@ -173,9 +173,28 @@ def check_sight(tools):
             yield "ratio 4: the first token by its entry", reached[window:].any()
 
 
+def check_parts(tools):
+    """Ranks that share sequences compute what one rank does, from the last keys and tokens of the rank before and all
+    entries. A window that is larger than a part needs all keys."""
+    long = dict(HYBRID, num_nextn_predict_layers=0, compress_ratios=[0, 4, 128], use_attn_mask_compression=True)
+    short = dict(SHORT, use_attn_mask_compression=True)
+    cases = {
+        "all ratios": (long, {"context": 2}),
+        "one entry of a part": (dict(short, seq_length=16), {"context": 4}),
+        "a window of one token": (dict(short, sliding_window=1), {"context": 2}),
+        "a window of a part and a token": (dict(short, sliding_window=17), {"context": 2}),
+        "a window above a part": (dict(short, sliding_window=18), {"context": 2}),
+        "tensors and parts": (dict(short, csa_dense_mode=True), {"context": 2, "tensor": 2}),
+    }
+    for number, (what, (model, parallel)) in enumerate(cases.items()):
+        whole = Model(tools, "whole-%d" % number, model).run()
+        shared = Model(tools, "shared-%d" % number, model, parallel=parallel).run()
+        yield "parts: " + what, step_results.get_distance(whole, shared) < 2e-5
+
+
 def main():
     tools = training.Tools(sys.argv[1], sys.argv[2])
-    checks = (check_streams, check_limits, check_indexer, check_fused, check_sink, check_tables, check_sight)
+    checks = (check_streams, check_limits, check_indexer, check_fused, check_sink, check_tables, check_sight, check_parts)
     results = [result for check in checks for result in check(tools)]
     for what, holds in results:
         print("%-45s %s" % (what, "holds" if holds else "FAILS"))

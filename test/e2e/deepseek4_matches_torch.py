@@ -7,6 +7,7 @@ Hybrid attention with all ratios, latent attention, plain residuals, the gradien
 of linear layers and of routed experts, beside which no parameter changes. All parameters are by formula (torch_deepseek4.py). The reference computes in fp64.
 """
 
+import math
 import os
 import sys
 
@@ -88,14 +89,14 @@ ADAPTERS = {
 }  # fmt: skip
 
 
-def lower(tools, name, model):
+def lower(tools, name, model, parallel=None):
     optimizer = {"type": "AdamW", "weight_decay": 0.1}
     training_keys = {"max_norm": 1.0}
     yaml = tools.path(name + ".yaml")
     Configuration(
-        model, {}, {}, (1, BATCH), optimizer=optimizer, training=training_keys, adapters=ADAPTERS.get(name)
+        model, parallel or {}, {}, (1, BATCH), optimizer=optimizer, training=training_keys, adapters=ADAPTERS.get(name)
     ).write(yaml)  # fmt: skip
-    os.environ["RANK_SIZE"] = "1"
+    os.environ["RANK_SIZE"] = str(math.prod((parallel or {}).values()))
     return tools.lower_yaml(yaml, lowering=["--verify=false"])
 
 

@@ -164,10 +164,10 @@ def draw_adapters(generator, parallel):
 
 
 def draw_deepseek(generator, context):
-    """DeepSeek-V3 or V4, with a layer of later tokens or without. Ranks do not share sequences of hybrid attention."""
+    """DeepSeek-V3 or V4, with a layer of later tokens or without. Parts of a sequence have whole groups of entries."""
     later = generator.choice([0, 0, 1])
-    kinds = [DEEPSEEK, DEEPSEEK, DEEPSEEK4_LATENT, DEEPSEEK4 if context == 1 else DEEPSEEK4_LATENT]
-    model = dict(generator.choice(kinds), num_nextn_predict_layers=later)
+    hybrid = DEEPSEEK4 if context == 1 else dict(DEEPSEEK4, compress_ratios=[0, 4, 0, 4])
+    model = dict(generator.choice([DEEPSEEK, DEEPSEEK, DEEPSEEK4_LATENT, hybrid]), num_nextn_predict_layers=later)
     if later and "compress_ratios" in model:
         model["compress_ratios"] = model["compress_ratios"] + [4]
     return model

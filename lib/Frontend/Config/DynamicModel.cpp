@@ -330,12 +330,13 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
                           ": products of experts fail otherwise");
   if (!isHybrid(model))
     return;
-  if (layout.context > 1)
-    diagnostics.error(root["parallelism"]["context_parallel"].getLocation(),
-                      "hybrid attention ('dsv4_hybrid') on ranks that share a "
-                      "sequence is not supported: expected context_parallel 1, "
-                      "but got " +
-                          llvm::Twine(layout.context));
+  if (Node method = root["parallelism"]["context_parallel_method"];
+      layout.context > 1 && method && method.getText() != "colossal")
+    diagnostics.error(method.getLocation(),
+                      "ranks that share a sequence of hybrid attention "
+                      "('dsv4_hybrid') exchange keys, not heads: expected "
+                      "colossal for 'context_parallel_method', but got " +
+                          method.repr(60));
   if (Node mask = root["train_dataset"]["dataloader"]["config"]
                       ["create_compressed_eod_mask"];
       mask.getBool().value_or(false))

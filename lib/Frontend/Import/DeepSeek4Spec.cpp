@@ -118,6 +118,17 @@ static void readRatios(SpecReader &reader, const ModelSpec &spec,
       hybrid.ratios.push_back(0);
     }
   }
+  const int64_t sharing = spec.ranks.contextParallel;
+  for (int64_t ratio : {int64_t(4), int64_t(128)})
+    if (sharing > 1 && spec.sequenceLength % (sharing * ratio) != 0 &&
+        llvm::is_contained(hybrid.ratios, ratio))
+      reader.error(keys,
+                   "ranks that share a sequence need parts of whole groups, "
+                   "but " +
+                       llvm::Twine(spec.sequenceLength) +
+                       " tokens ('seq_length') over context_parallel " +
+                       llvm::Twine(sharing) + " do not divide into groups of " +
+                       llvm::Twine(ratio) + " ('compress_ratios')");
   for (int64_t ratio : {int64_t(4), int64_t(128)})
     if (ratio > spec.sequenceLength && llvm::is_contained(hybrid.ratios, ratio))
       reader.warn(keys, "layers of ratio " + llvm::Twine(ratio) +

@@ -17,11 +17,13 @@ using namespace mf::ir;
 namespace mf {
 
 /// Tables that all layers share: the cosines and sines of layers with entries;
-/// the number of a query plus that of a place in its window; a row of zeros for
-/// each sample; and the Hadamard matrix of indexers.
+/// the number of a query plus that of a place in its window, of the whole
+/// sequence and of a block of it; a row of zeros for each sample and block; and
+/// the Hadamard matrix of indexers.
 static constexpr llvm::StringLiteral entryCosineTable = "entry_freqs_cos",
                                      entrySineTable = "entry_freqs_sin",
                                      windowTable = "window_places",
+                                     blockTable = "block_window_places",
                                      entryTable = "entry_ends",
                                      sampleTable = "sample_zeros",
                                      queryNormTable = "query_norm_ones",
@@ -32,6 +34,15 @@ static constexpr double unseenScore = -1e30;
 
 static int64_t getWindow(const ModelSpec &spec) {
   return std::min(spec.hybrid->window, spec.sequenceLength);
+}
+
+/// Returns the blocks of a sequence, one for each rank that shares it. The keys
+/// that a query sees are in its block and in the one before.
+static int64_t getNumBlocks(const ModelSpec &spec) {
+  const int64_t blocks = spec.ranks.contextParallel;
+  const bool fits = spec.sequenceLength % blocks == 0 &&
+                    getWindow(spec) - 1 <= spec.sequenceLength / blocks;
+  return fits ? blocks : 1;
 }
 
 static int64_t getRatio(const ModelSpec &spec, int64_t layer) {
@@ -73,8 +84,12 @@ void addHybridTables(ModelOp model, const ModelSpec &spec) {
     return InitAttr::get(context, InitKind::IndexSum, row, column);
   };
   add(windowTable, {length, getWindow(spec)}, DType::F32, getSum(1, 1));
-  add(sampleTable, {spec.microBatchSize, 1}, DType::F32,
-      InitAttr::get(context, InitKind::Zeros, 0.0), {{"dp"}, {}});
+  const int64_t blocks = getNumBlocks(spec);
+  if (blocks > 1)
+    add(blockTable, {length / blocks, getWindow(spec)}, DType::F32,
+        getSum(1, 1));
+  add(sampleTable, {spec.microBatchSize, blocks, 1}, DType::F32,
+      InitAttr::get(context, InitKind::Zeros, 0.0), {{"dp"}, {}, {}});
   add(queryNormTable, {spec.headSize}, DType::F32,
       InitAttr::get(context, InitKind::Ones, 0.0));
   bool hasEntries = false, hasIndexer = false;
@@ -114,7 +129,7 @@ public:
   explicit HybridAttentionBuilder(CellBuilder &cells)
       : cells(cells), spec(cells.spec), hybrid(*spec.hybrid),
         batch(spec.microBatchSize), length(spec.sequenceLength),
-        heads(spec.numHeads), width(spec.headSize),
+        heads(spec.numHeads), width(spec.headSize), blocks(getNumBlocks(spec)),
         ratio(getRatio(spec, cells.layerIndex)),
         numEntries(hybrid.getNumEntries(ratio, length)) {}
 
@@ -136,9 +151,13 @@ private:
 
   // Keys.
   Value gather(Value rows, Value places, int64_t count);
+  Value splitBlocks(Value rows);
+  Value takeBefore(Value parts, int64_t count, int64_t fill);
+  Value putBefore(Value before, Value own);
   Value addWindow(Value keyValue);
   Value addWindowMask();
   Value addEntrySight();
+  Value takeGroupsBefore(Value groups, int64_t fill);
   Value compress(Value input, StringRef cell, int64_t size);
   void addEntries(Value input, Value latent);
   void chooseEntries(Value entries, Value input, Value latent);
@@ -147,6 +166,7 @@ private:
   Value addScores(Value query, Value keys);
   Value attend(Value query, Value window, Value &entryWeights,
                Value &entryProducts);
+  int64_t getNumParts() const;
   Value splitByRank(Value value);
   DictionaryAttr getKernel() const;
   Value addIndexerLoss(Value entryWeights, Value entryProducts);
@@ -160,12 +180,19 @@ private:
     return cells.create<MatmulOp>(leaf, lhs, rhs, false, transposes)
         .getResult();
   }
+  Value pad(Value value, size_t dim, int64_t before, int64_t behind,
+            int64_t fill, StringRef leaf) {
+    SmallVector<int64_t> low(getShape(value).size(), 0), high(low);
+    low[dim] = before;
+    high[dim] = behind;
+    return cells.create<PadOp>(leaf, value, low, high, fill).getResult();
+  }
   Value divideBySum(Value values, StringRef leaf);
 
   CellBuilder &cells;
   const ModelSpec &spec;
   const HybridAttentionSpec &hybrid;
-  const int64_t batch, length, heads, width, ratio, numEntries;
+  const int64_t batch, length, heads, width, blocks, ratio, numEntries;
   std::optional<Entries> entries;
   /// The trainer's own way from queries and keys to their result and the loss.
   DictionaryAttr kernel;
@@ -247,7 +274,8 @@ Value HybridAttentionBuilder::rotate(Value value, const Turn &turn,
   SmallVector<int64_t> shape(getShape(value));
   TrainerKernel rotation;
   rotation.keptBytes = llvm::product_of(shape) / size * turned /
-                       spec.ranks.dataParallel * getBytes(spec.rotaryType);
+                       spec.ranks.dataParallel / spec.ranks.contextParallel *
+                       getBytes(spec.rotaryType);
   CellBuilder::KernelScope scope(cells, cells.getKernel(rotation, use));
   auto withLast = [&](std::initializer_list<int64_t> last) {
     SmallVector<int64_t> result(shape.begin(), shape.end() - 1);
@@ -285,9 +313,12 @@ Value HybridAttentionBuilder::rotate(Value value, const Turn &turn,
 Value HybridAttentionBuilder::addOutput(Value attended) {
   const int64_t groups = hybrid.outputGroups, rank = hybrid.outputRank,
                 size = heads * width / groups;
-  Value rows =
-      cells.reshape(attended, {batch, length, groups, size}, "reshape");
-  rows = cells.transpose(rows, {2, 0, 1, 3}, "transpose");
+  // Rows of a rank follow one another.
+  const int64_t replicas = spec.ranks.dataParallel, parts = getNumParts(),
+                samples = batch / replicas, tokens = length / parts;
+  Value rows = cells.reshape(
+      attended, {replicas, samples, parts, tokens, groups, size}, "reshape");
+  rows = cells.transpose(rows, {4, 0, 2, 1, 3, 5}, "transpose");
   rows = cells.reshape(rows, {groups, batch * length, size}, "reshape");
   Value weight =
       cells.addParameter("linear_o_group_proj", {groups * rank, size},
@@ -295,8 +326,9 @@ Value HybridAttentionBuilder::addOutput(Value attended) {
   weight = cells.cast(weight, spec.computeType, "cast");
   weight = cells.reshape(weight, {groups, rank, size}, "reshape");
   rows = multiplyMatrices(rows, weight, true, "o_group_matmul");
-  rows = cells.reshape(rows, {groups, batch, length, rank}, "reshape");
-  rows = cells.transpose(rows, {1, 2, 0, 3}, "transpose");
+  rows = cells.reshape(rows, {groups, replicas, parts, samples, tokens, rank},
+                       "reshape");
+  rows = cells.transpose(rows, {1, 3, 2, 4, 0, 5}, "transpose");
   rows = cells.reshape(rows, {batch, length, groups * rank}, "reshape");
   return addLinear("linear_proj", rows, spec.hiddenSize);
 }
@@ -306,27 +338,80 @@ Value HybridAttentionBuilder::addOutput(Value attended) {
 //===----------------------------------------------------------------------===//
 
 /// Returns rows [batch, sequence, count, width] by their places, [batch,
-/// sequence * count].
+/// sequence * count], or blocks of rows by the places in each block.
 Value HybridAttentionBuilder::gather(Value rows, Value places, int64_t count) {
   const int64_t size = getShape(rows).back();
   rows = cells.create<GatherRowsOp>("gather", rows, places).getResult();
   return cells.reshape(rows, {batch, length, count, size}, "reshape");
 }
 
+/// Returns [batch, blocks, rows of a block, ...] of [batch, rows, ...].
+Value HybridAttentionBuilder::splitBlocks(Value rows) {
+  SmallVector<int64_t> shape(getShape(rows));
+  shape[1] /= blocks;
+  shape.insert(shape.begin() + 1, blocks);
+  return cells.reshape(rows, shape, "reshape");
+}
+
+/// Returns the last `count` rows of the block before each block of `parts`, and
+/// `fill` before the first one. Ranks gather these rows alone.
+Value HybridAttentionBuilder::takeBefore(Value parts, int64_t count,
+                                         int64_t fill) {
+  StringRef leaf = "halo";
+  const int64_t rows = getShape(parts)[2];
+  Value last = cells.slice(parts, 2, rows - count, count, leaf);
+  // Ranks do not exchange blocks that are split for parts of another dimension.
+  SmallVector<int64_t> shape(getShape(last));
+  SmallVector<Type> types;
+  for (int64_t number : {blocks - 1, int64_t(1)}) {
+    shape[1] = number;
+    types.push_back(cast<RankedTensorType>(last.getType()).clone(shape));
+  }
+  auto split = cells.create<SplitOp>(
+      leaf, types, last, Builder(last.getContext()).getI64IntegerAttr(1),
+      StringAttr(), RecomputeKindAttr(), SwapAttr());
+  return pad(split.getParts().front(), 1, 1, 0, fill, leaf);
+}
+
+/// Returns [batch, blocks, rows, ...] with the rows of `before` in front. They
+/// are put behind first: the first operand of a concatenation says which blocks
+/// a rank has, and of `before` it has all.
+Value HybridAttentionBuilder::putBefore(Value before, Value own) {
+  const int64_t numBefore = getShape(before)[2], numOwn = getShape(own)[2];
+  auto join = [&](Value first, Value second) {
+    return cells.create<ConcatOp>("halo", ValueRange{first, second}, /*axis=*/2)
+        .getResult();
+  };
+  Value behind = join(own, before);
+  return join(cells.slice(behind, 2, numOwn, numBefore, "halo"),
+              cells.slice(behind, 2, 0, numOwn, "halo"));
+}
+
 Value HybridAttentionBuilder::addWindow(Value keyValue) {
   const int64_t window = getWindow(spec);
-  Value places = cells.reshape(cells.getParameter(windowTable),
-                               {length * window}, "window_places");
-  places = cells.addScalar(places, 1.0 - static_cast<double>(window),
-                           "window_places");
+  // The number of the first place that a query of the first token sees.
+  double first = 1.0 - static_cast<double>(window);
+  StringRef table = windowTable;
+  if (blocks > 1) {
+    keyValue = splitBlocks(keyValue);
+    if (window > 1)
+      keyValue = putBefore(takeBefore(keyValue, window - 1, 0), keyValue);
+    first = 0;
+    table = blockTable;
+  }
+  const int64_t count = length / blocks * window;
+  Value places =
+      cells.reshape(cells.getParameter(table), {count}, "window_places");
+  places = cells.addScalar(places, first, "window_places");
   Value all =
       cells
           .create<RepeatOp>("window_places", cells.getParameter(sampleTable),
-                            /*axis=*/1, length * window)
+                            /*axis=*/2, count)
           .getResult();
-  places = cells.castToIndex(cells.add(all, places, "window_places"),
-                             "window_places");
-  return gather(keyValue, places, window);
+  places = cells.add(all, places, "window_places");
+  if (blocks == 1)
+    places = cells.reshape(places, {batch, count}, "window_places");
+  return gather(keyValue, cells.castToIndex(places, "window_places"), window);
 }
 
 /// Hides the places before the first token: [sequence, 1, window].
@@ -352,6 +437,20 @@ Value HybridAttentionBuilder::addEntrySight() {
                        static_cast<double>(ratio) - 1, "entry_mask");
 }
 
+/// Returns the group before each group of [batch, entries, ...], and `fill`
+/// before the first one.
+Value HybridAttentionBuilder::takeGroupsBefore(Value groups, int64_t fill) {
+  if (blocks == 1)
+    return cells.slice(pad(groups, 1, 1, 0, fill, "pad"), 1, 0, numEntries,
+                       "slice");
+  const SmallVector<int64_t> shape(getShape(groups));
+  Value own = splitBlocks(groups);
+  Value before = takeBefore(own, 1, fill);
+  if (const int64_t others = numEntries / blocks - 1; others > 0)
+    before = putBefore(before, cells.slice(own, 2, 0, others, "slice"));
+  return cells.reshape(before, shape, "reshape");
+}
+
 /// Returns entries of `size`, [batch, entries, size]: a mean of the vectors of
 /// their tokens, with weights that sum to 1 in each channel.
 Value HybridAttentionBuilder::compress(Value input, StringRef name,
@@ -375,10 +474,7 @@ Value HybridAttentionBuilder::compress(Value input, StringRef name,
   auto overlap = [&](Value value, int64_t fill) {
     Value own = cells.sliceLast(value, size, size, "slice");
     Value before = cells.sliceLast(value, 0, size, "slice");
-    SmallVector<int64_t> low(4, 0), high(4, 0);
-    low[1] = 1;
-    before = cells.create<PadOp>("pad", before, low, high, fill).getResult();
-    before = cells.slice(before, 1, 0, numEntries, "slice");
+    before = takeGroupsBefore(before, fill);
     return cells.create<ConcatOp>("cat", ValueRange{before, own}, /*axis=*/2)
         .getResult();
   };
@@ -544,17 +640,21 @@ Value HybridAttentionBuilder::divideBySum(Value values, StringRef leaf) {
   return cells.create<DivOp>(leaf, values, sum).getResult();
 }
 
+/// Returns the number of parts of a sequence on ranks that share it; 1 if it
+/// does not divide.
+int64_t HybridAttentionBuilder::getNumParts() const {
+  const RankLayout &ranks = spec.ranks;
+  const int64_t parts = ranks.contextParallel *
+                        (ranks.sequenceParallel ? ranks.modelParallel : 1);
+  return length % parts == 0 ? parts : 1;
+}
+
 /// Puts the dimensions that ranks cut apart: [data-parallel ranks, samples of
 /// one, ranks that share a sequence, tokens of one, entries]. The gradient of a
 /// sum is the same number on each rank, so it has to have one element in a
 /// dimension that is cut.
 Value HybridAttentionBuilder::splitByRank(Value value) {
-  const RankLayout &ranks = spec.ranks;
-  const int64_t replicas = ranks.dataParallel,
-                parts =
-                    ranks.sequenceParallel && length % ranks.modelParallel == 0
-                        ? ranks.modelParallel
-                        : 1;
+  const int64_t replicas = spec.ranks.dataParallel, parts = getNumParts();
   return cells.reshape(value,
                        {replicas, batch / replicas, parts, length / parts,
                         getShape(value).back()},
@@ -621,11 +721,11 @@ Value HybridAttentionBuilder::addIndexerLoss(Value entryWeights,
   return cells.add(line, rest, leaf);
 }
 
-/// Returns what the trainer keeps of the core of attention on a rank, where all
-/// heads and all tokens of a sample are.
+/// Returns what the trainer keeps of the core of attention on a rank, which has
+/// all heads, the tokens of its block and the entries of the whole sequence.
 DictionaryAttr HybridAttentionBuilder::getKernel() const {
   const int64_t samples = batch / spec.ranks.dataParallel,
-                tokens = samples * length;
+                tokens = samples * length / spec.ranks.contextParallel;
   const bool hasIndexer = hybrid.hasIndexer(ratio) && numEntries > 0;
   const int64_t chosen =
       hasIndexer ? std::min(hybrid.numChosen, numEntries) : numEntries;
