@@ -96,7 +96,7 @@ bool Options::runsSteps() const {
            &steps, &data, &seed, &threads, &initParams, &initAdapters,
            &saveParams, &saveTrainable, &dumpGradients, &dumpGradientsEveryStep,
            &dumpTensors, &compareWith, &checkpointDir, &checkpointEvery,
-           &keepCheckpoints, &resume, &debugMemory, &faultSeed})
+           &keepCheckpoints, &resume, &debugMemory, &orderSeed})
     if (option->getNumOccurrences() > 0)
       return true;
   return false;

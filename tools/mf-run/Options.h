@@ -107,11 +107,10 @@ struct Options {
                "that routines compute what the model says (default: true); "
                "--report says whether it was done")};
 
-  cl::opt<uint64_t> faultSeed{
-      "fault-seed", cl::value_desc("n"), cl::cat(deviceCategory),
-      cl::desc("Run streams in turns, in an order that this number decides, "
-               "with the faults that it draws, and say which: the same number "
-               "repeats a run exactly")};
+  cl::opt<uint64_t> orderSeed{
+      "order-seed", cl::value_desc("n"), cl::cat(deviceCategory),
+      cl::desc("Run streams in turns, in an order that this number decides: "
+               "the same number repeats a run exactly")};
 
   // The link to the host.
   cl::opt<double> d2hGbps{

@@ -10,7 +10,7 @@
 #include "Targets.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
-#include "mf/Exec/Device/FaultSchedule.h"
+#include "mf/Exec/Device/TurnSchedule.h"
 #include "mf/Exec/Interpreter/Interpreter.h"
 #include "mf/Exec/Runner/MemoryReport.h"
 #include "mf/Exec/Runner/ProgramEngine.h"
@@ -224,8 +224,8 @@ int RunCommand::interpret() {
                          "process: run it without mpirun");
   // An error names the operator; the model around it would bury the message.
   model.getContext()->printOpOnDiagnostic(false);
-  if (options.faultSeed.getNumOccurrences() > 0)
-    return messages.fail("--fault-seed is about lowered programs, but this is "
+  if (options.orderSeed.getNumOccurrences() > 0)
+    return messages.fail("--order-seed is about lowered programs, but this is "
                          "a model");
   mf::ranks::TrainingOptions training = options.getTrainingOptions();
   if (const int code = openDump(training))
@@ -294,11 +294,11 @@ int RunCommand::runProgram(mlir::MLIRContext &context) {
     training.peakFlopsPerSecond =
         loaded->changed.getPeak(mf::Engine::Cube, mf::DType::BF16);
   }
-  if (options.faultSeed.getNumOccurrences() > 0) {
+  if (options.orderSeed.getNumOccurrences() > 0) {
     if (processes)
-      return messages.fail("--fault-seed decides the order of one process's "
+      return messages.fail("--order-seed decides the order of one process's "
                            "streams: run it without mpirun");
-    training.faults = std::make_shared<mf::FaultSchedule>(options.faultSeed);
+    training.turns = std::make_shared<mf::TurnSchedule>(options.orderSeed);
   }
   if (const int code = openDump(training))
     return code;
@@ -325,10 +325,9 @@ int RunCommand::runProgram(mlir::MLIRContext &context) {
       return messages.fail(toString(choices.takeError()));
     engine.setRouterChoices(std::move(*choices));
   }
-  const mf::FileFaults::Scope scope(training.faults.get());
   const int code = train(engine, training);
-  if (training.faults)
-    note(training.faults->describe());
+  if (training.turns)
+    note(training.turns->describe());
   return code == 0 && comparison ? compareWithProgram() : code;
 }
 

@@ -16,9 +16,9 @@ llvm::Expected<std::unique_ptr<Device>> Device::create(const Options &options) {
       return llvm::createStringError(
           "the rate of a link must be a number of bytes per second, or 0 for "
           "no limit");
-  if (options.faults && !options.faults->addDevice())
-    return llvm::createStringError(
-        "cannot allocate its memory: an injected fault refuses it");
+  if (options.turns)
+    if (std::string refusal = options.turns->addDevice(); !refusal.empty())
+      return llvm::createStringError("cannot allocate its memory: " + refusal);
   Arena::Options arenaOptions;
   arenaOptions.guard = options.guard;
   arenaOptions.poison = options.poison;
@@ -34,7 +34,7 @@ llvm::Expected<std::unique_ptr<Device>> Device::create(const Options &options) {
   device->host = std::move(*host);
   device->hostToDevice = std::make_unique<CopyLink>(options.hostToDeviceRate);
   device->deviceToHost = std::make_unique<CopyLink>(options.deviceToHostRate);
-  device->faults = options.faults;
+  device->turns = options.turns;
   device->name = options.name;
   return device;
 }
@@ -60,8 +60,8 @@ llvm::Error Device::synchronize() {
     for (const std::unique_ptr<Stream> &stream : streams)
       all.push_back(stream.get());
   }
-  if (faults)
-    faults->arrive();
+  if (turns)
+    turns->arrive();
   for (Stream *stream : all)
     stream->state->waitUntilIdle();
   if (hasFailed())

@@ -10,8 +10,8 @@
 namespace mf {
 
 void Stream::State::start() {
-  if (faults)
-    place = faults->addStream(
+  if (turns)
+    place = turns->addStream(
         device.name.empty() ? name : device.name + " stream " + name,
         [this](const std::string &reason) { fail(reason); });
   thread = std::thread([this] { loop(); });
@@ -28,8 +28,8 @@ void Stream::State::stop() {
 
 void Stream::State::push(decltype(Task::what) what) {
   Clock::time_point now = Clock::now();
-  if (faults)
-    faults->noteIssued(place);
+  if (turns)
+    turns->noteIssued(place);
   bool wake;
   {
     std::lock_guard<std::mutex> lock(mutex);
@@ -61,11 +61,11 @@ void Stream::State::waitUntilIdle() {
 void Stream::State::loop() {
   // Paced copies end on a timer. The default slack of 50 us would be visible.
   (void)prctl(PR_SET_TIMERSLACK, 1UL);
-  FaultSchedule::getOfThread() = faults;
+  TurnSchedule::getOfThread() = turns;
   std::vector<Task> batch;
   while (takeBatch(batch)) {
     for (Task &task : batch) {
-      if (faults)
+      if (turns)
         runInTurn(task);
       else
         run(task);
@@ -93,9 +93,9 @@ bool Stream::State::takeBatch(std::vector<Task> &batch) {
 void Stream::State::runInTurn(Task &task) {
   // Even a failed stream completes its records, because other streams wait for
   // them.
-  faults->beginTask(place);
+  turns->beginTask(place);
   run(task);
-  faults->endTask();
+  turns->endTask();
 }
 
 void Stream::State::run(Task &task) {
@@ -157,11 +157,11 @@ void Stream::State::run(Wait &wait) {
     if (!wait.record->complete) {
       Clock::time_point begin = Clock::now();
       auto isOver = [&] { return wait.record->complete || device.hasFailed(); };
-      if (faults) {
-        // With a fault schedule only one thread runs at a time, so `isOver`
+      if (turns) {
+        // With a schedule only one thread runs at a time, so `isOver`
         // needs no lock.
         lock.unlock();
-        faults->waitUntil(isOver);
+        turns->waitUntil(isOver);
         lock.lock();
       } else {
         wait.record->completed.wait(lock, isOver);

@@ -42,7 +42,7 @@ struct Stream::State {
   };
 
   State(Device &device, llvm::StringRef name)
-      : device(device), name(name.str()), faults(device.faults.get()) {}
+      : device(device), name(name.str()), turns(device.turns.get()) {}
 
   void start();
   /// Ends the thread once the queue is empty.
@@ -55,7 +55,7 @@ struct Stream::State {
   Device &device;
   std::string name;
   /// Null if threads run without a schedule.
-  FaultSchedule *const faults;
+  TurnSchedule *const turns;
   /// The index of this stream in that schedule.
   size_t place = 0;
   std::thread thread;

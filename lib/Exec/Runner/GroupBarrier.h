@@ -4,7 +4,7 @@
 #ifndef MF_LIB_EXEC_RUNNER_GROUPBARRIER_H
 #define MF_LIB_EXEC_RUNNER_GROUPBARRIER_H
 
-#include "mf/Exec/Device/FaultSchedule.h"
+#include "mf/Exec/Device/TurnSchedule.h"
 #include "mf/Exec/Ranks/RowShare.h"
 #include "mf/Exec/Runner/Communicator.h"
 #include "mf/Program/Program.h"
@@ -49,11 +49,11 @@ struct GroupBarrier {
   /// Waits for `isReady`, in the turns of a schedule if the thread obeys one.
   void waitUntil(std::unique_lock<std::mutex> &lock,
                  llvm::function_ref<bool()> isReady) {
-    FaultSchedule *faults = FaultSchedule::getOfThread();
-    if (!faults)
+    TurnSchedule *turns = TurnSchedule::getOfThread();
+    if (!turns)
       return changed.wait(lock, isReady);
     lock.unlock();
-    faults->waitUntil(isReady);
+    turns->waitUntil(isReady);
     lock.lock();
   }
 

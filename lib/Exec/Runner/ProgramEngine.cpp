@@ -309,14 +309,13 @@ llvm::Error ProgramEngine::createRunner() {
     runnerOptions.communicator = std::move(*communicator);
   }
   runnerOptions.debugMemory = options.debugMemory;
-  runnerOptions.faults = options.faults;
+  runnerOptions.turns = options.turns;
   runnerOptions.routerChoices = routerChoices;
   runnerOptions.dump = options.dump;
   // Operators of several stages only have a deterministic order if they run in
   // turns.
-  if (options.dump && !options.faults)
-    runnerOptions.faults = std::make_shared<FaultSchedule>(
-        options.seed, llvm::ArrayRef<FaultKind>());
+  if (options.dump && !options.turns)
+    runnerOptions.turns = std::make_shared<TurnSchedule>(options.seed);
   runnerOptions.deviceToHostRate = options.deviceToHostRate;
   runnerOptions.hostToDeviceRate = options.hostToDeviceRate;
   auto created = Runner::create(program, runnerOptions);

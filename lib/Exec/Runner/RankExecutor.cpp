@@ -194,7 +194,7 @@ llvm::Expected<std::unique_ptr<RankExecutor>> RankExecutor::create(
   deviceOptions.guard = options.debugMemory;
   deviceOptions.deviceToHostRate = options.deviceToHostRate;
   deviceOptions.hostToDeviceRate = options.hostToDeviceRate;
-  deviceOptions.faults = options.faults;
+  deviceOptions.turns = options.turns;
   deviceOptions.name = "rank " + std::to_string(rank);
   auto device = Device::create(deviceOptions);
   if (!device)

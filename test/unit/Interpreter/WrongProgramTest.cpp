@@ -34,8 +34,7 @@ namespace {
 std::string runSteps(const Program &program, uint64_t seed) {
   mf::runner::RunnerOptions options;
   options.threads = 1;
-  options.faults = std::make_shared<mf::FaultSchedule>(
-      seed, llvm::ArrayRef<mf::FaultKind>());
+  options.turns = std::make_shared<mf::TurnSchedule>(seed);
   auto runner = mf::runner::Runner::create(program, options);
   if (!runner)
     return llvm::toString(runner.takeError());

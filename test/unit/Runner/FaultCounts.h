@@ -4,7 +4,7 @@
 #ifndef MF_TEST_UNIT_RUNNER_FAULTCOUNTS_H
 #define MF_TEST_UNIT_RUNNER_FAULTCOUNTS_H
 
-#include "mf/Exec/Device/FaultSchedule.h"
+#include "FaultSchedule.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"

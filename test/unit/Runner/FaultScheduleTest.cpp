@@ -1,7 +1,6 @@
 //===- FaultScheduleTest.cpp - Steps in orders and with faults of a seed --===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Exec/Device/FaultSchedule.h"
 #include "FaultCounts.h"
 #include "TwoByTwo.h"
 #include "test/unit/Campaign.h"
@@ -22,7 +21,7 @@ struct FaultyRun {
       : schedule(std::move(schedule)) {
     RunnerOptions options;
     options.threads = 1;
-    options.faults = this->schedule;
+    options.turns = this->schedule;
     auto created = Runner::create(program, options);
     if (!created) {
       error = llvm::toString(created.takeError());

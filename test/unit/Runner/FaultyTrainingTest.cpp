@@ -16,6 +16,7 @@
 #include "test/unit/Campaign.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include <gmock/gmock.h>
 
 using namespace mf;
@@ -80,12 +81,23 @@ struct FaultyTrainingTest : testing::Test {
   }
 
   std::string train(std::shared_ptr<FaultSchedule> faults, bool resume) {
-    options.faults = std::move(faults);
+    const FileFaults::Scope scope(faults.get());
+    options.turns = std::move(faults);
     options.resume = resume;
-    const FileFaults::Scope scope(options.faults.get());
     ProgramEngine engine(parsed.get(), options);
     return llvm::toString(ranks::train(engine, options, llvm::nulls(), false,
                                        [](llvm::StringRef) {}));
+  }
+
+  /// Returns the temporary files beside the parameters.
+  std::vector<std::string> findTemporaryFiles() const {
+    std::vector<std::string> found;
+    std::error_code error;
+    for (llvm::sys::fs::directory_iterator entry(folder, error), end;
+         entry != end && !error; entry.increment(error))
+      if (llvm::sys::path::filename(entry->path()).contains(".tmp-"))
+        found.push_back(entry->path());
+    return found;
   }
 
   /// Forgets what the last run wrote.
@@ -112,8 +124,14 @@ TEST_F(FaultyTrainingTest, GivesTheSameBitsOrAnErrorAndCanBeResumed) {
     const std::string saved = readFile(options.saveParamsPath);
     EXPECT_TRUE(counts.add(*schedule, error, saved == expected))
         << schedule->describe() << ": " << error;
-    // There is a whole file or none, also behind an error.
+    // There is a whole file or none, also behind an error. Only a run that was
+    // cut leaves temporary files.
     EXPECT_TRUE(saved.empty() || saved == expected) << schedule->describe();
+    const std::vector<std::string> temporary = findTemporaryFiles();
+    EXPECT_TRUE(schedule->hasEnded() || temporary.empty())
+        << schedule->describe();
+    for (const std::string &path : temporary)
+      (void)llvm::sys::fs::remove(path);
     auto search = findCheckpoints(options.checkpointFolder);
     ASSERT_TRUE(bool(search)) << llvm::toString(search.takeError());
     EXPECT_THAT(search->notes, testing::IsEmpty()) << schedule->describe();

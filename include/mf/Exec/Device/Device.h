@@ -12,8 +12,8 @@
 
 #include "mf/Exec/Device/Arena.h"
 #include "mf/Exec/Device/Event.h"
-#include "mf/Exec/Device/FaultSchedule.h"
 #include "mf/Exec/Device/Stream.h"
+#include "mf/Exec/Device/TurnSchedule.h"
 #include "llvm/ADT/Twine.h"
 #include <atomic>
 #include <functional>
@@ -40,10 +40,10 @@ public:
     /// as the machine can.
     double hostToDeviceRate = 0;
     double deviceToHostRate = 0;
-    /// Decides when each task runs and which faults happen. All devices that
-    /// wait for each other share it. Null runs threads freely.
-    std::shared_ptr<FaultSchedule> faults;
-    /// The name of the device in messages of the fault schedule.
+    /// Decides when each task runs. All devices that wait for each other share
+    /// it. Null runs threads freely.
+    std::shared_ptr<TurnSchedule> turns;
+    /// The name of the device in messages of the schedule.
     std::string name;
   };
 
@@ -84,7 +84,7 @@ private:
 
   std::unique_ptr<Arena> hbm, host;
   std::unique_ptr<CopyLink> hostToDevice, deviceToHost;
-  std::shared_ptr<FaultSchedule> faults;
+  std::shared_ptr<TurnSchedule> turns;
   std::string name;
 
   mutable std::mutex mutex;

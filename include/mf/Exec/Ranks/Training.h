@@ -17,7 +17,7 @@
 #include <memory>
 
 namespace mf {
-class FaultSchedule;
+class TurnSchedule;
 } // namespace mf
 
 namespace mf::ranks {
@@ -33,9 +33,8 @@ struct TrainingOptions {
   /// The rates of the link to the host in bytes per second; 0 for no limit.
   double deviceToHostRate = 0;
   double hostToDeviceRate = 0;
-  /// Decides the order of a program's streams and which faults happen. Null
-  /// runs threads freely.
-  std::shared_ptr<FaultSchedule> faults;
+  /// Decides the order of a program's streams. Null runs threads freely.
+  std::shared_ptr<TurnSchedule> turns;
   /// Receives the results of operators in the last step, and is written
   /// afterwards. Null keeps nothing.
   std::shared_ptr<TensorDump> dump;

@@ -12,8 +12,8 @@
 #ifndef MF_EXEC_RUNNER_RUNNER_H
 #define MF_EXEC_RUNNER_RUNNER_H
 
-#include "mf/Exec/Device/FaultSchedule.h"
 #include "mf/Exec/Device/Stream.h"
+#include "mf/Exec/Device/TurnSchedule.h"
 #include "mf/Exec/Kernels/ThreadPool.h"
 #include "mf/Exec/Ranks/StepValues.h"
 #include "mf/Exec/Ranks/TensorDump.h"
@@ -51,9 +51,9 @@ struct RunnerOptions {
   /// the machine can.
   double deviceToHostRate = 0;
   double hostToDeviceRate = 0;
-  /// Decides the order of all work of streams, and injects faults. Requires
-  /// that all ranks live in this process.
-  std::shared_ptr<FaultSchedule> faults;
+  /// Decides the order of all work of streams. Requires that all ranks live in
+  /// this process. Null runs threads freely.
+  std::shared_ptr<TurnSchedule> turns;
   /// The experts that routers choose. Null if they choose by their scores.
   std::shared_ptr<RouterChoices> routerChoices;
   /// Receives the results of operators. May be null.
