@@ -71,6 +71,8 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
         << remark::metric("arena bytes", plan->arenaSize)
         << remark::metric("max-live bytes", plan->bound.bytes)
         << remark::metric("pinned host bytes", host->arenaSize);
+    remarkPackers("device", *plan);
+    remarkPackers("host", *host);
     if (*limit && failed(checkLimit(stage, *plan, decoded->stage, **limit)))
       return signalPassFailure();
   }
@@ -100,6 +102,16 @@ private:
       return std::nullopt;
     }
     return std::move(*plan);
+  }
+
+  /// Says which heuristics and searches found a plan.
+  void remarkPackers(llvm::StringRef memory, const memory::StepPlan &plan) {
+    ascend::ProgramOp program = getOperation();
+    remark::analysis(
+        program.getLoc(),
+        remark::RemarkOpts::name("Packers").category("memory").function(
+            program.getSymName()))
+        << remark::add("{0}: {1}", memory, plan.describePackers());
   }
 
   /// Returns the options for host memory, where each frame is contiguous.

@@ -52,6 +52,8 @@ struct TemporaryPlace {
 struct RoutineLayout {
   int64_t scratchSize = 0;
   std::vector<TemporaryPlace> temporaries;
+  /// The name of the heuristic or search that found it.
+  std::string packer = "";
 };
 
 /// An instruction of one of the phases of a frame.
@@ -79,6 +81,8 @@ struct ResidualFrameLayout {
   int64_t size = 0;
   std::vector<FramePart> parts;
   std::vector<int64_t> residualOffsets;
+  /// The name of the way in which residuals are laid out.
+  std::string packer = "";
 
   /// Returns the index of the part that contains the offset.
   size_t getPart(int64_t offset) const;
@@ -100,6 +104,9 @@ struct StepPlan {
   std::vector<int64_t> taskBufferOffsets;
   std::vector<int64_t> persistentOffsets;
   int64_t arenaSize = 0;
+  /// The name of the heuristic or search that placed frames, scratch and task
+  /// buffers.
+  std::string packer;
   /// StepProblem::maxLive() of the planned problem.
   StepLiveBound bound;
 
@@ -118,6 +125,10 @@ struct StepPlan {
   /// time overlap. The check is exact: a buffer may lie in a hole of a frame or
   /// of scratch memory of any task.
   llvm::Error verify(const StepProblem &problem) const;
+
+  /// Returns which packers found the plan, and how many layouts each:
+  /// "routines: in time 3; frames: birth 1; blocks: contention".
+  std::string describePackers() const;
 
   /// Prints the plan as text, a line per buffer and per task.
   void print(const StepProblem &problem, llvm::raw_ostream &os) const;

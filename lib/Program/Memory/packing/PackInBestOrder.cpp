@@ -1,4 +1,4 @@
-//===- PackBest.cpp - The best of several list heuristics ---------------===//
+//===- PackInBestOrder.cpp - The best of several list heuristics ----------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ImproveOrder.h"
@@ -22,8 +22,10 @@ PackResult packInBestOrder(const PackProblem &problem, int64_t goodPeak,
     WorkBudget unlimited(std::numeric_limits<int64_t>::max());
     best = *packInOrder(
         problem, getOrder(problem, PackOrder::Contention, profile), unlimited);
+    best.packer = getName(PackOrder::Contention);
   } else {
     best = packInTime(problem);
+    best.packer = "in time";
   }
 
   llvm::SmallVector<PackOrder, 8> orders;
@@ -39,6 +41,7 @@ PackResult packInBestOrder(const PackProblem &problem, int64_t goodPeak,
     std::optional<PackResult> result = packInOrder(problem, indices, budget);
     if (!result)
       return best;
+    result->packer = getName(order);
     if (result->peak < best.peak)
       best = *result;
     results.emplace_back(std::move(*result), std::move(indices));
@@ -51,11 +54,16 @@ PackResult packInBestOrder(const PackProblem &problem, int64_t goodPeak,
       return best;
     auto &[result, indices] = results[next];
     constexpr int patience = 12;
+    const std::string packer = result.packer + ", improved";
     improveOrder(
         problem.items, std::move(indices), std::move(result), goodPeak,
         patience,
         [&](llvm::ArrayRef<int32_t> order) {
-          return packInOrder(problem, order, budget);
+          std::optional<PackResult> packed =
+              packInOrder(problem, order, budget);
+          if (packed)
+            packed->packer = packer;
+          return packed;
         },
         best);
   }

@@ -88,6 +88,26 @@ std::vector<int64_t> getContention(const PackProblem &problem,
 
 } // namespace
 
+llvm::StringRef getName(PackOrder order) {
+  switch (order) {
+  case PackOrder::Contention:
+    return "contention";
+  case PackOrder::Size:
+    return "size";
+  case PackOrder::Area:
+    return "area";
+  case PackOrder::Lifetime:
+    return "lifetime";
+  case PackOrder::Begin:
+    return "begin";
+  case PackOrder::End:
+    return "end";
+  case PackOrder::Hint:
+    return "hint";
+  }
+  llvm_unreachable("no such order");
+}
+
 std::vector<int32_t> getOrder(const PackProblem &problem, PackOrder order,
                               llvm::ArrayRef<int64_t> profile) {
   const std::vector<PackItem> &items = problem.items;

@@ -39,6 +39,8 @@ struct PackProblem {
 struct PackResult {
   std::vector<int64_t> offsets;
   int64_t peak = 0;
+  /// The name of the heuristic or search that found it.
+  std::string packer;
 };
 
 /// The work in elementary steps that may still be spent.
@@ -106,6 +108,9 @@ enum class PackOrder {
   /// By hint. Items without a hint come last.
   Hint,
 };
+
+/// Returns the name of an order, for statistics.
+llvm::StringRef getName(PackOrder order);
 
 /// Returns the order as indices of items.
 std::vector<int32_t> getOrder(const PackProblem &problem, PackOrder order,

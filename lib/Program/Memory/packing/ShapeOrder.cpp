@@ -49,8 +49,6 @@ OrderKey getKey(const ItemMeasures &item, ShapeMeasure measure,
     return {-item.size, item.begin, 0};
   case ShapeMeasure::Area:
     return {-item.area, item.begin, 0};
-  case ShapeMeasure::Lifetime:
-    return {item.begin - item.end, -item.size, 0};
   case ShapeMeasure::Begin:
     return {item.begin, -item.end, 0};
   case ShapeMeasure::End:

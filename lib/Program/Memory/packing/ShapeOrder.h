@@ -18,7 +18,6 @@ enum class ShapeMeasure {
   Size,
   Area,
   Begin,
-  Lifetime,
   End,
   Death,
   /// Large items in order of their begin, then the others by lifetime.

@@ -36,7 +36,7 @@ private:
   /// The packings found, each better than the previous one.
   std::vector<PackResult> results;
 
-  void keepIfBetter(std::optional<PackResult> result);
+  void keepIfBetter(std::optional<PackResult> result, llvm::StringRef packer);
   /// Tries the next way to pack. Returns false if there is none.
   bool advance();
 };

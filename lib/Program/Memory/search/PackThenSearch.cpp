@@ -22,9 +22,12 @@ GradualPacking::GradualPacking(const PackProblem &problem, int64_t goodPeak,
   this->search = WorkBudget(getWorthwhileSteps(search.getRest(), savings));
 }
 
-void GradualPacking::keepIfBetter(std::optional<PackResult> result) {
-  if (result && result->peak < results.back().peak)
-    results.push_back(std::move(*result));
+void GradualPacking::keepIfBetter(std::optional<PackResult> result,
+                                  llvm::StringRef packer) {
+  if (!result || result->peak >= results.back().peak)
+    return;
+  results.push_back(std::move(*result));
+  results.back().packer = packer;
 }
 
 bool GradualPacking::advance() {
@@ -36,7 +39,7 @@ bool GradualPacking::advance() {
   constexpr int64_t savedShare = 32, workShare = 10;
   if (!hasTriedSlots) {
     hasTriedSlots = true;
-    keepIfBetter(packInSlots(problem));
+    keepIfBetter(packInSlots(problem), "slots");
     return true;
   }
   const int64_t peak = results.back().peak;
@@ -48,7 +51,7 @@ bool GradualPacking::advance() {
   WorkBudget share(attempt == 0 ? search.getRest() / workShare
                                 : search.getRest());
   const int64_t given = share.getRest();
-  keepIfBetter(packInWindows(problem, capacity, share));
+  keepIfBetter(packInWindows(problem, capacity, share), "windows");
   search.spend(given - share.getRest());
   ++attempt;
   if (results.back().peak == peak) {

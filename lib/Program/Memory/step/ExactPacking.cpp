@@ -189,12 +189,17 @@ private:
   struct Outcome {
     const Attempt *attempt;
     PackResult result;
+
+    std::string getPacker() const {
+      return "shapes " + std::to_string(attempt - std::begin(attempts) + 1);
+    }
   };
 
   Variant &getVariant(const VariantRule &rule);
   void settle(const Outcome &outcome, PackResult &best);
   void improve(const Outcome &outcome, PackResult &best);
-  void consider(Variant &variant, const PackResult &result, PackResult &best);
+  void consider(Variant &variant, const PackResult &result,
+                const std::string &packer, PackResult &best);
   /// The parts of frames have few holes and are many. If blocks miss the goal
   /// only slightly, shapes hardly do better and cost much time.
   bool isHopeless(const PackResult &best) const {
@@ -226,10 +231,11 @@ Variant &ExactSearch::getVariant(const VariantRule &rule) {
 }
 
 void ExactSearch::consider(Variant &variant, const PackResult &result,
-                           PackResult &best) {
+                           const std::string &packer, PackResult &best) {
   if (result.peak >= best.peak)
     return;
   best = variant.expand(result);
+  best.packer = packer;
   bestVariant = &variant;
 }
 
@@ -251,7 +257,7 @@ void ExactSearch::settle(const Outcome &outcome, PackResult &best) {
     return;
   PackResult improved = *result;
   variant.improve(order, *result, goodPeak, budget, improved);
-  consider(variant, improved, best);
+  consider(variant, improved, outcome.getPacker() + ", settled", best);
 }
 
 /// Places shapes that exceed the peak of an outcome first, as long as that
@@ -261,7 +267,7 @@ void ExactSearch::improve(const Outcome &outcome, PackResult &best) {
   PackResult improved = outcome.result;
   variant.improve(variant.getOrder(outcome.attempt->order), outcome.result,
                   goodPeak, budget, improved);
-  consider(variant, improved, best);
+  consider(variant, improved, outcome.getPacker() + ", improved", best);
 }
 
 const std::vector<RoutineLayout> *ExactSearch::run(PackResult &best) {
@@ -275,8 +281,9 @@ const std::vector<RoutineLayout> *ExactSearch::run(PackResult &best) {
     if (!result)
       break;
     numFutile = result->peak < best.peak ? 0 : numFutile + 1;
-    consider(variant, *result, best);
     outcomes.push_back({&attempt, std::move(*result)});
+    consider(variant, outcomes.back().result, outcomes.back().getPacker(),
+             best);
   }
   std::vector<size_t> order =
       getSortedIndices<size_t>(outcomes.size(), [&](size_t a, size_t b) {

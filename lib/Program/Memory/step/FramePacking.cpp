@@ -90,6 +90,7 @@ PackProblem getPhaseItems(const StepProblem &problem,
 RoutineLayout getPlaces(const PackProblem &items, const PackResult &result,
                         size_t numTemporaries, int64_t frameSize) {
   RoutineLayout places;
+  places.packer = result.packer;
   for (size_t i = 0; i < numTemporaries; ++i) {
     int64_t offset = result.offsets[i];
     if (offset + items.items[i].size <= frameSize) {
@@ -114,6 +115,16 @@ RoutineLayout packPhase(const StepProblem &problem, const ResidualFrame &frame,
   return getPlaces(items, result,
                    problem.routines[frame.phases[phase]].temporaries.size(),
                    layout.size);
+}
+
+llvm::StringRef getName(StackOrder order) {
+  switch (order) {
+  case StackOrder::Birth:
+    return "birth";
+  case StackOrder::Death:
+    return "death";
+  }
+  llvm_unreachable("no such order");
 }
 
 /// Returns the cost to minimize: the largest scratch, then the sum of all.
@@ -145,10 +156,12 @@ ChunkLayout packSeparately(const StepProblem &problem,
                            const ResidualFrame &frame, int64_t numSteps,
                            const PackEffort &effort) {
   std::optional<ChunkLayout> best;
-  for (StackOrder order :
-       {StackOrder::Birth, StackOrder::Death, StackOrder::Life}) {
+  for (StackOrder order : {StackOrder::Birth, StackOrder::Death}) {
     ChunkLayout layout;
     layout.frame = stackResiduals(problem, frame, order, numSteps);
+    layout.frame.packer = getName(order);
+    if (numSteps > 1)
+      layout.frame.packer += " in " + std::to_string(numSteps) + " steps";
     for (size_t phase = 0; phase < frame.phases.size(); ++phase)
       layout.phases.push_back(packPhase(problem, frame, layout.frame,
                                         static_cast<int64_t>(phase), effort));
@@ -197,6 +210,7 @@ ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
 
   ChunkLayout layout;
   layout.frame.size = result.peak;
+  layout.frame.packer = "together, " + result.packer;
   layout.frame.parts.push_back(getWholeFrame(problem, frame, result.peak));
   layout.frame.residualOffsets.assign(result.offsets.begin() +
                                           static_cast<ptrdiff_t>(firstResidual),
@@ -204,6 +218,7 @@ ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
   size_t next = 0;
   for (int64_t routine : frame.phases) {
     RoutineLayout places;
+    places.packer = "together";
     for (size_t i = 0; i < problem.routines[routine].temporaries.size(); ++i)
       places.temporaries.push_back(
           {TemporaryPlace::Region::Frame, result.offsets[next++]});
@@ -218,6 +233,7 @@ RoutineLayout packRoutine(const StepProblem &problem,
   PackProblem items = getTemporaries(problem, routine);
   PackResult result = pack(items, getLargest(getLiveProfile(items)), effort);
   RoutineLayout places;
+  places.packer = result.packer;
   places.scratchSize = result.peak;
   for (int64_t offset : result.offsets)
     places.temporaries.push_back({TemporaryPlace::Region::Scratch, offset});
@@ -236,6 +252,7 @@ RoutineLayout packByEnd(const StepProblem &problem, const StepPlaces &timeline,
   WorkBudget unlimited(std::numeric_limits<int64_t>::max());
   std::optional<PackResult> result =
       packInOrder(items, getOrder(items, PackOrder::End, {}), unlimited);
+  result->packer = "by end";
   RoutineLayout layout =
       getPlaces(items, *result, routine.temporaries.size(), frameSize);
   return layout.scratchSize <= plan.routines[index].scratchSize

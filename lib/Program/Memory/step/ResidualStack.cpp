@@ -21,19 +21,11 @@ std::vector<size_t> getStackOrder(const ResidualFrame &frame,
   auto death = [&](size_t i) {
     return std::make_pair(-residuals[i].deathPhase, -residuals[i].death);
   };
-  auto life = [&](size_t i) { return residuals[i].birth - residuals[i].death; };
   return getSortedIndices<size_t>(residuals.size(), [&](size_t a, size_t b) {
-    switch (order) {
-    case StackOrder::Birth:
-      return std::make_pair(birth(a), death(a)) <
-             std::make_pair(birth(b), death(b));
-    case StackOrder::Death:
-      return std::make_pair(death(a), birth(a)) <
-             std::make_pair(death(b), birth(b));
-    case StackOrder::Life:
-      return life(a) < life(b);
-    }
-    return false;
+    return order == StackOrder::Birth ? std::make_pair(birth(a), death(a)) <
+                                            std::make_pair(birth(b), death(b))
+                                      : std::make_pair(death(a), birth(a)) <
+                                            std::make_pair(death(b), birth(b));
   });
 }
 

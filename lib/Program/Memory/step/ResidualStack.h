@@ -17,7 +17,7 @@ namespace mf::memory {
 /// The orders in which the residuals are stacked from the bottom of the frame
 /// up. With ascending births there is a single hole, at the top, throughout
 /// forward; with descending deaths there is one in backward.
-enum class StackOrder { Birth, Death, Life };
+enum class StackOrder { Birth, Death };
 
 /// Returns a part that is in the arena from the first to the last instruction
 /// of all phases.

@@ -7,6 +7,7 @@
 #include "lib/Program/Memory/search/PackSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace mf::memory {
@@ -30,6 +31,25 @@ std::pair<int64_t, int64_t> FramePart::getRange(int64_t phase,
     return {0, 0};
   return {phase == first.phase ? first.instruction : 0,
           phase == last.phase ? last.instruction : length};
+}
+
+/// Returns the packers of some layouts with how many each found.
+template <typename Layouts>
+static std::string countPackers(const Layouts &layouts) {
+  std::map<llvm::StringRef, int64_t> counts;
+  for (const auto &layout : layouts)
+    ++counts[layout.packer];
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(counts, os, [&](const auto &entry) {
+    os << entry.first << " x " << entry.second;
+  });
+  return text;
+}
+
+std::string StepPlan::describePackers() const {
+  return "routines: " + countPackers(routines) +
+         "; frames: " + countPackers(frames) + "; blocks: " + packer;
 }
 
 size_t ResidualFrameLayout::getPart(int64_t offset) const {
@@ -265,9 +285,11 @@ PackResult StepPlanner::packBlocks(const PackProblem &blocks,
   for (size_t i = 0; i < numFrames; ++i)
     all.items[i].fixedOffset = placed.offsets[i];
   PackResult best = packInBestOrder(all, bound, heuristics);
+  best.packer = "frames " + placed.packer + ", others " + best.packer;
   if (best.peak <= bound + acceptableExcess / 4)
     return best;
   PackResult mixed = packInBestOrder(blocks, bound, heuristics);
+  mixed.packer = "mixed " + mixed.packer;
   return mixed.peak < best.peak ? mixed : best;
 }
 
@@ -281,6 +303,7 @@ void StepPlanner::placeBlocks() {
   if (result.peak > goodPeak + acceptableExcess)
     packExactly({problem, timeline, sections}, frames, goodPeak,
                 options.shapeWork, plan, result);
+  plan.packer = result.packer;
   int64_t base = plan.arenaSize;
   plan.arenaSize += result.peak;
   auto next = result.offsets.begin();
