@@ -30,11 +30,9 @@ namespace {
 /// Searches in a separate thread, because a compile cannot be interrupted.
 class AdviceSearch {
 public:
-  /// Starts the search. It ends some time before `seconds` have passed, unless
-  /// a compile takes long, and soon after `stop` is set. The request's own kept
-  /// settings and time limit are ignored.
-  AdviceSearch(planner::PlanRequest request, double seconds,
-               const std::atomic<bool> &stop);
+  /// Starts the search. It ends soon after `stop` is set. The request's own
+  /// kept settings are ignored.
+  AdviceSearch(planner::PlanRequest request, const std::atomic<bool> &stop);
   AdviceSearch(const AdviceSearch &) = delete;
   AdviceSearch &operator=(const AdviceSearch &) = delete;
   /// Waits for the end.
@@ -55,12 +53,8 @@ private:
 
 } // namespace
 
-AdviceSearch::AdviceSearch(PlanRequest request, double seconds,
-                           const std::atomic<bool> &stop) {
-  // The remaining time is for the compile that runs when the share has passed.
-  constexpr double searchedShare = 0.75;
+AdviceSearch::AdviceSearch(PlanRequest request, const std::atomic<bool> &stop) {
   request.stop = &stop;
-  request.timeLimit = searchedShare * seconds;
   std::packaged_task<Result()> task([request = std::move(request)] {
     return std::make_shared<Expected<WaySearchResult>>(searchWays(request));
   });
@@ -171,7 +165,7 @@ static void printNothingFits(const WaySearchResult &found) {
   WithColor::note()
       << (found.isCutShort
               ? "the search ended before it compiled a step that "
-                "fits; give it more time with --advise-time-limit"
+                "fits; give it more time"
               : "no settings fit into " + describeMemorySize(found.limitBytes))
       << ": of " << found.compiledSteps
       << " steps that were compiled, the nearest misses "
@@ -262,36 +256,30 @@ static void addTwiceTheRanks(const PlanRequest &request,
 }
 
 /// Waits for a result.
-static void await(const AdviceSearch &search, double seconds,
-                  const std::atomic<bool> &stop) {
+static void await(const AdviceSearch &search, const Interrupt &stop) {
   constexpr double grace = 2;
   const StopWatch clock;
   std::optional<double> stopped;
   ProgressLine line({});
   while (!search.wait(/*milliseconds=*/100)) {
     const double waited = clock.getSeconds();
-    if (stop && !stopped)
+    if (stop.isSet() && !stopped)
       stopped = waited;
     if (stopped && waited - *stopped >= grace) {
       line.clear();
-      giveUp("the search was interrupted");
+      giveUp(stop.describe());
     }
-    if (waited >= seconds) {
-      line.clear();
-      giveUp("--advise-time-limit=" + formatRounded(seconds) +
-             " ended the search");
-    }
-    line.show(formatv("looking for settings that fit: {0:f0} of at most {1:f0} "
-                      "s, ^C ends it",
-                      waited, seconds)
-                  .str());
+    line.show(
+        formatv("looking for settings that fit: {0:f0} s, ^C ends it", waited)
+            .str());
   }
 }
 
-void printAdvice(const PlanRequest &request, StringRef target, double seconds) {
-  const std::atomic<bool> &stop = catchInterrupt();
-  AdviceSearch search(request, seconds, stop);
-  await(search, seconds, stop);
+void printAdvice(const PlanRequest &request, StringRef target,
+                 std::optional<double> seconds) {
+  const Interrupt stop(seconds, "--advise-time-limit");
+  AdviceSearch search(request, stop.getFlag());
+  await(search, stop);
   Expected<WaySearchResult> found = search.take();
   if (!found) {
     WithColor::note() << "cannot search for settings that fit: "
@@ -301,8 +289,11 @@ void printAdvice(const PlanRequest &request, StringRef target, double seconds) {
   // If the given settings fit after all, no others are needed.
   if (found->given.fits(found->limitBytes))
     return;
-  if (!found->best && !found->isCutShort && !stop)
+  if (!found->best && !found->isCutShort && !stop.isSet())
     addTwiceTheRanks(request, *found);
+  if (found->isCutShort && found->best)
+    WithColor::note() << stop.describe()
+                      << ": a way that costs less may have been missed\n";
   printFound(request, *found, target);
 }
 

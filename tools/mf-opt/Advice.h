@@ -5,6 +5,7 @@
 #define MF_TOOLS_MF_OPT_ADVICE_H
 
 #include "mf/Plan/Settings/StepPlanner.h"
+#include <optional>
 
 namespace mf::tools {
 
@@ -12,11 +13,11 @@ namespace mf::tools {
 /// into `limitBytes` of the request. Prints it as a note on standard error, or
 /// the reason why there is none. `target` is the name of the request's target.
 ///
-/// Takes at most `seconds`; ^C ends it earlier. If a compile does not end in
-/// time, the function ends the program with a failure, so all output must have
-/// been written before.
+/// ^C ends the search, and `seconds` do, if there are any. If a compile does
+/// not end soon then, the function ends the program with a failure, so all
+/// output must have been written before.
 void printAdvice(const planner::PlanRequest &request, llvm::StringRef target,
-                 double seconds);
+                 std::optional<double> seconds);
 
 } // namespace mf::tools
 

@@ -108,7 +108,8 @@ struct OptOptions {
           "--list-targets prints the names)")};
   cl::opt<double> adviseTimeLimit{
       "advise-time-limit", cl::value_desc("seconds"), cl::cat(adviceCategory),
-      cl::init(60), cl::desc("End --advise by then (default: 60), as ^C does")};
+      cl::desc("End --advise then, as ^C does (default: no limit, so that "
+               "advice does not depend on the machine)")};
 };
 
 } // namespace
@@ -216,9 +217,10 @@ static LogicalResult checkOptions() {
       getOptions().gradientAccumulationSteps < 1)
     return fail("gradient_accumulation_steps must be at least 1");
   constexpr double mostSeconds = 1e6;
-  if (!std::isfinite(getOptions().adviseTimeLimit) ||
-      getOptions().adviseTimeLimit <= 0 ||
-      getOptions().adviseTimeLimit > mostSeconds)
+  if (getOptions().adviseTimeLimit.getNumOccurrences() > 0 &&
+      (!std::isfinite(getOptions().adviseTimeLimit) ||
+       getOptions().adviseTimeLimit <= 0 ||
+       getOptions().adviseTimeLimit > mostSeconds))
     return fail("--advise-time-limit: expected seconds from above 0 to "
                 "1000000; --advise=false looks for nothing");
   // The default is read where it is needed.
@@ -287,8 +289,10 @@ static void printAdvice(StringRef model, const TrainingStep &step) {
   request.yaml = *step.config;
   request.target = std::move(*read);
   request.limitBytes = step.memory.getLimitBytes();
-  mf::tools::printAdvice(request, getOptions().target,
-                         getOptions().adviseTimeLimit);
+  std::optional<double> seconds;
+  if (getOptions().adviseTimeLimit.getNumOccurrences() > 0)
+    seconds = getOptions().adviseTimeLimit;
+  mf::tools::printAdvice(request, getOptions().target, seconds);
 }
 
 static LogicalResult run(StringRef inputName, StringRef outputName,

@@ -7,7 +7,6 @@
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "mf/Plan/Solver/RefusalPrint.h"
-#include "mf/Support/NumberText.h"
 #include "tools/terminal/ProgressLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
@@ -42,8 +41,8 @@ Error Findings::addFrontier(const Problem &problem, double rest) {
   ProgressLine line(units);
   auto show = [&](const SolveProgress &progress) { line.show(progress); };
   SolveOptions solving;
-  solving.timeLimit = options.getTimeLimit();
-  solving.stop = &stop;
+  solving.mostCandidates = options.getCandidates();
+  solving.stop = &stop.getFlag();
   solving.progress = show;
   Expected<std::vector<FrontierPoint>> points =
       solveFrontier(problem, range->list(), solving);
@@ -54,6 +53,8 @@ Error Findings::addFrontier(const Problem &problem, double rest) {
       point.result->time += rest;
       point.result->bound += rest;
     }
+  if (stop.isSet())
+    noteEarlyEnd();
   printFrontier(problem, *points, units, os);
   if (llvm::outs().is_displayed()) {
     os << '\n';
@@ -70,9 +71,9 @@ void Findings::addProblem(const Problem &problem) {
 
 void Findings::noteEarlyEnd() const {
   const std::string reason =
-      stop ? "the search was interrupted"
-           : "--time-limit=" + formatRounded(options.getTimeLimit()) +
-                 " ended the search";
+      stop.isSet() ? stop.describe()
+                   : "--candidates=" + std::to_string(options.getCandidates()) +
+                         " ended the search";
   llvm::WithColor::note() << reason << ": this is the best plan so far\n";
 }
 

@@ -8,8 +8,8 @@
 #include "PlanOptions.h"
 #include "mf/Plan/Solver/PlanUnits.h"
 #include "mf/Plan/Solver/Solver.h"
+#include "tools/terminal/Interrupt.h"
 #include "llvm/Support/JSON.h"
-#include <atomic>
 
 namespace mf::tools {
 
@@ -18,7 +18,7 @@ namespace mf::tools {
 class Findings {
 public:
   /// Searches end when `stop` is set.
-  Findings(const PlanOptions &options, const std::atomic<bool> &stop,
+  Findings(const PlanOptions &options, const Interrupt &stop,
            solver::PlanUnits units)
       : options(options), stop(stop), units(std::move(units)) {}
 
@@ -50,7 +50,7 @@ public:
 
 private:
   const PlanOptions &options;
-  const std::atomic<bool> &stop;
+  const Interrupt &stop;
   const solver::PlanUnits units;
   std::string text;
   llvm::raw_string_ostream os{text};

@@ -30,7 +30,7 @@ static Error run(const PlanOptions &options) {
           checkOutputPaths({options.output, options.json, options.html,
                             options.plot, options.problemOut}))
     return error;
-  const std::atomic<bool> &stop = catchInterrupt();
+  const Interrupt stop(options.getTimeLimit());
   if (!options.problem.empty())
     return planProblem(options, stop);
   return PlanOptions::isGiven(options.devices) ? planLayouts(options, stop)

@@ -16,7 +16,7 @@ using llvm::StringRef;
 
 namespace mf::tools {
 
-Error planLayouts(const PlanOptions &options, const std::atomic<bool> &stop) {
+Error planLayouts(const PlanOptions &options, const Interrupt &stop) {
   // In a YAML of the dynamic graph the number of data-parallel ranks follows
   // from the environment's RANK_SIZE.
   setenv("RANK_SIZE", std::to_string(options.devices).c_str(),
@@ -24,12 +24,10 @@ Error planLayouts(const PlanOptions &options, const std::atomic<bool> &stop) {
   Expected<PlanRequest> request = makeRequest(options);
   if (!request)
     return request.takeError();
-  request->stop = &stop;
+  request->stop = &stop.getFlag();
   Expected<LayoutSearchResult> found = [&] {
     ProgressLine line({});
-    request->progress = [&](StringRef text) {
-      line.showTimed(text, request->timeLimit);
-    };
+    request->progress = [&](StringRef text) { line.showTimed(text); };
     return searchLayouts(*request, options.devices);
   }();
   if (!found)

@@ -5,14 +5,13 @@
 #define MF_TOOLS_MF_PLAN_PLANLAYOUTS_H
 
 #include "PlanOptions.h"
-#include <atomic>
+#include "tools/terminal/Interrupt.h"
 
 namespace mf::tools {
 
 /// Plans the training YAML for --devices, including the layout, and prints and
 /// writes the requested outputs. The search ends early when `stop` is set.
-llvm::Error planLayouts(const PlanOptions &options,
-                        const std::atomic<bool> &stop);
+llvm::Error planLayouts(const PlanOptions &options, const Interrupt &stop);
 
 } // namespace mf::tools
 

@@ -77,7 +77,13 @@ Error PlanOptions::check() const {
   if (Error error = checkOutputs())
     return error;
   constexpr double mostSeconds = 1e6;
-  if (!std::isfinite(timeLimit) || timeLimit <= 0 || timeLimit > mostSeconds)
+  constexpr int64_t mostCandidates = 1'000'000'000;
+  if (isGiven(candidates) && (candidates < 1 || candidates > mostCandidates))
+    return createStringError(
+        formatv("--candidates is {0}, expected a number from 1 to {1}",
+                +candidates, mostCandidates));
+  if (isGiven(timeLimit) &&
+      (!std::isfinite(timeLimit) || timeLimit <= 0 || timeLimit > mostSeconds))
     return createStringError(
         formatv("--time-limit is {0}, expected seconds from above 0 to {1:f0}",
                 +timeLimit, mostSeconds));

@@ -99,10 +99,15 @@ struct PlanOptions {
       cl::desc("Also choose the layout of this many devices: data, model, "
                "context and expert parallel, stages, and what is sharded; the "
                "number of samples of a step stays the same")};
+  cl::opt<int64_t> candidates{
+      "candidates", cl::value_desc("count"), cl::cat(category),
+      cl::desc("End each solution of the abstract problem after so many "
+               "candidates (default: 10000, with --problem and for all of a "
+               "--frontier 1000000)")};
   cl::opt<double> timeLimit{
-      "time-limit", cl::value_desc("seconds"), cl::init(60), cl::cat(category),
-      cl::desc("End the search with the best plan so far (default: 60, with "
-               "--devices 280), as ^C does")};
+      "time-limit", cl::value_desc("seconds"), cl::cat(category),
+      cl::desc("End the search with the best plan so far, as ^C does (default: "
+               "no limit, so that the plan does not depend on the machine)")};
 
   // Options for the output.
   cl::opt<std::string> output{
@@ -145,10 +150,13 @@ struct PlanOptions {
   /// Checks the values of the options.
   llvm::Error check() const;
 
-  /// Returns the time limit in seconds.
-  double getTimeLimit() const {
-    constexpr double ofLayouts = 280;
-    return isGiven(devices) && !isGiven(timeLimit) ? ofLayouts : timeLimit;
+  /// Returns the number of candidates of a solution, given the default.
+  int64_t getCandidates(int64_t otherwise = 1'000'000) const {
+    return isGiven(candidates) ? candidates : otherwise;
+  }
+  /// Returns the time limit in seconds, if there is one.
+  std::optional<double> getTimeLimit() const {
+    return isGiven(timeLimit) ? std::optional<double>(timeLimit) : std::nullopt;
   }
   /// True if JSON replaces the text on standard output.
   bool printsJson() const { return isGiven(json) && isStandardOutput(json); }

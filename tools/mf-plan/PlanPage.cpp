@@ -28,7 +28,7 @@ static constexpr StringLiteral planScripts[] = {"format.js",   "drawing.js",
 /// limit.
 static constexpr int lowestTenth = 6, highestTenth = 14;
 /// The time for solving all points of the curve, in seconds.
-static constexpr double curveSeconds = 5;
+static constexpr int64_t curveCandidates = 50'000;
 
 static std::string describePlan(const PlanRequest &request,
                                 const PlanAnswer &found,
@@ -114,15 +114,15 @@ static Array writeChunkLayers(const solver::Problem &problem,
 }
 
 static llvm::Expected<Array> solveCurve(const PlanAnswer &found, double rest,
-                                        const std::atomic<bool> &stop) {
+                                        const Interrupt &stop) {
   if (found.best.plan.chunks.empty())
     return Array();
   std::vector<double> limits;
   for (int tenth = lowestTenth; tenth <= highestTenth; ++tenth)
     limits.push_back(static_cast<double>(found.limitBytes) * tenth / 10);
   solver::SolveOptions options;
-  options.timeLimit = curveSeconds;
-  options.stop = &stop;
+  options.mostCandidates = curveCandidates;
+  options.stop = &stop.getFlag();
   auto points = solveFrontier(found.problem, limits, options);
   if (!points)
     return points.takeError();
@@ -170,8 +170,7 @@ static Array listVaried(const KeptSettings &keep) {
 llvm::Expected<std::string> makePlanPage(const PlanRequest &request,
                                          const PlanAnswer &found,
                                          const solver::PlanUnits &units,
-                                         double rest,
-                                         const std::atomic<bool> &stop) {
+                                         double rest, const Interrupt &stop) {
   llvm::Expected<Array> curve = solveCurve(found, rest, stop);
   if (!curve)
     return curve.takeError();

@@ -6,8 +6,8 @@
 
 #include "mf/Plan/Settings/StepPlanner.h"
 #include "mf/Plan/Solver/PlanUnits.h"
+#include "tools/terminal/Interrupt.h"
 #include "llvm/Support/Error.h"
-#include <atomic>
 
 namespace mf::tools {
 
@@ -19,8 +19,7 @@ namespace mf::tools {
 llvm::Expected<std::string> makePlanPage(const planner::PlanRequest &request,
                                          const planner::PlanAnswer &found,
                                          const solver::PlanUnits &units,
-                                         double rest,
-                                         const std::atomic<bool> &stop);
+                                         double rest, const Interrupt &stop);
 
 } // namespace mf::tools
 

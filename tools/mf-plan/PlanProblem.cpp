@@ -17,12 +17,12 @@ namespace mf::tools {
 /// Solves a problem for a plan that fits.
 static Expected<SolveResult> findPlan(const Problem &problem,
                                       const PlanOptions &options,
-                                      const std::atomic<bool> &stop) {
+                                      const Interrupt &stop) {
   ProgressLine line({});
   auto show = [&](const SolveProgress &progress) { line.show(progress); };
   SolveOptions solving;
-  solving.timeLimit = options.timeLimit;
-  solving.stop = &stop;
+  solving.mostCandidates = options.getCandidates();
+  solving.stop = &stop.getFlag();
   solving.progress = show;
   Expected<SolveResult> result = solve(problem, solving);
   if (!result)
@@ -30,13 +30,13 @@ static Expected<SolveResult> findPlan(const Problem &problem,
                                          toString(result.takeError()));
   if (!result->plan)
     return llvm::make_error<NoPlanError>(
-        nameInput(options.problem) +
-        ": no plan was found before the search ended; a longer --time-limit "
-        "may help");
+        nameInput(options.problem) + ": no plan was found before " +
+        (stop.isSet() ? stop.describe()
+                      : "the search ended; more --candidates may help"));
   return result;
 }
 
-Error planProblem(const PlanOptions &options, const std::atomic<bool> &stop) {
+Error planProblem(const PlanOptions &options, const Interrupt &stop) {
   Expected<std::string> text = readInput(options.problem);
   if (!text)
     return text.takeError();

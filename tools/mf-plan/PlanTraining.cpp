@@ -100,7 +100,7 @@ Expected<PlanRequest> makeRequest(const PlanOptions &options) {
   request.schedules = {options.schedules.begin(), options.schedules.end()};
   request.recomputeTasks = options.recomputeTasks;
   request.expertLevels = options.expertLevels;
-  request.timeLimit = options.getTimeLimit();
+  request.mostCandidates = options.getCandidates(request.mostCandidates);
   return request;
 }
 
@@ -138,16 +138,14 @@ static void checkLimit(const PlanAnswer &found, const target::Target &target,
       << "'; --hbm sets a limit, --target names the device\n";
 }
 
-Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
+Error planTraining(const PlanOptions &options, const Interrupt &stop) {
   Expected<PlanRequest> request = makeRequest(options);
   if (!request)
     return request.takeError();
-  request->stop = &stop;
+  request->stop = &stop.getFlag();
   Expected<PlanAnswer> found = [&] {
     ProgressLine line({});
-    request->progress = [&](StringRef text) {
-      line.showTimed(text, request->timeLimit);
-    };
+    request->progress = [&](StringRef text) { line.showTimed(text); };
     return planStepWithWays(*request);
   }();
   if (!found)

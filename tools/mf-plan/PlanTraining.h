@@ -6,7 +6,7 @@
 
 #include "PlanOptions.h"
 #include "mf/Plan/Settings/StepPlanner.h"
-#include <atomic>
+#include "tools/terminal/Interrupt.h"
 
 namespace mf::tools {
 
@@ -16,8 +16,7 @@ llvm::Expected<planner::PlanRequest> makeRequest(const PlanOptions &options);
 
 /// Plans the training YAML, and prints and writes the requested outputs. The
 /// search ends early when `stop` is set.
-llvm::Error planTraining(const PlanOptions &options,
-                         const std::atomic<bool> &stop);
+llvm::Error planTraining(const PlanOptions &options, const Interrupt &stop);
 
 /// Returns the planned YAML with the limit that it was planned for, if that is
 /// another one than the YAML's.

@@ -34,8 +34,9 @@ struct CheckOptions {
       cl::desc("If the step does not fit, look for settings with which it does "
                "(default: true)")};
   cl::opt<double> adviseTimeLimit{
-      "advise-time-limit", cl::value_desc("seconds"), cl::init(20),
-      cl::cat(category), cl::desc("End --advise by then (default: 20)")};
+      "advise-time-limit", cl::value_desc("seconds"), cl::cat(category),
+      cl::desc("End --advise then, as ^C does (default: no limit, so that "
+               "advice does not depend on the machine)")};
   cl::opt<std::string> target{
       "target", cl::value_desc("name or file"), cl::cat(category),
       cl::init(defaultTarget.str()),
@@ -215,7 +216,10 @@ static Error advise(const CheckOptions &options, target::Target target,
   request.yaml = checked.step.yaml;
   request.target = std::move(target);
   request.limitBytes = checked.stages.front().limitBytes;
-  printAdvice(request, options.target, options.adviseTimeLimit);
+  std::optional<double> seconds;
+  if (options.adviseTimeLimit.getNumOccurrences() > 0)
+    seconds = options.adviseTimeLimit;
+  printAdvice(request, options.target, seconds);
   return Error::success();
 }
 

@@ -15,7 +15,7 @@ ProgressLine::ProgressLine(solver::PlanUnits units)
     : units(std::move(units)), isTerminal(errs().is_displayed()) {}
 
 void ProgressLine::show(const solver::SolveProgress &progress) {
-  std::string text = formatv("{0:f0} s", progress.seconds);
+  std::string text = formatv("{0:f0} s", getSeconds());
   if (!std::isfinite(progress.time)) {
     show(text + ", no plan yet");
     return;
@@ -44,10 +44,8 @@ double ProgressLine::getSeconds() const {
       .count();
 }
 
-void ProgressLine::showTimed(llvm::StringRef text, double mostSeconds) {
-  show(formatv("{0:f0} of at most {1:f0} s: {2}", getSeconds(), mostSeconds,
-               text)
-           .str());
+void ProgressLine::showTimed(llvm::StringRef text) {
+  show(formatv("{0:f0} s: {1}", getSeconds(), text).str());
 }
 
 void ProgressLine::showPart(size_t number, size_t count, llvm::StringRef name) {

@@ -22,8 +22,8 @@ public:
   void show(const solver::SolveProgress &progress);
   /// Shows other text in the same place.
   void show(llvm::StringRef text);
-  /// Shows text behind the time so far, of at most `mostSeconds`.
-  void showTimed(llvm::StringRef text, double mostSeconds);
+  /// Shows text behind the time so far.
+  void showTimed(llvm::StringRef text);
   /// Shows that part `number` of `count` is under way, the time so far and,
   /// from the time of the parts before, the time that is left.
   void showPart(size_t number, size_t count, llvm::StringRef name);

@@ -15,7 +15,7 @@ LayoutPlanner::LayoutPlanner(const LayoutSetting &setting, DeviceLayout layout,
     : setting(setting), layout(layout), recomputeTasks(recomputeTasks),
       layerClass(layerClass),
       passTime(layerClass.times[layout.optimizerSharding ? 1 : 0]),
-      request(setting.request), clock(request) {
+      request(setting.request) {
   if (passTime.least.getNumRanks() == 1 ||
       layout.getReplicas() < passTime.least.getReplicas())
     passTime.least = layout;
@@ -174,7 +174,7 @@ Expected<std::unique_ptr<VariantCosts>> LayoutPlanner::learnShallow() {
       all.drop_front(static_cast<size_t>(setting.facts.depth));
   layers.insert(layers.end(), behind.begin(), behind.end());
   auto costs = std::make_unique<VariantCosts>(
-      request, clock, std::move(*yaml), std::move(layers), setting.limitBytes,
+      request, std::move(*yaml), std::move(layers), setting.limitBytes,
       /*schedule=*/"", recomputeTasks);
   if (Error error = costs->prepare())
     return std::move(error);
@@ -235,7 +235,7 @@ Error LayoutPlanner::prepare() {
   if (!yaml)
     return yaml.takeError();
   request.yaml = *yaml;
-  auto made = std::make_unique<PlanVariant>(request, clock, std::move(*yaml),
+  auto made = std::make_unique<PlanVariant>(request, std::move(*yaml),
                                             setting.layers, setting.limitBytes,
                                             /*schedule=*/"", recomputeTasks);
   if (Error error = made->costs.prepare())
@@ -294,9 +294,7 @@ Error LayoutPlanner::estimateStep() {
   return Error::success();
 }
 
-Error LayoutPlanner::advance(double seconds, double cutoff) {
-  request.timeLimit = seconds;
-  clock.restart();
+Error LayoutPlanner::advance(double cutoff) {
   if (!passTime.isSampled) {
     samplePass();
     return Error::success();
@@ -309,7 +307,7 @@ Error LayoutPlanner::advance(double seconds, double cutoff) {
     return estimateStep();
   if (Error error = variant->search.run({}))
     return error;
-  if (getBest() || clock.isOver())
+  if (getBest() || request.isStopped())
     return Error::success();
   return variant->costs.makeNoPlanError(*untreated);
 }

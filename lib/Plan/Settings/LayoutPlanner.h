@@ -90,10 +90,9 @@ public:
   /// Returns an error if parameters, gradients and states do not fit by their
   /// number alone.
   llvm::Error checkBytes() const;
-  /// Continues planning for at most the given seconds. A step of `cutoff`
-  /// seconds or more is of no interest; 0 if all are. The error is the reason
-  /// why this layout is impossible.
-  llvm::Error advance(double seconds, double cutoff);
+  /// Continues planning. A step of `cutoff` seconds or more is of no interest;
+  /// 0 if all are. The error is the reason why this layout is impossible.
+  llvm::Error advance(double cutoff);
   /// Returns whether planning is complete.
   bool isPlanned() const { return getBest() != nullptr; }
   /// Returns the fully compiled plan, or null if there is none.
@@ -116,7 +115,6 @@ private:
   PassTime &passTime;
   /// The request with the YAML of the layout.
   PlanRequest request;
-  PlanClock clock;
   std::unique_ptr<PlanVariant> variant;
   /// True once shallow models of this layout were compiled, or could not be.
   bool isForeseen = false;

@@ -6,7 +6,6 @@
 #include "lib/Plan/Settings/LayoutPlanner.h"
 #include "lib/Plan/Settings/ParallelWork.h"
 #include "lib/Plan/Settings/PipelineShape.h"
-#include "lib/Plan/Settings/PlanClock.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <limits>
@@ -35,7 +34,7 @@ namespace {
 class LayoutSearch {
 public:
   LayoutSearch(const PlanRequest &asked, int64_t devices)
-      : request(asked), devices(devices), clock(asked) {
+      : request(asked), devices(devices) {
     if (asked.progress)
       request.progress = [this, &asked](llvm::StringRef text) {
         const std::scoped_lock lock(progressMutex);
@@ -48,7 +47,6 @@ public:
 private:
   PlanRequest request;
   const int64_t devices;
-  PlanClock clock;
   std::mutex progressMutex;
   LayoutFacts facts;
   LayoutSearchResult answer;
@@ -95,8 +93,7 @@ static constexpr size_t mostAtOnce = 2;
 /// number of devices.
 Error LayoutSearch::readGiven() {
   const bool isOwn = facts.given.getNumRanks() == devices;
-  if (request.progress)
-    request.progress("compiling the given settings");
+  request.report("compiling the given settings");
   Expected<CompiledStep> step =
       compileStep(request.input, request.yaml, PlanEffort::Quick);
   if (!step)
@@ -273,14 +270,10 @@ void LayoutSearch::take(LayoutPlanner &planner, Error error) {
 }
 
 void LayoutSearch::advance(llvm::ArrayRef<LayoutPlanner *> chosen) {
-  // The most seconds that are spent on one plan, so that time is left for
-  // others.
-  constexpr double mostSeconds = 30;
-  const double seconds = std::min(mostSeconds, clock.getSecondsLeft());
   const double cutoff = planned.empty() ? 0 : getCutoff();
   const std::vector<std::string> errors = runInParallel(
       chosen.size(),
-      [&](size_t index) { return chosen[index]->advance(seconds, cutoff); },
+      [&](size_t index) { return chosen[index]->advance(cutoff); },
       chosen.size());
   for (size_t index = 0; index < chosen.size(); ++index)
     take(*chosen[index], errors[index].empty()
@@ -296,7 +289,7 @@ void LayoutSearch::search() {
   for (const std::unique_ptr<LayoutPlanner> &planner : planners)
     if (Error error = planner->checkBytes())
       take(*planner, std::move(error));
-  while (!clock.isOver()) {
+  while (!request.isStopped()) {
     sortOpen();
     const std::vector<LayoutPlanner *> chosen = chooseNext();
     if (chosen.empty()) {
@@ -358,8 +351,8 @@ Error LayoutSearch::checkAnswer() const {
     return Error::success();
   if (!answer.isComplete)
     return llvm::make_error<solver::NoPlanError>(
-        "no layout was planned before the search ended; give it a longer "
-        "--time-limit");
+        "no layout was planned before the search was stopped; give it more "
+        "time");
   // The most frequent error explains why no layout fits.
   const auto most =
       llvm::max_element(skipped, [](const auto &a, const auto &b) {

@@ -24,14 +24,12 @@ namespace {
 /// learned costs of layers.
 class Planning {
 public:
-  explicit Planning(const PlanRequest &request)
-      : request(request), clock(request) {}
+  explicit Planning(const PlanRequest &request) : request(request) {}
 
   Expected<PlanAnswer> run();
 
 private:
   const PlanRequest &request;
-  PlanClock clock;
   PlanAnswer answer;
   std::vector<ModelLayer> layers;
   std::vector<std::unique_ptr<PlanVariant>> variants;
@@ -67,7 +65,7 @@ private:
 
 /// Reads the YAML, and starts to compile it without changes.
 Error Planning::readGiven() {
-  clock.report("compiling the given settings");
+  request.report("compiling the given settings");
   Expected<std::vector<ModelLayer>> read =
       readLayers(request.input, request.yaml);
   if (!read)
@@ -138,7 +136,7 @@ Error Planning::finishGiven() {
 
 Error Planning::addOwnVariant() {
   variants.push_back(std::make_unique<PlanVariant>(
-      request, clock, request.yaml, layers, answer.limitBytes,
+      request, request.yaml, layers, answer.limitBytes,
       /*schedule=*/"", /*recomputeTasks=*/false));
   if (Error error = variants.front()->costs.prepare())
     return error;
@@ -202,7 +200,7 @@ Error Planning::addVariant(llvm::StringRef schedule, int64_t interleave,
   if (!yaml)
     return yaml.takeError();
   auto variant =
-      std::make_unique<PlanVariant>(request, clock, std::move(*yaml), layers,
+      std::make_unique<PlanVariant>(request, std::move(*yaml), layers,
                                     answer.limitBytes, unnamed, recomputeTasks);
   if (Error error = variant->costs.prepare()) {
     leaveOut(schedule, interleave, microBatches, toString(std::move(error)));
@@ -273,9 +271,10 @@ Error Planning::addVariants() {
             (schedule.empty() ||
              getScheduleName(schedule, interleave) == own.schedule) &&
             interleave == own.interleave && microBatches == own.microBatches;
-        if (clock.isOver()) {
+        if (request.isStopped()) {
           if (!isOwn)
-            leaveOut(schedule, interleave, microBatches, "the time is over");
+            leaveOut(schedule, interleave, microBatches,
+                     "the search was stopped");
           continue;
         }
         if (samples % microBatches != 0) {
@@ -332,7 +331,7 @@ Error Planning::search() {
                                 : std::min(answer.boundSeconds, bound);
     answer.compiledSteps += variant->costs.getCompiledSteps();
   }
-  answer.isCutShort = clock.isOver();
+  answer.isCutShort = request.isStopped();
   answer.boundSeconds =
       std::min(answer.boundSeconds, answer.best.measure.seconds);
   if (answer.isGiven && !answer.givenFits)
@@ -340,8 +339,8 @@ Error Planning::search() {
   return Error::success();
 }
 
-/// Keeps the given step as the best one if time ran out before a plan was
-/// found. Returns any other error.
+/// Keeps the given step as the best one if the search was stopped before a plan
+/// was found. Returns any other error.
 Error Planning::keepGiven(Error error) {
   return llvm::handleErrors(
       std::move(error),

@@ -36,18 +36,17 @@ static MemorySettings dropKept(MemorySettings settings,
   return settings;
 }
 
-VariantCosts::VariantCosts(const PlanRequest &request, const PlanClock &clock,
-                           std::string yaml, std::vector<ModelLayer> layers,
-                           int64_t limitBytes, llvm::StringRef schedule,
-                           bool recomputeTasks)
-    : request(request), clock(clock), input(request.input),
-      yaml(std::move(yaml)), compiler(input, this->yaml, request.target) {
+VariantCosts::VariantCosts(const PlanRequest &request, std::string yaml,
+                           std::vector<ModelLayer> layers, int64_t limitBytes,
+                           llvm::StringRef schedule, bool recomputeTasks)
+    : request(request), input(request.input), yaml(std::move(yaml)),
+      compiler(input, this->yaml, request.target) {
   if (!schedule.empty())
     input.schedule = schedule.str();
   input.recomputeTasks |= recomputeTasks;
   context.layers = std::move(layers);
   context.limitBytes = limitBytes;
-  compiler.isOver = [this] { return this->clock.isOver(); };
+  compiler.isOver = [this] { return this->request.isStopped(); };
   compiler.makeSettings = [this](const Assignment &assignment) {
     return dropKept(makeSettings(assignment, context.schedule.pipeline,
                                  context.layers, context.treatments),
@@ -95,7 +94,7 @@ VariantCosts::compile(const Assignment &assignment) {
 
 Expected<StepMeasure> VariantCosts::measureUntreated() {
   context.treatments = {makeNoTreatment(context.getNumKinds())};
-  clock.report("compiling without recompute");
+  request.report("compiling without recompute");
   Expected<CompiledAssignment> compiled = compile(makeUntreated(shape.layers));
   if (!compiled)
     return compiled.takeError();
@@ -153,7 +152,7 @@ Error VariantCosts::learn() {
       makeProbes(context, shape.layers, request.keep.offset);
   for (Assignment &probe : probes)
     probe = keepRecomputed(std::move(probe));
-  clock.report(
+  request.report(
       llvm::formatv("compiling {0} steps that treat layers", probes.size())
           .str());
   Expected<std::vector<LayerObservation>> measured = compiler.measure(probes);
@@ -306,7 +305,7 @@ CostedProblem VariantCosts::makeProblem() {
 }
 
 Error VariantCosts::makeNoPlanError(const StepMeasure &given) const {
-  if (clock.isOver())
+  if (request.isStopped())
     return llvm::make_error<solver::NoPlanError>(
         "the search ended before it compiled a plan that fits; give it more "
         "time");

@@ -13,7 +13,6 @@
 #include "lib/Plan/Settings/LayerCosts.h"
 #include "lib/Plan/Settings/LayerGraphs.h"
 #include "lib/Plan/Settings/PipelineShape.h"
-#include "lib/Plan/Settings/PlanClock.h"
 #include "lib/Plan/Settings/Probes.h"
 
 namespace mf::planner {
@@ -30,11 +29,10 @@ class VariantCosts {
 public:
   /// `yaml` defines the pipeline, with any settings. `schedule` is the name of
   /// a schedule that a YAML cannot select; otherwise it is empty. Recompute may
-  /// be a task of its own. Keeps references to `request` and `clock`.
-  VariantCosts(const PlanRequest &request, const PlanClock &clock,
-               std::string yaml, std::vector<ModelLayer> layers,
-               int64_t limitBytes, llvm::StringRef schedule,
-               bool recomputeTasks);
+  /// be a task of its own. Keeps a reference to `request`.
+  VariantCosts(const PlanRequest &request, std::string yaml,
+               std::vector<ModelLayer> layers, int64_t limitBytes,
+               llvm::StringRef schedule, bool recomputeTasks);
 
   /// Reads the pipeline.
   llvm::Error prepare();
@@ -90,7 +88,6 @@ public:
 
 private:
   const PlanRequest &request;
-  const PlanClock &clock;
   CompilerInput input;
   std::string yaml;
   AssignmentCompiler compiler;

@@ -15,8 +15,6 @@ using llvm::Expected;
 /// The largest number of plans that are compiled to correct errors of the
 /// costs.
 static constexpr int mostRounds = 8;
-/// The number of candidates after which solving ends with the best plan found.
-static constexpr int64_t mostCandidates = 10000;
 /// The fraction of the limit that is left free for each additional plan that
 /// did not fit.
 static constexpr double roomOfMisfits = 0.002;
@@ -102,10 +100,10 @@ Error VariantSearch::tryPlan(const solver::Plan &plan,
     return error;
   costs.observe(assignment, current.measure);
   const bool doesFit = fits(current.measure);
-  clock.report(llvm::formatv("compiled a plan of {0:f3} s{1}",
-                             current.measure.seconds,
-                             doesFit ? "" : ", which does not fit")
-                   .str());
+  request.report(llvm::formatv("compiled a plan of {0:f3} s{1}",
+                               current.measure.seconds,
+                               doesFit ? "" : ", which does not fit")
+                     .str());
   if (!doesFit)
     forbid(plan, current.measure);
   else if (!best || current.measure.seconds < best->measure.seconds)
@@ -156,19 +154,13 @@ void VariantSearch::makeProblem() {
 Error VariantSearch::solveProblem(const KnownTime &cutoff) {
   makeProblem();
   solver::SolveOptions options;
-  options.timeLimit = std::max(1.0, clock.getSecondsLeft() / 2);
   // The search stops when the remaining gap is less than the error of the
   // costs.
   options.gap = smallGap;
-  options.mostCandidates = mostCandidates;
-  std::atomic<bool> isStopped = false;
-  options.stop = &isStopped;
-  auto watch = [&](const solver::SolveProgress & /*progress*/) {
-    isStopped = clock.isOver();
-  };
-  options.progress = watch;
+  options.mostCandidates = request.mostCandidates;
+  options.stop = request.stop;
   options.cutoff = getOwnCutoff(cutoff);
-  clock.report("solving");
+  request.report("solving");
   Expected<solver::SolveResult> solved = solver::solve(problem, options);
   if (!solved)
     return solved.takeError();
@@ -214,7 +206,7 @@ Error VariantSearch::takeObserved() {
       fitting.emplace_back(observation.measure.seconds, index);
   llvm::sort(fitting);
   for (const auto &[seconds, index] : fitting) {
-    if (best || clock.isOver())
+    if (best || request.isStopped())
       break;
     const Assignment assignment = costs.getObservations()[index].assignment;
     if (Error error =
@@ -231,11 +223,10 @@ Error VariantSearch::takeObserved() {
 }
 
 /// Forbids the last plan's options on the stage that works longest. Returns
-/// false if the limit on plans or on time is reached, or if little is left to
-/// the bound.
+/// false if the limit on plans is reached, the search was stopped, or little is
+/// left to the bound.
 bool VariantSearch::leaveLast() {
-  if (!result.plan || explored == mostExplored ||
-      clock.getSecondsLeft() < request.timeLimit / 2 ||
+  if (!result.plan || explored == mostExplored || request.isStopped() ||
       (costs.getContext().layers.size() > fewLayers &&
        best->measure.seconds <= (1 + exploredGap) * boundSeconds))
     return false;
@@ -256,7 +247,7 @@ bool VariantSearch::leaveLast() {
 /// plans whose expected time is nearly as short, because the model's times are
 /// not exact.
 Error VariantSearch::searchRounds(const KnownTime &cutoff) {
-  for (int round = 0; round < mostRounds + explored && !clock.isOver();
+  for (int round = 0; round < mostRounds + explored && !request.isStopped();
        ++round) {
     Expected<bool> isNew = solveNext(cutoff);
     if (!isNew)
@@ -291,11 +282,11 @@ Error VariantSearch::run(const KnownTime &cutoff) {
     problem = std::move(settledProblem);
     result = std::move(settledResult);
   }
-  // No round of solving ended in time.
+  // The search was stopped before the first round.
   if (problem.kinds.empty())
     makeProblem();
   // Without a plan below the cutoff a variant needs no bound.
-  if (boundSeconds == 0 && (cutoff.seconds == 0 || clock.isOver()))
+  if (boundSeconds == 0 && (cutoff.seconds == 0 || request.isStopped()))
     boundSeconds = solver::getLeastTime(problem) + restSeconds;
   if (Error error = confirmBest().takeError())
     return error;

@@ -26,9 +26,8 @@ class VariantSearch {
 public:
   /// Keeps references to the arguments. `costs` must be learned or borrowed
   /// before the search.
-  VariantSearch(const PlanRequest &request, const PlanClock &clock,
-                VariantCosts &costs)
-      : request(request), clock(clock), costs(costs) {}
+  VariantSearch(const PlanRequest &request, VariantCosts &costs)
+      : request(request), costs(costs) {}
 
   /// Estimates the step's time in seconds from costs, without compiling. Fails
   /// with a NoPlanError if nothing fits.
@@ -50,7 +49,6 @@ public:
 
 private:
   const PlanRequest &request;
-  const PlanClock &clock;
   VariantCosts &costs;
   /// Plans that were compiled.
   std::vector<Assignment> tried;
@@ -111,10 +109,8 @@ private:
 struct PlanVariant {
   /// The arguments are those of VariantCosts.
   template <typename... Args>
-  PlanVariant(const PlanRequest &request, const PlanClock &clock,
-              Args &&...args)
-      : costs(request, clock, std::forward<Args>(args)...),
-        search(request, clock, costs) {}
+  PlanVariant(const PlanRequest &request, Args &&...args)
+      : costs(request, std::forward<Args>(args)...), search(request, costs) {}
 
   VariantCosts costs;
   VariantSearch search;

@@ -3,7 +3,6 @@
 
 #include "lib/Plan/Settings/ArenaPlans.h"
 #include "lib/Plan/Settings/ParallelWork.h"
-#include "lib/Plan/Settings/PlanClock.h"
 #include "mf/Plan/Settings/MemoryWays.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -24,8 +23,7 @@ using Combination = std::vector<size_t>;
 
 class WaySearch {
 public:
-  explicit WaySearch(const PlanRequest &request)
-      : request(request), clock(request) {}
+  explicit WaySearch(const PlanRequest &request) : request(request) {}
 
   Error begin();
   void tryAlone();
@@ -38,13 +36,11 @@ public:
   WaySearchResult take() { return std::move(result); }
 
   const WaySearchResult &getResult() const { return result; }
-  bool isOver() const { return clock.isOver(); }
   /// Returns whether a step that fits takes hardly longer than the given one.
   bool isCheap() const;
 
 private:
   const PlanRequest &request;
-  PlanClock clock;
   WaySearchResult result;
   std::vector<MemoryWay> ways;
   std::map<Combination, WayStep> compiled;
@@ -134,7 +130,7 @@ void WaySearch::compileAll(llvm::ArrayRef<Combination> combinations) {
   runInParallel(
       missing.size(),
       [&](size_t index) -> Error {
-        if (!clock.isOver())
+        if (!request.isStopped())
           steps[index] = compileStep(missing[index]);
         return Error::success();
       },
@@ -147,7 +143,7 @@ void WaySearch::compileAll(llvm::ArrayRef<Combination> combinations) {
 }
 
 /// Returns the step of a combination; without a measure if it does not compile
-/// or the time is over.
+/// or the search was stopped.
 const WayStep &WaySearch::compile(const Combination &combination) {
   compileAll(combination);
   return compiled[combination];
@@ -191,7 +187,7 @@ Error WaySearch::begin() {
     canSwap = true;
   else
     llvm::consumeError(settings.takeError());
-  clock.report("compiling the given settings");
+  request.report("compiling the given settings");
   Expected<CompiledStep> step =
       planner::compileStep(request.input, request.yaml, PlanEffort::Quick);
   if (!step)
@@ -239,7 +235,7 @@ void WaySearch::tryAlone() {
         all.push_back(makeGiven());
         all.back()[way] = value;
       }
-  clock.report(llvm::formatv("compiling {0} ways alone", all.size()).str());
+  request.report(llvm::formatv("compiling {0} ways alone", all.size()).str());
   compileAll(all);
   for (const Combination &one : all)
     if (auto found = compiled.find(one);
@@ -265,10 +261,9 @@ void WaySearch::tryPlan(const WayStep &from, bool keepsOffsetAndSwap) {
   planned.keep = KeptSettings();
   planned.keep.offset = keepsOffsetAndSwap;
   planned.keep.swap = keepsOffsetAndSwap || !canSwap;
-  planned.timeLimit = clock.getSecondsLeft();
   if (from.changesModel())
     planned.input.model.reset();
-  if (clock.isOver())
+  if (request.isStopped())
     return;
   Expected<PlanAnswer> found = planStep(planned);
   if (!found) {
@@ -309,7 +304,7 @@ Combination WaySearch::startTogether() {
     if (best[way] > 0)
       order.emplace_back(getMiss(compile(best)), way);
   }
-  if (compile(together).measure || clock.isOver())
+  if (compile(together).measure || request.isStopped())
     return together;
   llvm::sort(order);
   Combination current = makeGiven();
@@ -338,7 +333,7 @@ bool WaySearch::improve(Combination &current) {
   for (const Combination &other : others)
     if (isLess(other, current))
       current = other;
-  return current != before && !clock.isOver();
+  return current != before && !request.isStopped();
 }
 
 /// Leaves out what a step that fits does not need, the most expensive first.
@@ -363,10 +358,10 @@ void WaySearch::leaveOut(Combination &current) {
 }
 
 void WaySearch::combine() {
-  clock.report("combining ways");
+  request.report("combining ways");
   Combination current = startTogether();
   auto doesFit = [&] { return compile(current).fits(result.limitBytes); };
-  while (!doesFit() && !clock.isOver() && improve(current))
+  while (!doesFit() && !request.isStopped() && improve(current))
     ;
   if (doesFit()) {
     // What is left out makes no step longer.
@@ -380,7 +375,7 @@ void WaySearch::combine() {
 
 /// Compiles what more devices would change, beside the ways that miss least.
 void WaySearch::tryLarger() {
-  clock.report("compiling steps on more devices");
+  request.report("compiling steps on more devices");
   Combination nearest = makeGiven();
   for (const auto &[combination, step] : compiled)
     if (getMiss(step) < getMiss(compiled[nearest]))
@@ -402,7 +397,7 @@ void WaySearch::tryLarger() {
 
 /// Plans the arenas of the step of the answer as mf-opt does.
 Error WaySearch::finish() {
-  result.isCutShort = clock.isOver();
+  result.isCutShort = request.isStopped();
   const auto addsDevices = [&](const Combination &combination) {
     for (const auto &[way, value] : llvm::zip(ways, combination))
       if (way.addsDevices && value > 0)
@@ -450,16 +445,13 @@ Expected<WaySearchResult> planner::searchWays(const PlanRequest &request) {
 }
 
 Expected<PlanAnswer> planner::planStepWithWays(const PlanRequest &request) {
-  const PlanClock clock(request);
   Expected<PlanAnswer> found = planStep(request);
   if (found)
     return found;
   Error error = found.takeError();
-  if (!error.isA<solver::NoPlanError>() || clock.isOver())
+  if (!error.isA<solver::NoPlanError>() || request.isStopped())
     return error;
-  PlanRequest rest = request;
-  rest.timeLimit = clock.getSecondsLeft();
-  WaySearch search(rest);
+  WaySearch search(request);
   if (Error failed = search.begin())
     return llvm::joinErrors(std::move(error), std::move(failed));
   search.tryAlone();
@@ -474,7 +466,6 @@ Expected<PlanAnswer> planner::planStepWithWays(const PlanRequest &request) {
   PlanRequest again = request;
   again.yaml = ways.best->yaml;
   again.limitBytes = ways.limitBytes;
-  again.timeLimit = std::max(1.0, clock.getSecondsLeft());
   if (ways.best->changesModel())
     again.input.model.reset();
   Expected<PlanAnswer> answer = planStep(again);

@@ -52,9 +52,11 @@ solveFrontier(const Problem &problem, llvm::ArrayRef<double> limits,
   });
   // A plan for a small memory limit also fits a larger one.
   SolveOptions each = options;
-  double left = options.timeLimit;
+  int64_t left = options.mostCandidates;
   for (auto [done, index] : llvm::enumerate(order)) {
-    each.timeLimit = left / static_cast<double>(order.size() - done);
+    if (options.mostCandidates > 0)
+      each.mostCandidates = std::max<int64_t>(
+          1, left / static_cast<int64_t>(order.size() - done));
     Problem moved = shiftLimits(problem, limits[index]);
     llvm::Expected<SolveResult> result = solve(moved, each);
     if (!result) {
@@ -64,7 +66,7 @@ solveFrontier(const Problem &problem, llvm::ArrayRef<double> limits,
         return std::move(other);
       continue;
     }
-    left = std::max(0.0, left - result->seconds);
+    left = std::max<int64_t>(0, left - result->candidates);
     if (result->plan) {
       each.incumbents.push_back(*result->plan);
       points[index].tightestStage = getTightestStage(moved, *result->plan);

@@ -7,8 +7,6 @@
 
 namespace mf::solver {
 
-using Clock = std::chrono::steady_clock;
-
 std::vector<int64_t> getDurations(llvm::ArrayRef<StageOptions> stages,
                                   const OptionList &options,
                                   const TickProblem &problem) {
@@ -33,8 +31,7 @@ Plan getPlan(llvm::ArrayRef<StageOptions> stages, const OptionList &options,
 
 Incumbent::Incumbent(const TickProblem &problem, StepGraph &graph,
                      const SolveOptions &options)
-    : problem(problem), graph(graph), options(options), begin(Clock::now()),
-      ticks(unlimited) {
+    : problem(problem), graph(graph), options(options), ticks(unlimited) {
   if (options.cutoff > 0) {
     ticks = problem.getTicksBelow(options.cutoff);
     if (problem.getTime(ticks) < options.cutoff)
@@ -63,16 +60,14 @@ void Incumbent::offer(const Plan &offered) {
   plan = offered;
 }
 
-double Incumbent::getSeconds() const {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
 bool Incumbent::isOver() {
+  // The first plan is worth more work than a better one.
+  constexpr int64_t withoutPlan = 100;
   ++numCandidates;
-  const bool isEnough = plan && options.mostCandidates > 0 &&
-                        numCandidates > options.mostCandidates;
-  return isEnough || (options.stop != nullptr && options.stop->load()) ||
-         getSeconds() >= options.timeLimit;
+  const bool isEnough =
+      options.mostCandidates > 0 &&
+      numCandidates / (plan ? 1 : withoutPlan) > options.mostCandidates;
+  return isEnough || (options.stop != nullptr && options.stop->load());
 }
 
 bool Incumbent::isNear(double boundTicks) const {
@@ -81,14 +76,10 @@ bool Incumbent::isNear(double boundTicks) const {
 }
 
 void Incumbent::report(double boundTicks) {
-  constexpr double interval = 0.2;
-  double seconds = getSeconds();
-  if (!options.progress || seconds < lastReport + interval)
+  if (!options.progress)
     return;
-  lastReport = seconds;
   options.progress(
-      {seconds,
-       plan ? problem.getTime(ticks) : std::numeric_limits<double>::infinity(),
+      {plan ? problem.getTime(ticks) : std::numeric_limits<double>::infinity(),
        problem.getTime(static_cast<int64_t>(boundTicks))});
 }
 

@@ -6,7 +6,6 @@
 
 #include "OptionChain.h"
 #include "mf/Plan/Solver/Solver.h"
-#include <chrono>
 #include <limits>
 
 namespace mf::solver {
@@ -41,13 +40,13 @@ public:
   bool isUnlimited() const { return ticks == unlimited; }
   bool hasPlan() const { return plan.has_value(); }
 
-  double getSeconds() const;
   /// Counts a candidate. Returns whether the search has examined enough of
-  /// them, the time is over, or the search was stopped.
+  /// them, or was stopped.
   bool isOver();
+  int64_t getNumCandidates() const { return numCandidates; }
   /// Returns whether the best plan is near enough to a bound on all plans.
   bool isNear(double boundTicks) const;
-  /// Reports the progress, if a listener was given and some time has passed.
+  /// Reports the progress, if a listener was given.
   void report(double boundTicks);
 
 private:
@@ -56,8 +55,6 @@ private:
   const TickProblem &problem;
   StepGraph &graph;
   const SolveOptions &options;
-  std::chrono::steady_clock::time_point begin;
-  double lastReport = 0;
   int64_t numCandidates = 0;
   std::optional<Plan> plan;
   int64_t ticks;

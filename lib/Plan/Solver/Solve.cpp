@@ -321,9 +321,9 @@ void Solver::findFirst() {
 void Solver::finish(double boundTicks) {
   boundTicks = std::max(boundTicks, std::floor(getWorkBound(problem)));
   result.plan = incumbent.getPlan();
-  result.seconds = incumbent.getSeconds();
   constexpr double infinity = std::numeric_limits<double>::infinity();
   result.isProven = boundTicks >= incumbent.getLimit();
+  result.candidates = incumbent.getNumCandidates();
   double limit = problem.getTime(incumbent.getTicks());
   result.time = result.plan ? limit : infinity;
   result.bound = result.isProven
@@ -423,7 +423,6 @@ llvm::Expected<double> findBound(const Problem &problem, double cutoff) {
   if (takesNoTime(problem))
     return 0;
   SolveOptions options;
-  options.timeLimit = std::numeric_limits<double>::infinity();
   options.cutoff = cutoff;
   return Solver(problem, options).findBound();
 }

@@ -87,7 +87,7 @@ Course plan(const LayoutSetting &setting, const DeviceLayout &layout) {
   while (!error && !planner.isPlanned()) {
     if (!planner.getEstimate())
       course.bounds.push_back(planner.getExpectedSeconds(planner.getFlops()));
-    error = planner.advance(/*seconds=*/600, /*cutoff=*/0);
+    error = planner.advance(/*cutoff=*/0);
   }
   if (error)
     course.error = toString(std::move(error));

@@ -14,7 +14,6 @@ namespace {
 
 SolveResult solveOrFail(const Problem &problem, SolveOptions options = {}) {
   // Takes a second, but other tests may run beside it.
-  options.timeLimit = 600;
   llvm::Expected<SolveResult> result = solve(problem, options);
   if (result)
     return std::move(*result);

@@ -47,7 +47,8 @@ struct GivenLayout {
   /// The measure with the YAML's own settings.
   StepMeasure measure;
   bool fits = false;
-  /// The layout with its best settings. Empty if none fit or time ran out.
+  /// The layout with its best settings. Empty if none fit or the search was
+  /// stopped before.
   std::optional<PlannedLayout> planned;
   /// The rank among all layouts, counted from 1; 0 if the layout was not
   /// planned. If `isRankLeast` is true, the true rank may be higher, because
@@ -95,14 +96,14 @@ struct LayoutSearchResult {
   /// The number of legal layouts, and of those with a plan.
   size_t numLegal = 0, numPlanned = 0;
   int64_t compiledSteps = 0;
-  /// True unless the time limit or the user ended the search.
+  /// True unless the caller ended the search.
   bool isComplete = false;
 };
 
 /// Searches for layouts. All fields of `request` are used, except the variants
 /// of pipelines other than recompute tasks. Fails if the YAML does not compile
 /// or if no layout of that many devices is legal, and with a NoPlanError if no
-/// layout fits or none was found in time.
+/// layout fits or none was found before the caller ended the search.
 llvm::Expected<LayoutSearchResult> searchLayouts(const PlanRequest &request,
                                                  int64_t devices);
 

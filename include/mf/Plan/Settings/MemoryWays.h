@@ -63,7 +63,7 @@ struct WaySearchResult {
   /// If nothing fits, steps on more devices; those that fit come first.
   std::vector<WayStep> larger;
   int64_t compiledSteps = 0;
-  /// True if the time limit or the caller ended the search.
+  /// True if the caller ended the search.
   bool isCutShort = false;
 };
 

@@ -46,10 +46,21 @@ struct PlanRequest {
   /// True to allow treatments of a part of an expert layer, for which MindSpore
   /// Transformers has no names.
   bool expertLevels = false;
-  double timeLimit = 60;
+  /// Each solution of the abstract problem ends when it has examined so many
+  /// candidates.
+  int64_t mostCandidates = 10000;
+  /// A flag that ends the search when it is set. May be null. Nothing else that
+  /// depends on time does, so the same request has the same answer on every
+  /// machine unless the flag is set.
   const std::atomic<bool> *stop = nullptr;
   /// Called with a description of the current action, and for each better plan.
   std::function<void(llvm::StringRef)> progress;
+
+  bool isStopped() const { return stop && *stop; }
+  void report(const llvm::Twine &text) const {
+    if (progress)
+      progress(text.str());
+  }
 };
 
 /// Settings, and the measure of the program that they compile to.
@@ -91,7 +102,7 @@ struct PlanAnswer {
   /// problem.
   double boundSeconds = 0;
   int64_t compiledSteps = 0;
-  /// True if the time limit or the caller ended the search.
+  /// True if the caller ended the search.
   bool isCutShort = false;
 };
 

@@ -7,7 +7,8 @@
 // bounds the time of all plans from below), a dynamic program over the stages
 // that finds the least value of the cuts, elimination of options that cannot be
 // in a better plan, and branch and bound over the remaining plans.
-// Deterministic unless the time limit ends the search.
+// Work is counted and no clock is read: the same problem has the same plan on
+// every machine unless the caller ends the search.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,6 @@ namespace mf::solver {
 
 /// The state of a running search.
 struct SolveProgress {
-  double seconds = 0;
   /// The time of the best plan so far; infinite if there is none yet.
   double time = 0;
   double bound = 0;
@@ -30,9 +30,8 @@ struct SolveProgress {
 
 /// Limits and start values of a search.
 struct SolveOptions {
-  /// The time limit in seconds. The search then returns the best plan so far.
-  double timeLimit = 60;
-  /// A flag that ends the search when it is set, as ^C does. May be null.
+  /// A flag that ends the search with the best plan so far when it is set, as
+  /// ^C does. May be null.
   const std::atomic<bool> *stop = nullptr;
   /// Plans that the search starts with. Plans that do not verify are skipped.
   std::vector<Plan> incumbents;
@@ -43,8 +42,8 @@ struct SolveOptions {
   /// best plan's time.
   double gap = 0;
   /// A search that has a plan ends when it has examined so many candidates:
-  /// sets of options, and options of a set. Unlike a time limit, this one gives
-  /// the same plan on each machine. 0 for no limit.
+  /// sets of options, and options of a set. Without a plan it ends after many
+  /// times as many. 0 for no limit.
   int64_t mostCandidates = 0;
   /// Called from time to time.
   llvm::function_ref<void(const SolveProgress &)> progress;
@@ -60,7 +59,8 @@ struct SolveResult {
   /// proven to be optimal.
   double bound = 0;
   bool isProven = false;
-  double seconds = 0;
+  /// The number of candidates that were examined.
+  int64_t candidates = 0;
   /// The number of options of stages before and after elimination, and of nodes
   /// searched.
   int64_t options = 0, optionsLeft = 0, nodes = 0;
@@ -117,7 +117,7 @@ struct FrontierPoint {
 Problem shiftLimits(const Problem &problem, double limit);
 
 /// Solves the problem for each limit, to which limits of stages are shifted. If
-/// limits ascend, times do not rise.
+/// limits ascend, times do not rise. The limits share the candidates.
 llvm::Expected<std::vector<FrontierPoint>>
 solveFrontier(const Problem &problem, llvm::ArrayRef<double> limits,
               const SolveOptions &options = {});
