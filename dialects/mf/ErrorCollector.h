@@ -4,7 +4,7 @@
 #ifndef MF_DIALECTS_MF_ERRORCOLLECTOR_H
 #define MF_DIALECTS_MF_ERRORCOLLECTOR_H
 
-#include "mf/Frontend/Config/DiagnosticError.h"
+#include "mf/Support/DiagnosticError.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
 #include <functional>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/adapters/AdapterPlan.h"
-#include "mf/Frontend/Config/Diagnostic.h"
 #include "mf/Frontend/Config/NameRegex.h"
+#include "mf/Support/Diagnostic.h"
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"

@@ -4,8 +4,8 @@
 #ifndef MF_TOOLS_MF_LSP_SERVER_YAMLREADING_H
 #define MF_TOOLS_MF_LSP_SERVER_YAMLREADING_H
 
-#include "mf/Frontend/Config/Diagnostic.h"
 #include "mf/Frontend/Config/KeyHelp.h"
+#include "mf/Support/Diagnostic.h"
 #include "mlir/IR/MLIRContext.h"
 #include <optional>
 #include <string>

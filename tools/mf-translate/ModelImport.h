@@ -4,7 +4,7 @@
 #ifndef MF_TOOLS_MF_TRANSLATE_MODELIMPORT_H
 #define MF_TOOLS_MF_TRANSLATE_MODELIMPORT_H
 
-#include "mf/Frontend/Config/Diagnostic.h"
+#include "mf/Support/Diagnostic.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/CommandLine.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Recipes.h"
-#include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Frontend/Config/SettingEdit.h"
+#include "mf/Support/DiagnosticError.h"
 #include <numeric>
 
 using llvm::Expected;

@@ -6,8 +6,8 @@
 
 #include "LayerNormalizer.h"
 #include "mf/Frontend/Config/CellTree.h"
-#include "mf/Frontend/Config/Diagnostic.h"
 #include "mf/Frontend/Config/NameRegex.h"
+#include "mf/Support/Diagnostic.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace mf {

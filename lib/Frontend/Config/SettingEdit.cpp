@@ -5,8 +5,8 @@
 #include "DynamicConfig.h"
 #include "DynamicSettingKeys.h"
 #include "ValueEditor.h"
-#include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Frontend/Config/YamlReader.h"
+#include "mf/Support/DiagnosticError.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;

@@ -3,9 +3,9 @@
 
 #include "PlanPatterns.h"
 #include "SettingKeys.h"
-#include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Pipeline/Policy.h"
+#include "mf/Support/DiagnosticError.h"
 
 using namespace llvm;
 

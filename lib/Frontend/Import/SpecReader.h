@@ -4,9 +4,9 @@
 #ifndef MF_LIB_FRONTEND_IMPORT_SPECREADER_H
 #define MF_LIB_FRONTEND_IMPORT_SPECREADER_H
 
-#include "mf/Frontend/Config/Diagnostic.h"
 #include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Support/DType.h"
+#include "mf/Support/Diagnostic.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <initializer_list>

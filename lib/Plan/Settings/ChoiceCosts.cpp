@@ -4,9 +4,9 @@
 #include "mf/Plan/Settings/ChoiceCosts.h"
 #include "dialects/mf/KeptType.h"
 #include "dialects/mf/MfOps.h"
-#include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Config/YamlReader.h"
+#include "mf/Support/DiagnosticError.h"
 
 using namespace mf;
 using namespace mf::planner;

@@ -3,12 +3,12 @@
 
 #include "lib/Plan/Settings/LayoutFacts.h"
 #include "mf/Frontend/Config/BatchRules.h"
-#include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/StageMap.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/ModelSpec.h"
 #include "mf/Perf/Target/Topology.h"
+#include "mf/Support/DiagnosticError.h"
 #include <cmath>
 
 using namespace mf;

@@ -3,8 +3,8 @@
 
 #include "mf/Plan/Settings/MemoryWays.h"
 #include "mf/Frontend/Config/BatchRules.h"
-#include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Plan/Settings/Layout.h"
+#include "mf/Support/DiagnosticError.h"
 
 using namespace mf;
 using namespace mf::planner;

@@ -3,9 +3,9 @@
 
 #include "lib/Plan/Settings/PipelineShape.h"
 #include "mf/Frontend/Config/BatchRules.h"
-#include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Pipeline/Policy.h"
+#include "mf/Support/DiagnosticError.h"
 
 using namespace mf;
 using namespace mf::planner;

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/VariantCosts.h"
-#include "mf/Frontend/Config/DiagnosticError.h"
 #include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Perf/Simulator/StepSimulator.h"
 #include "mf/Plan/Solver/NoPlanError.h"
+#include "mf/Support/DiagnosticError.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <limits>
 

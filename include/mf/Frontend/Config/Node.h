@@ -13,7 +13,7 @@
 #ifndef MF_FRONTEND_CONFIG_NODE_H
 #define MF_FRONTEND_CONFIG_NODE_H
 
-#include "mf/Frontend/Config/Diagnostic.h"
+#include "mf/Support/Diagnostic.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <memory>

@@ -12,8 +12,8 @@
 #ifndef MF_FRONTEND_IMPORT_LORASPEC_H
 #define MF_FRONTEND_IMPORT_LORASPEC_H
 
-#include "mf/Frontend/Config/Diagnostic.h"
 #include "mf/Support/DType.h"
+#include "mf/Support/Diagnostic.h"
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -11,8 +11,8 @@
 #define MF_PLAN_SETTINGS_STEPCOMPILER_H
 
 #include "mf/Frontend/Config/CellTree.h"
-#include "mf/Frontend/Config/Diagnostic.h"
 #include "mf/Program/Program.h"
+#include "mf/Support/Diagnostic.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/pipeline/Pipeline.h"

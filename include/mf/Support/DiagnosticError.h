@@ -1,10 +1,10 @@
 //===- DiagnosticError.h - Diagnostics as an error -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef MF_FRONTEND_CONFIG_DIAGNOSTICERROR_H
-#define MF_FRONTEND_CONFIG_DIAGNOSTICERROR_H
+#ifndef MF_SUPPORT_DIAGNOSTICERROR_H
+#define MF_SUPPORT_DIAGNOSTICERROR_H
 
-#include "mf/Frontend/Config/Diagnostic.h"
+#include "mf/Support/Diagnostic.h"
 #include "llvm/Support/Error.h"
 
 namespace mf {
@@ -34,4 +34,4 @@ void printError(llvm::Error error, llvm::raw_ostream &stream);
 
 } // namespace mf
 
-#endif // MF_FRONTEND_CONFIG_DIAGNOSTICERROR_H
+#endif // MF_SUPPORT_DIAGNOSTICERROR_H

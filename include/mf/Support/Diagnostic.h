@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_FRONTEND_CONFIG_DIAGNOSTIC_H
-#define MF_FRONTEND_CONFIG_DIAGNOSTIC_H
+#ifndef MF_SUPPORT_DIAGNOSTIC_H
+#define MF_SUPPORT_DIAGNOSTIC_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -91,4 +91,4 @@ std::string quote(llvm::StringRef text);
 
 } // namespace mf
 
-#endif // MF_FRONTEND_CONFIG_DIAGNOSTIC_H
+#endif // MF_SUPPORT_DIAGNOSTIC_H

@@ -1,7 +1,7 @@
 //===- DiagnosticError.cpp - Diagnostics as an error ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Frontend/Config/DiagnosticError.h"
+#include "mf/Support/DiagnosticError.h"
 #include "llvm/Support/WithColor.h"
 #include <utility>
 

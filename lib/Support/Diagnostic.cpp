@@ -1,7 +1,7 @@
 //===- Diagnostic.cpp - Errors and warnings with their place --------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Frontend/Config/Diagnostic.h"
+#include "mf/Support/Diagnostic.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
