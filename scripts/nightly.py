@@ -50,8 +50,13 @@ def unit(program, tests):
 # YAMLs of both graphs whose steps compile in a few seconds.
 PUBLISHED = " ".join(
     "--yaml=test/data/%s.yaml" % name
-    for name in ("mindformers/yamls/pretrain_llama2_7b_bf16", "mindformers/yamls/finetune_mixtral-8x7b", "dynamic/pynative_ds3", "dynamic/train_config")
-)
+    for name in (
+        "mindformers/yamls/pretrain_llama2_7b_bf16", "dynamic/pynative_ds3", "mindformers/yamls/finetune_qwen2_5_14b_8k",
+        "dynamic/train_config", "mindformers/yamls/finetune_mixtral-8x7b", "dynamic/anchor_dsv3mini_measured",
+        "mindformers/yamls/finetune_qwen2_72b_32k", "mindformers/yamls/pretrain_qwen2_57b",
+        "mindformers/yamls/pretrain_qwen3_32b_4k", "mindformers/yamls/finetune_telechat_115b",
+    )
+)  # fmt: skip
 
 CAMPAIGNS = [
     # Values of layouts, options and schedules: more draws than the tests have.
@@ -65,7 +70,7 @@ CAMPAIGNS = [
     Campaign("random-orders", script("random_orders", "{part} {bin} {work} {seed} {count}"), 300, 1),
     Campaign("trainer-memory", script("trainer_memory", "--seed {seed} --count {count} {bin} {work}"), 200, 7),
     Campaign("advice", script("advice", "{part} --seed={seed} --count={count} --combinations=40 {bin} {work}"), 200, 2),
-    Campaign("advice-of-published", script("advice", "{part} --seed={seed} --count={count} --combinations=12 %s {bin} {work}" % PUBLISHED), 60, 2),
+    Campaign("advice-of-published", script("advice", "{part} --seed={seed} --count={count} --combinations=60 %s {bin} {work}" % PUBLISHED), 20, 2),
     Campaign("planned-memory", script("planned_memory", "--seed {seed} --count {count} {bin} {work} test examples"), 200, 1),
     Campaign("real-sizes", script("real_sizes", "{part} --seed {seed} --count {count} {bin} {work}"), 500, 1),
     Campaign("plans-match-mip", script("plans_match_mip", "{part} {bin} {work} {seed} {count}"), 500, 1),

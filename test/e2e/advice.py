@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the advice of mf-opt for steps that do not fit, on YAMLs and limits that are drawn at random, of both formats.
+"""Checks the advice of mf check for steps that do not fit, on YAMLs and limits that are drawn at random, of both formats.
 
-usage: advice.py [--part=K/N] [--seed=S] [--count=N] [--first=K] [--combinations=N] [--yaml=FILE]... BIN_FOLDER WORK_FOLDER
+usage: advice.py [--part=K/N] [--seed=S] [--count=N] [--first=K] [--combinations=N] [--jobs=N] [--yaml=FILE]... BIN_FOLDER WORK_FOLDER
 
-With --yaml only the limits are drawn, for each file in turn. Advised settings are pasted into the YAML. The step is lowered
-with them, fits, needs the bytes that the advice says, and has no warning that it did not have before. Where no settings are
-said to fit, the values of all named ways, which do not depend on what the advice lists, are combined, in all ways or as many of
-them as --combinations, and none of these steps fits. The nearest step misses no more than the given one does. The ways are in
-the order of their seconds, those that fit first.
+With --yaml only limits and combinations are drawn, for each file in turn. All values of the named ways, which are found from the
+YAML and do not depend on what the advice lists, are combined, in all ways or as many of them as --combinations, and each step is
+lowered. The limits of a YAML are the bytes of the smallest of these steps, a few less, and bytes between the smallest and the
+given step. Advised settings are pasted into the YAML. The step is lowered with them, fits, needs the bytes that the advice says,
+keeps its samples, and has no warning that it did not have before. Where no settings are said to fit, none of the steps does. The nearest step
+misses no more than the given one does. The ways are in the order of their seconds, those that fit first.
 """
 
 import argparse
+import concurrent.futures
 import itertools
 import json
+import math
 import os
 import random
 import re
@@ -61,6 +64,7 @@ def draw_static(generator):
     recompute = {"recompute": generator.random() < 0.5, "mp_comm_recompute": generator.random() < 0.5}
     config = json.loads(json.dumps(STATIC))
     config["runner_config"]["batch_size"] = generator.choice([1, 2, 4])
+    config["micro_batch_interleave_num"] = generator.choice([1, 1, 2])
     config["parallel"]["enable_parallel_optimizer"] = generator.random() < 0.5
     config.update(parallel_config=parallel, recompute_config=recompute)
     config["model"] = {"model_config": model, "arch": {"type": "LlamaForCausalLM"}}
@@ -73,6 +77,15 @@ def draw_dynamic(generator):
     config["training"] = {"local_batch_size": generator.choice([1, 2]), "global_batch_size": 8}
     config["parallelism"] = {"data_parallel_shard": -1, "reshard_after_forward_policy": generator.choice(["never", "default"])}
     return config, {"RANK_SIZE": str(ranks)}
+
+
+def count_samples(config):
+    """The samples of a step of the static graph; those of the dynamic graph are a key."""
+    if "model_config" not in config["model"]:
+        return config.get("training", {}).get("global_batch_size")
+    runner, parallel = config.get("runner_config", {}), config.get("parallel_config", {})
+    passes = parallel.get("micro_batch_num", 1) if parallel.get("pipeline_stage", 1) > 1 else runner.get("gradient_accumulation_steps", 1)
+    return parallel.get("data_parallel", 1) * runner.get("batch_size", 1) * config.get("micro_batch_interleave_num", 1) * passes
 
 
 def merge(into, changes):
@@ -93,38 +106,24 @@ def set_path(config, path, value):
 class Step:
     """A YAML that is lowered with a limit."""
 
+    NO_LIMIT = "1000000GB"
+
     def __init__(self, folder, name, config, environment, tools):
-        self.yaml, self.model = (os.path.join(folder, name + suffix) for suffix in (".yaml", ".mlir"))
-        self.environment, self.tools = {**os.environ, **environment}, tools
+        self.yaml, self.environment = os.path.join(folder, name + ".yaml"), {**os.environ, **environment}
+        self.check = os.path.join(tools, "mf")
         with open(self.yaml, "w") as file:
             yaml.safe_dump(config, file, sort_keys=False)
 
-    def run(self, tool, *arguments):
-        return subprocess.run([os.path.join(self.tools, tool), *arguments], capture_output=True, text=True, env=self.environment)
-
     def lower(self, limit, *options):
-        """(bytes of the fullest stage or None, standard error)"""
-        made = self.run("mf-translate", "--import-mindformers", self.yaml, "-o", self.model)
-        if made.returncode != 0:
-            return None, made.stderr
-        report = self.model + ".json"
-        done = self.run("mf-opt", "--quiet", "--verify=false", "--hbm=" + limit, "--recompute-config=" + self.yaml, self.model,
-                        "--json=" + report, "-o", os.devnull, *options)  # fmt: skip
-        if done.returncode != 0:
-            return None, done.stderr
-        with open(report) as file:
-            stages = next(part["stages"] for part in map(json.loads, file) if "stages" in part)
+        """(bytes of the fullest stage or None, whether it fits, standard error)"""
+        done = subprocess.run([self.check, "check", "--verify=false", "--hbm=" + limit, "--json=-", *options, self.yaml],
+                              capture_output=True, text=True, env=self.environment)  # fmt: skip
+        if done.returncode not in (0, 2):
+            return None, False, done.stderr
+        stages = json.loads(done.stdout)["stages"]
         # The limit is for the trainer of the YAML where its memory is counted.
-        return max(stage.get("trainer_live_bytes", stage["program_bytes"]) for stage in stages), done.stderr
-
-
-def read_ways(text):
-    """{way: its other values} of the table of ways, each compiled alone."""
-    ways = {}
-    table = text.split("each compiled alone;")[-1].split("\nnote:")[0]
-    for name, value in re.findall(r"^(\S+): .*? -> (.*?) +-?[0-9.]+ +-?[0-9.]+ +[0-9.e-]+ +[-+]", table, re.MULTILINE):
-        ways.setdefault(name, []).append(value)
-    return ways
+        held = max(stage.get("trainer_live_bytes", stage["program_bytes"]) for stage in stages)
+        return held, done.returncode == 0, done.stderr
 
 
 def check_order(text):
@@ -224,45 +223,93 @@ def name_ways(config):
     return ways
 
 
+def combine(ways, most, generator):
+    """All combinations of the values of ways, or `most` of them: the largest changes, those without one way, and drawn ones."""
+    values = [[(way, None)] + [(way, value) for value in values] for way, values in ways.items()]
+    total = math.prod(map(len, values))
+    if total <= most:
+        return list(itertools.product(*values)), total
+    last = [options[-1] for options in values]
+    chosen = [last] + [last[:index] + [options[0]] + last[index + 1 :] for index, options in enumerate(values)]
+    while len(chosen) < most:
+        chosen.append([generator.choice(options) for options in values])
+    return list(dict.fromkeys(map(tuple, chosen))), total
+
+
 class Checks:
     def __init__(self, arguments):
-        self.arguments, self.advised, self.refused = arguments, 0, 0
+        self.arguments, self.advised, self.refused, self.tried, self.compiled, self.total = arguments, 0, 0, 0, 0, 0
 
     def draw(self, number, generator):
         if self.arguments.yaml:
             path = self.arguments.yaml[number % len(self.arguments.yaml)]
             with open(path) as file:
-                return os.path.basename(path), yaml.safe_load(file), {}, generator.uniform(0.15, 0.98)
+                return os.path.basename(path), yaml.safe_load(file), {}
         config, environment = (draw_dynamic if number % 2 else draw_static)(generator)
-        return str(number), config, environment, generator.uniform(0.3, 0.98)
+        return str(number), config, environment
 
     def make(self, name, config, environment):
         return Step(self.arguments.work, name, config, environment, self.arguments.bin)
 
+    def try_all(self, name, config, environment, generator):
+        """[(bytes, what was taken)] of the combinations that compile, the smallest first."""
+        combinations, total = combine(name_ways(config), self.arguments.combinations, generator)
+
+        def measure(index, combination):
+            changed = json.loads(json.dumps(config))
+            for way, value in combination:
+                if value is not None:
+                    apply(changed, way, value)
+            return self.make("%s.tried%d" % (name, index % self.arguments.jobs), changed, environment).lower(Step.NO_LIMIT, "--advise=false")[0]
+
+        # A job has a file of its own.
+        parts_of_jobs = [range(job, len(combinations), self.arguments.jobs) for job in range(self.arguments.jobs)]
+        steps = []
+        with concurrent.futures.ThreadPoolExecutor(self.arguments.jobs) as pool:
+            for indices, sizes in pool.map(lambda part: (part, [measure(index, combinations[index]) for index in part]), parts_of_jobs):
+                for index, size in zip(indices, sizes):
+                    if size is not None:
+                        taken = ", ".join("%s: %s" % pair for pair in combinations[index] if pair[1] is not None)
+                        steps.append((size, taken or "nothing"))
+        self.tried, self.compiled, self.total = self.tried + len(combinations), self.compiled + len(steps), self.total + total
+        return sorted(steps)
+
     def check(self, case, generator):
-        name, config, environment, share = case
-        peak, given = self.make(name, config, environment).lower("none")
+        name, config, environment = case
+        peak, _, given = self.make(name, config, environment).lower(Step.NO_LIMIT)
         if peak is None:
             yield "the given step does not compile: " + given[-400:]
             return
-        limit = int(share * peak)
+        steps = self.try_all(name, config, environment, generator)
+        least, taken = steps[0]
+        if self.arguments.verbose:
+            print("    %s: given %d, least %d of %d steps by %s" % (name, peak, least, len(steps), taken), flush=True)
+        limits = [int(least * generator.uniform(0.8, 1)) - 1]
+        if least < peak:
+            limits += [least, least + int((peak - least) * generator.random() ** 2)]
+        for limit in sorted(set(limits)):
+            for problem in self.check_limit(case, limit, peak, given, steps):
+                yield "limit %d: %s" % (limit, problem)
+
+    def check_limit(self, case, limit, peak, given, steps):
+        name, config, environment = case
         size = "%dB" % limit
-        fits, text = self.make(name, config, environment).lower(size, "--advise-time-limit=%d" % self.arguments.time_limit)
-        if fits is not None:
-            yield "a step of %d bytes fits into %d" % (peak, limit)
+        _, fits, text = self.make(name, config, environment).lower(size, "--advise-time-limit=%d" % self.arguments.time_limit)
+        if fits:
+            yield "a step of %d bytes fits" % peak
         yield from check_order(text)
-        if not re.search(" error: (on )?stage ", text):
-            yield "no error: " + text[-400:]
         proven = re.search(r"^note: proven .* needs most, (\d+) bytes", text, re.MULTILINE)
         if proven:
             self.advised += 1
             lines = list(itertools.takewhile(lambda line: line.startswith("  "), text[proven.end() :].split("\n")[1:]))
             pasted = json.loads(json.dumps(config))
             merge(pasted, yaml.safe_load("\n".join(lines)))
-            taken, errors = self.make(name + ".pasted", pasted, environment).lower(size, "--advise=false")
-            if taken != int(proven[1]):
-                yield "advice says %s bytes of %d, but it has %s: %s" % (proven[1], limit, taken, errors[-400:])
-            for warning in sorted(read_warnings(errors) - read_warnings(given) - read_warnings(text)):
+            if count_samples(pasted) != count_samples(config):
+                yield "the advised step has %s samples, the given one %s" % (count_samples(pasted), count_samples(config))
+            taken, fits, errors = self.make(name + ".pasted", pasted, environment).lower(size, "--advise=false")
+            if taken != int(proven[1]) or not fits:
+                yield "advice says %s bytes, but it has %s: %s" % (proven[1], taken, errors[-400:])
+            for warning in sorted(read_warnings(errors) - read_warnings(given)):
                 yield "the advised settings lead to a warning: " + warning
             return
         none = re.search(r"^note: no settings fit into .* misses (\d+) bytes", text, re.MULTILINE)
@@ -272,24 +319,8 @@ class Checks:
         self.refused += 1
         if int(none[1]) > peak - limit:
             yield "the nearest misses %s bytes, the given step %d" % (none[1], peak - limit)
-        ways = read_ways(text)
-        for way, values in name_ways(config).items():
-            ways[way] = list(dict.fromkeys(ways.get(way, []) + values))
-        yield from self.try_all(name, config, environment, size, ways, generator)
-
-    def try_all(self, name, config, environment, size, ways, generator):
-        all_values = [[(way, None)] + [(way, value) for value in values] for way, values in ways.items()]
-        combinations = list(itertools.product(*all_values))
-        chosen = combinations[-1:] + generator.sample(combinations, min(len(combinations), self.arguments.combinations) - 1)
-        for combination in chosen:
-            changed = json.loads(json.dumps(config))
-            for way, value in combination:
-                if value is not None:
-                    apply(changed, way, value)
-            bytes_taken, _ = self.make(name + ".tried", changed, environment).lower(size, "--advise=false")
-            if bytes_taken is not None:
-                taken = ", ".join("%s: %s" % pair for pair in combination if pair[1] is not None)
-                yield "no settings are said to fit into %s, but %s takes %d" % (size, taken, bytes_taken)
+        if steps[0][0] <= limit:
+            yield "no settings are said to fit, the nearest misses %s, but %s takes %d" % (none[1], steps[0][1], steps[0][0])
 
 
 def main():
@@ -299,6 +330,7 @@ def main():
     parser.add_argument("--count", type=int, default=8)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--combinations", type=int, default=10**9)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--yaml", action="append", default=[])
     parser.add_argument("--time-limit", type=int, default=600)
     parser.add_argument("--verbose", action="store_true")
@@ -314,10 +346,11 @@ def main():
         found = list(checks.check(case, generator))
         problems += bool(found)
         if found or arguments.verbose:
-            print("draw %d of seed %d: %s" % (number, arguments.seed, (case[0], case[3]) if arguments.yaml else case))
+            print("draw %d of seed %d: %s" % (number, arguments.seed, case[0] if arguments.yaml else case))
         for problem in found:
             print("    " + problem, flush=True)
-    print("%d cases, %d with advice that was taken, %d where nothing fits, %d problems" % (len(numbers), checks.advised, checks.refused, problems))
+    print("%d YAMLs, %d of %d combinations lowered, of which %d compile" % (len(numbers), checks.tried, checks.total, checks.compiled))
+    print("%d limits with advice that was taken, %d where nothing fits, %d problems" % (checks.advised, checks.refused, problems))
 
 
 if __name__ == "__main__":

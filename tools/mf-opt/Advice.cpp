@@ -14,6 +14,7 @@
 #include "llvm/Support/WithColor.h"
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <future>
 #include <thread>
 
@@ -111,13 +112,6 @@ static int64_t getPeak(const StepMeasure &measure) {
   return measure.stages[measure.findFullest()].peakBytes;
 }
 
-static std::string describe(llvm::ArrayRef<MemoryChoice> taken) {
-  std::string text;
-  for (const MemoryChoice &choice : taken)
-    text += (text.empty() ? "" : ", ") + choice.describe();
-  return text;
-}
-
 /// Prints steps with what they need and take, compared with the given one. Of
 /// several values only the last is named.
 static void printSteps(llvm::ArrayRef<WayStep> steps,
@@ -149,11 +143,11 @@ static void printProven(StringRef start, const WayStep &step,
                     << describeMemorySize(measure.stages[fullest].peakBytes)
                     << " of " << describeMemorySize(found.limitBytes) << "; on "
                     << target << " it takes " << showSeconds(measure.seconds)
-                    << ", " << showSeconds(found.given.seconds)
-                    << " if memory had no limit\n"
+                    << ", as given " << showSeconds(found.given.seconds) << '\n'
                     << printSettingChanges(StringRef(request.yaml), step.yaml,
                                            2);
-  if (step.changesModel())
+  // Without a file of its own the model is made of the YAML at each run.
+  if (step.changesModel() && request.input.model)
     WithColor::note() << "they change the model, too: make it again by "
                          "mf-translate --import-mindformers\n";
 }
@@ -161,7 +155,7 @@ static void printProven(StringRef start, const WayStep &step,
 static void printNothingFits(const WaySearchResult &found) {
   const StepMeasure &nearest = *found.nearest.measure;
   const size_t fullest = nearest.findFullest();
-  const std::string taken = describe(found.nearest.taken);
+  const std::string taken = found.nearest.describe();
   WithColor::note()
       << (found.isCutShort
               ? "the search ended before it compiled a step that "
@@ -273,6 +267,15 @@ static void await(const AdviceSearch &search, const Interrupt &stop) {
         formatv("looking for settings that fit: {0:f0} s, ^C ends it", waited)
             .str());
   }
+}
+
+llvm::Error checkAdviceTime(double seconds) {
+  constexpr double mostSeconds = 1e6;
+  if (std::isfinite(seconds) && seconds > 0 && seconds <= mostSeconds)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "--advise-time-limit: expected seconds from above 0 to 1000000; "
+      "--advise=false looks for nothing");
 }
 
 void printAdvice(const PlanRequest &request, StringRef target,

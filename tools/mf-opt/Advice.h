@@ -9,6 +9,9 @@
 
 namespace mf::tools {
 
+/// Checks the value of --advise-time-limit.
+llvm::Error checkAdviceTime(double seconds);
+
 /// Searches for the cheapest change of a step's settings with which it fits
 /// into `limitBytes` of the request. Prints it as a note on standard error, or
 /// the reason why there is none. `target` is the name of the request's target.

@@ -30,7 +30,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
-#include <cmath>
 
 using namespace llvm;
 
@@ -216,13 +215,10 @@ static LogicalResult checkOptions() {
   if (getOptions().gradientAccumulationSteps.getNumOccurrences() > 0 &&
       getOptions().gradientAccumulationSteps < 1)
     return fail("gradient_accumulation_steps must be at least 1");
-  constexpr double mostSeconds = 1e6;
-  if (getOptions().adviseTimeLimit.getNumOccurrences() > 0 &&
-      (!std::isfinite(getOptions().adviseTimeLimit) ||
-       getOptions().adviseTimeLimit <= 0 ||
-       getOptions().adviseTimeLimit > mostSeconds))
-    return fail("--advise-time-limit: expected seconds from above 0 to "
-                "1000000; --advise=false looks for nothing");
+  if (getOptions().adviseTimeLimit.getNumOccurrences() > 0)
+    if (llvm::Error error =
+            mf::tools::checkAdviceTime(getOptions().adviseTimeLimit))
+      return fail(toString(std::move(error)));
   // The default is read where it is needed.
   if (getOptions().target.getNumOccurrences() > 0)
     if (Error error =

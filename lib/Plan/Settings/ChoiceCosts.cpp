@@ -4,6 +4,7 @@
 #include "mf/Plan/Settings/ChoiceCosts.h"
 #include "dialects/mf/KeptType.h"
 #include "dialects/mf/MfOps.h"
+#include "mf/Frontend/Config/BatchRules.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Support/DiagnosticError.h"
@@ -311,6 +312,27 @@ planner::findChoices(const CompilerInput &input, StringRef yaml) {
       .find(input, *model.module);
 }
 
+/// Returns the settings of a choice with the passes that the YAML then has.
+/// Several choices may have changed these before.
+static MemorySettings addPasses(StringRef yaml, StringRef fileName,
+                                const MemoryChoice &choice) {
+  MemorySettings settings = choice.settings.value_or(MemorySettings());
+  DiagnosticList ignored;
+  const TrainingConfig config = parseTrainingConfig(yaml, fileName, ignored);
+  const int64_t stages = config.parallel.pipelineStage;
+  const int64_t stagesThen = settings.stages.value_or(stages);
+  int64_t passes = resolveBatch(config, std::nullopt, ignored).getPasses();
+  const int64_t multiple = passes * choice.passes->times;
+  if (multiple % choice.passes->by == 0 &&
+      multiple / choice.passes->by >= stagesThen)
+    passes = multiple / choice.passes->by;
+  (stagesThen > 1 ? settings.microBatches : settings.gradientAccumulation) =
+      passes;
+  if (stages == 1 && stagesThen > 1)
+    settings.gradientAccumulation = 1;
+  return settings;
+}
+
 Expected<std::string> planner::applyChoice(StringRef yaml, StringRef fileName,
                                            const MemoryChoice &choice) {
   std::string text = yaml.str();
@@ -321,6 +343,8 @@ Expected<std::string> planner::applyChoice(StringRef yaml, StringRef fileName,
       return changed.takeError();
     text = std::move(*changed);
   }
+  if (choice.passes)
+    return applySettings(text, fileName, addPasses(yaml, fileName, choice));
   return choice.settings ? applySettings(text, fileName, *choice.settings)
                          : Expected<std::string>(std::move(text));
 }

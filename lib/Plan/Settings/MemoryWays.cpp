@@ -16,6 +16,13 @@ bool WayStep::changesModel() const {
       taken, [](const MemoryChoice &choice) { return choice.changesModel; });
 }
 
+std::string WayStep::describe() const {
+  std::string text;
+  for (const MemoryChoice &choice : taken)
+    text += (text.empty() ? "" : ", ") + choice.describe();
+  return text;
+}
+
 namespace {
 
 class WayFinder {
@@ -189,11 +196,8 @@ void WayFinder::addMicroBatches() {
       break;
     MemoryChoice choice{key, std::to_string(batch.batchSize),
                         std::to_string(size)};
-    MemorySettings &smaller = choice.settings.emplace();
-    smaller.batchSize = size;
-    const int64_t more = batch.batchSize / size;
-    (hasStages ? smaller.microBatches : smaller.gradientAccumulation) =
-        batch.getPasses() * more;
+    choice.settings.emplace().batchSize = size;
+    choice.passes = {batch.batchSize / size, 1};
     choice.changesModel = true;
     add(std::move(choice));
   }
@@ -210,9 +214,7 @@ void WayFinder::addCopies() {
                       std::to_string(copies),
                       "1",
                       {{"micro_batch_interleave_num", int64_t(1)}}};
-  MemorySettings &passes = choice.settings.emplace();
-  (hasStages ? passes.microBatches : passes.gradientAccumulation) =
-      batch.getPasses() * copies;
+  choice.passes = {copies, 1};
   choice.changesModel = true;
   add(std::move(choice));
 }
@@ -233,9 +235,7 @@ void WayFinder::addDevices() {
   MemoryChoice data = makeChoice("data_parallel", getParallel().dataParallel);
   data.settings->dataParallel = 2 * getParallel().dataParallel;
   data.settings->optimizerSharding = true;
-  if (batch.getPasses() % 2 == 0 && batch.getPasses() / 2 >= stages)
-    (stages > 1 ? data.settings->microBatches
-                : data.settings->gradientAccumulation) = batch.getPasses() / 2;
+  data.passes = {1, 2};
   add(std::move(data), true);
   MemoryChoice model =
       makeChoice("model_parallel", getParallel().modelParallel);
@@ -250,9 +250,7 @@ void WayFinder::addDevices() {
     deeper.settings = recomputeAll(layers, offset);
     deeper.settings->stages = 2 * stages;
     deeper.settings->offset = offset;
-    deeper.settings->microBatches = batch.getPasses();
-    if (stages == 1)
-      deeper.settings->gradientAccumulation = 1;
+    deeper.passes = {1, 1};
     if (batch.getPasses() >= 2 * stages)
       add(std::move(deeper), true);
   }

@@ -3,6 +3,7 @@
 
 #include "lib/Plan/Settings/ArenaPlans.h"
 #include "lib/Plan/Settings/ParallelWork.h"
+#include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Plan/Settings/MemoryWays.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -48,6 +49,8 @@ private:
   /// contain the number of layers.
   bool canSwap = false;
 
+  Expected<std::vector<MemoryWay>> listWays(const CompilerInput &input,
+                                            StringRef yaml) const;
   Combination makeGiven() const { return Combination(ways.size(), 0); }
   WayStep compileStep(const Combination &combination) const;
   const WayStep &compile(const Combination &combination);
@@ -55,6 +58,7 @@ private:
   std::tuple<int64_t, int64_t> getMiss(const WayStep &step) const;
   bool isLess(const Combination &a, const Combination &b);
   Combination startTogether();
+  bool addOpened(Combination &current);
   bool improve(Combination &current);
   void leaveOut(Combination &current);
   void sortSteps(std::vector<WayStep> &steps) const;
@@ -177,6 +181,24 @@ void WaySearch::take(const WayStep &step) {
 // Search
 //===----------------------------------------------------------------------===//
 
+/// Returns the ways of a YAML without those whose keys are kept.
+Expected<std::vector<MemoryWay>> WaySearch::listWays(const CompilerInput &input,
+                                                     StringRef yaml) const {
+  Expected<std::vector<MemoryWay>> found = findWays(input, yaml);
+  if (!found)
+    return found;
+  llvm::erase_if(*found, [&](const MemoryWay &way) {
+    const StringRef key = StringRef(way.name).rsplit('.').second.empty()
+                              ? StringRef(way.name)
+                              : StringRef(way.name).rsplit('.').second;
+    return (request.keep.recompute && key == "recompute") ||
+           (request.keep.selectCommRecompute &&
+            key == "select_comm_recompute") ||
+           (request.keep.swap && (key == "swap" || key == "swap_config"));
+  });
+  return found;
+}
+
 Error WaySearch::begin() {
   DiagnosticList ignored;
   const TrainingConfig config =
@@ -199,19 +221,10 @@ Error WaySearch::begin() {
     return error;
   result.given = *measure;
   Expected<std::vector<MemoryWay>> found =
-      findWays(request.input, request.yaml);
+      listWays(request.input, request.yaml);
   if (!found)
     return found.takeError();
   ways = std::move(*found);
-  llvm::erase_if(ways, [&](const MemoryWay &way) {
-    const StringRef key = StringRef(way.name).rsplit('.').second.empty()
-                              ? StringRef(way.name)
-                              : StringRef(way.name).rsplit('.').second;
-    return (request.keep.recompute && key == "recompute") ||
-           (request.keep.selectCommRecompute &&
-            key == "select_comm_recompute") ||
-           (request.keep.swap && (key == "swap" || key == "swap_config"));
-  });
   ++result.compiledSteps;
   compiled[makeGiven()] = {{}, request.yaml, std::move(*measure)};
   return Error::success();
@@ -317,6 +330,37 @@ Combination WaySearch::startTogether() {
   return current;
 }
 
+/// Adds the ways that only the taken values make possible, as levels of the
+/// optimizer once it is parallel. Returns false if there are none.
+bool WaySearch::addOpened(Combination &current) {
+  const WayStep &step = compile(current);
+  CompilerInput input = request.input;
+  if (step.changesModel())
+    input.model.reset();
+  Expected<std::vector<MemoryWay>> found = listWays(input, step.yaml);
+  if (!found) {
+    llvm::consumeError(found.takeError());
+    return false;
+  }
+  const size_t before = ways.size();
+  for (MemoryWay &opened : *found)
+    if (!opened.addsDevices && llvm::none_of(ways, [&](const MemoryWay &known) {
+          return known.name == opened.name && !known.addsDevices;
+        }))
+      ways.push_back(std::move(opened));
+  if (ways.size() == before)
+    return false;
+  std::map<Combination, WayStep> extended;
+  for (auto &[combination, known] : compiled) {
+    Combination longer = combination;
+    longer.resize(ways.size(), 0);
+    extended.emplace(std::move(longer), std::move(known));
+  }
+  compiled = std::move(extended);
+  current.resize(ways.size(), 0);
+  return true;
+}
+
 /// Takes the other value of one way with which the step misses least. Returns
 /// false if none is better.
 bool WaySearch::improve(Combination &current) {
@@ -361,7 +405,8 @@ void WaySearch::combine() {
   request.report("combining ways");
   Combination current = startTogether();
   auto doesFit = [&] { return compile(current).fits(result.limitBytes); };
-  while (!doesFit() && !request.isStopped() && improve(current))
+  while (!doesFit() && !request.isStopped() &&
+         (improve(current) || addOpened(current)))
     ;
   if (doesFit()) {
     // What is left out makes no step longer.
@@ -460,8 +505,18 @@ Expected<PlanAnswer> planner::planStepWithWays(const PlanRequest &request) {
   if (Error failed = search.finish())
     return llvm::joinErrors(std::move(error), std::move(failed));
   const WaySearchResult ways = search.take();
-  if (!ways.best)
+  if (!ways.best && ways.nearest.taken.empty())
     return error;
+  if (!ways.best) {
+    const StepMeasure &nearest = *ways.nearest.measure;
+    const size_t fullest = nearest.findFullest();
+    return llvm::make_error<solver::NoPlanError>(
+        toString(std::move(error)) + "; the nearest with other keys misses " +
+        describeMemorySize(
+            nearest.stages[fullest].getMissingBytes(ways.limitBytes)) +
+        " on stage " + std::to_string(fullest) + ", with " +
+        ways.nearest.describe());
+  }
   llvm::consumeError(std::move(error));
   PlanRequest again = request;
   again.yaml = ways.best->yaml;

@@ -17,6 +17,11 @@
 
 namespace mf::planner {
 
+/// How many forward-backward passes a step has, compared with those before.
+struct PassRatio {
+  int64_t times = 1, by = 1;
+};
+
 /// One choice of a step, and its alternative.
 struct MemoryChoice {
   /// The key of the YAML, or a name for the choice.
@@ -30,6 +35,9 @@ struct MemoryChoice {
   std::optional<passes::LoweringOptions> lowering = std::nullopt;
   /// The settings that select it, if several keys have to agree.
   std::optional<MemorySettings> settings = std::nullopt;
+  /// The passes with which the step keeps its samples, if those of a pass are
+  /// others. They are left alone if they cannot be divided.
+  std::optional<PassRatio> passes = std::nullopt;
   /// True if the model of the YAML is another one then.
   bool changesModel = false;
   /// True if it treats all layers in a way that a plan chooses for each layer.

@@ -40,6 +40,8 @@ struct WayStep {
 
   /// Returns whether the model has to be imported again.
   bool changesModel() const;
+  /// Returns the changes, separated by commas.
+  std::string describe() const;
   bool fits(int64_t limitBytes) const {
     return measure && measure->fits(limitBytes);
   }
