@@ -326,15 +326,15 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
       return signalPassFailure();
     }
     if (gradientAccumulationSteps < 0) {
-      getOperation().emitError("expected gradient-accumulation-steps to be "
-                               "positive, or 0 for the YAML's, but got ")
+      getOperation().emitError(
+          "expected at least 1 for gradient_accumulation_steps, or 0 for the "
+          "YAML's number, but got ")
           << gradientAccumulationSteps.getValue();
       return signalPassFailure();
     }
     if (!schedule.empty())
       if (llvm::Error error = mf::schedule::findPolicy(schedule).takeError()) {
-        getOperation().emitError("got option schedule: ")
-            << llvm::toString(std::move(error));
+        getOperation().emitError(llvm::toString(std::move(error)));
         return signalPassFailure();
       }
     DiagnosticList diagnostics;

@@ -212,6 +212,12 @@ struct ChunkLossPass : mf::passes::impl::ChunkLossBase<ChunkLossPass> {
   void runOnOperation() override {
     ModelOp model = getOperation();
     TrainingAttr training = model.getTrainingAttr();
+    if (chunks < 0) {
+      model.emitError("expected at least 1 for loss-chunks, or 0 for the "
+                      "YAML's chunk_loss_num, but got ")
+          << chunks.getValue();
+      return signalPassFailure();
+    }
     const int64_t count = chunks > 0 ? int64_t(chunks)
                           : training ? training.getLossChunks()
                                      : 1;

@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
 
 using namespace llvm;
 
@@ -24,6 +25,21 @@ hideInheritedOptions(ArrayRef<const cl::OptionCategory *> categories) {
       option->setHiddenFlag(cl::Hidden);
 }
 
+/// Registers a -h of its own. LLVM lets options whose name has one letter be
+/// followed by others in the same word, so that its -h takes any unknown option
+/// that begins with h, as --hbn=50GB, and ends the program successfully.
+static void replaceShortHelp() {
+  static cl::opt<bool> option("short-help", cl::ReallyHidden,
+                              cl::callback([](const bool &) {
+                                cl::PrintHelpMessage();
+                                std::exit(EXIT_SUCCESS);
+                              }));
+  // setArgStr would allow such words.
+  option.removeArgument();
+  option.ArgStr = "h";
+  option.addArgument();
+}
+
 void setUpHelp(ArrayRef<const cl::OptionCategory *> categories,
                StringRef extra) {
   hideInheritedOptions(categories);
@@ -34,6 +50,7 @@ void setUpHelp(ArrayRef<const cl::OptionCategory *> categories,
   static std::string text;
   text = extra.str();
   static cl::extrahelp help(text);
+  replaceShortHelp();
 }
 
 } // namespace mf::tools

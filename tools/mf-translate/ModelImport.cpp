@@ -45,7 +45,9 @@ static mf::ModelOverrides getOverrides(const ImportOptions &options,
 static mlir::Location getLocation(MLIRContext *context,
                                   const mf::Location &place, StringRef file) {
   StringRef name = place.file.empty() ? file : StringRef(place.file);
-  return FileLineColLoc::get(context, name, place.line, place.column);
+  // What is wrong with a file as a whole is at its begin.
+  return FileLineColLoc::get(context, name, std::max(place.line, 1U),
+                             std::max(place.column, 1U));
 }
 
 void mf::tools::report(const mf::DiagnosticList &diagnostics, StringRef file,

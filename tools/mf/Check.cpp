@@ -40,8 +40,8 @@ struct CheckOptions {
   cl::opt<std::string> target{
       "target", cl::value_desc("name or file"), cl::cat(category),
       cl::init(defaultTarget.str()),
-      cl::desc("The device, on which --advise times steps (default: "
-               "atlas-800t-a2)")};
+      cl::desc("The device, with whose memory the limit is compared and on "
+               "which --advise times steps (default: atlas-800t-a2)")};
   JsonFile json{category};
   StepOptions step{loweringCategory};
 };
@@ -64,6 +64,8 @@ static Expected<CheckedStep> check(const CheckOptions &options, int64_t limit,
                                    mlir::MLIRContext &context) {
   StepRequest request = options.file.getRequest();
   request.verify = options.verify;
+  request.target = options.target;
+  request.hbm = options.hbm.text;
   Expected<InputStep> step = readStep(options.step, request, context);
   if (!step)
     return step.takeError();
@@ -227,6 +229,9 @@ static Error run(const CheckOptions &options, bool &fits) {
   Expected<int64_t> limit = options.hbm.getBytes();
   if (!limit)
     return limit.takeError();
+  if (options.adviseTimeLimit.getNumOccurrences() > 0)
+    if (Error error = checkAdviceTime(options.adviseTimeLimit))
+      return error;
   Expected<target::Target> target = readTargetOption(options.target);
   if (!target)
     return target.takeError();

@@ -16,6 +16,7 @@
 #include "tools/terminal/ProgressLine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <set>
 
 using llvm::Error;
 using llvm::Expected;
@@ -48,8 +49,11 @@ struct SettingsComparison {
 struct Candidate {
   std::string name;
   planner::CompilerInput input;
-  std::string yaml;
+  /// The YAML as the file has it, and with the changes of the row.
+  std::string original, yaml;
   std::string problem;
+  /// True if a user asked for the row, rather than for any way to save memory.
+  bool isAsked = true;
 };
 
 /// What a candidate needs.
@@ -71,6 +75,7 @@ struct Needs {
 struct Row {
   Candidate candidate;
   std::optional<Needs> needs;
+  std::vector<Diagnostic> warnings;
 };
 
 } // namespace
@@ -84,7 +89,7 @@ static Candidate makeChanged(const YamlInput &given, StringRef changes) {
   llvm::SmallVector<StringRef> parts;
   changes.split(parts, ';', -1, /*KeepEmpty=*/false);
   std::vector<std::string> list(parts.begin(), parts.end());
-  Candidate candidate{changes.str(), given.compiler, {}, {}};
+  Candidate candidate{changes.str(), given.compiler, given.yaml, {}, {}};
   Expected<std::string> yaml =
       changeYaml(given.yaml, given.compiler.fileName, list);
   if (yaml)
@@ -110,6 +115,7 @@ listCandidates(const SettingsComparison &options) {
     candidates.push_back({isAlone ? "as the YAML has it" : path,
                           input->compiler,
                           input->yaml,
+                          input->yaml,
                           {}});
     if (!isAlone)
       continue;
@@ -119,10 +125,18 @@ listCandidates(const SettingsComparison &options) {
       continue;
     Expected<std::vector<Recipe>> recipes =
         makeRecipes(input->compiler, input->yaml);
-    if (!recipes)
-      return recipes.takeError();
+    if (!recipes) {
+      // Without a model nothing else is worth saying.
+      Error error = recipes.takeError();
+      auto layers = planner::readLayers(input->compiler, input->yaml);
+      if (layers)
+        return std::move(error);
+      llvm::consumeError(std::move(error));
+      return layers.takeError();
+    }
     for (Recipe &recipe : *recipes) {
-      Candidate candidate{recipe.name, input->compiler, {}, {}};
+      Candidate candidate{recipe.name, input->compiler, input->yaml, {}, {},
+                          false};
       if (recipe.yaml)
         candidate.yaml = std::move(*recipe.yaml);
       else
@@ -134,12 +148,14 @@ listCandidates(const SettingsComparison &options) {
 }
 
 static Expected<Needs> measure(const Candidate &candidate, int64_t limit,
-                               const target::Target &target) {
+                               const target::Target &target,
+                               std::vector<Diagnostic> &warnings) {
   mlir::MLIRContext context;
-  Expected<InputStep> step =
-      lowerYaml(candidate.input, candidate.yaml, StepRequest(), context);
+  Expected<InputStep> step = lowerYaml(candidate.input, candidate.yaml,
+                                       candidate.original, {}, context);
   if (!step)
     return step.takeError();
+  warnings = std::move(step->warnings);
   Expected<program::DecodedProgram> decoded = decodeStep(*step);
   if (!decoded)
     return decoded.takeError();
@@ -175,7 +191,7 @@ static Expected<std::vector<Row>> measureAll(std::vector<Candidate> candidates,
     row.candidate = std::move(candidate);
     if (!row.candidate.problem.empty())
       continue;
-    Expected<Needs> needs = measure(row.candidate, limit, target);
+    Expected<Needs> needs = measure(row.candidate, limit, target, row.warnings);
     if (needs)
       row.needs = std::move(*needs);
     else if (number == 0)
@@ -261,6 +277,24 @@ static void printChanges(llvm::ArrayRef<Row> rows, raw_ostream &os) {
   }
 }
 
+/// Prints each warning about rows that a user asked for once, those of changes
+/// with the changes.
+static void printWarnings(llvm::ArrayRef<Row> rows, raw_ostream &os) {
+  std::set<std::string> printed;
+  for (const Row &row : rows) {
+    if (!row.candidate.isAsked)
+      continue;
+    for (Diagnostic warning : row.warnings) {
+      if (!printed.insert(warning.str()).second)
+        continue;
+      if (row.candidate.yaml != row.candidate.original)
+        warning.message =
+            "--set '" + row.candidate.name + "': " + warning.message;
+      warning.print(os);
+    }
+  }
+}
+
 static llvm::json::Object toJson(const Row &row, StringRef first) {
   llvm::json::Object object{{"name", row.candidate.name}};
   if (!row.candidate.yaml.empty())
@@ -285,7 +319,7 @@ static llvm::json::Object toJson(const Row &row, StringRef first) {
   return object;
 }
 
-static Error run(const SettingsComparison &options) {
+static Error run(const SettingsComparison &options, bool &isWhole) {
   Expected<int64_t> limit = options.hbm.getBytes();
   if (!limit)
     return limit.takeError();
@@ -301,6 +335,7 @@ static Error run(const SettingsComparison &options) {
       measureAll(std::move(*candidates), *limit, *device);
   if (!rows)
     return rows.takeError();
+  printWarnings(*rows, llvm::errs());
   const bool hasRecipes = options.inputs.size() == 1 && options.set.empty();
   const Needs &reference = findReference(*rows, hasRecipes);
   raw_ostream &os = options.json.getText();
@@ -310,6 +345,9 @@ static Error run(const SettingsComparison &options) {
   os << "target: " << target
      << (options.target.empty() ? ", the default; mf targets lists the others\n"
                                 : "\n");
+  isWhole = llvm::all_of(*rows, [](const Row &row) {
+    return row.needs || !row.candidate.isAsked;
+  });
   llvm::json::Array all;
   for (const Row &row : *rows)
     all.push_back(toJson(row, rows->front().candidate.yaml));
@@ -320,7 +358,10 @@ static Error run(const SettingsComparison &options) {
 int runCompare(int argc, char **argv) {
   SettingsComparison options;
   setUpHelp({&options.category, &options.loweringCategory},
-            "\nEXAMPLES:\n\n"
+            "\nEXIT CODE:\n\n"
+            "  0 all rows were measured; 1 the input, or a row that was asked "
+            "for, is wrong\n\n"
+            "EXAMPLES:\n\n"
             "  mf compare train.yaml\n"
             "  mf compare train.yaml planned.yaml\n"
             "  mf compare train.yaml --set recompute_config.recompute=True "
@@ -332,8 +373,10 @@ int runCompare(int argc, char **argv) {
       "Takes several YAMLs, or one with changes. One without changes is "
       "compared with the\nways to save memory, from light to heavy. Each step "
       "is compiled and timed.\n");
-  Error error = run(options);
-  return error ? fail(std::move(error)) : 0;
+  bool isWhole = true;
+  if (Error error = run(options, isWhole))
+    return fail(std::move(error));
+  return isWhole ? 0 : 1;
 }
 
 } // namespace mf::tools

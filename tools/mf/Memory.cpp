@@ -83,8 +83,10 @@ static Error run(const MemoryOptions &options) {
   if (!limit)
     return limit.takeError();
   mlir::MLIRContext context;
-  Expected<InputStep> step =
-      readStep(options.step, options.file.getRequest(), context);
+  StepRequest request = options.file.getRequest();
+  request.target = defaultTarget.str();
+  request.hbm = options.hbm.text;
+  Expected<InputStep> step = readStep(options.step, request, context);
   if (!step)
     return step.takeError();
   Expected<program::DecodedProgram> decoded = decodeStep(*step);
@@ -98,8 +100,9 @@ static Error run(const MemoryOptions &options) {
       (options.stage < 0 || options.stage >= numStages))
     return llvm::createStringError(llvm::formatv(
         "--stage={0}: expected a number from 0 to {1}, as the step has {2} "
-        "stages",
-        +options.stage, numStages - 1, numStages));
+        "{3}",
+        +options.stage, numStages - 1, numStages,
+        numStages == 1 ? "stage" : "stages"));
   printWarnings(*step, llvm::errs());
   raw_ostream &os = options.json.getText();
   timeline::printMemory(toTimeline(*stages), os);

@@ -22,6 +22,10 @@ static int runLowered(Options &options, const StepOptions &step,
     StepRequest request{options.input, *changes};
     request.keepsModel = !options.simulate;
     request.certify = options.verify;
+    if (options.simulate) {
+      request.target = options.target;
+      request.hbm = options.hbm;
+    }
     Expected<InputStep> read = readStep(step, request, context);
     if (!read)
       return read.takeError();

@@ -5,6 +5,7 @@
 #include "Verb.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
+#include "mf/Frontend/Config/ChangedText.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Perf/Target/TargetFields.h"
@@ -190,22 +191,47 @@ static bool isModel(mlir::ModuleOp module) {
   return !module.getOps<ir::ModelOp>().empty();
 }
 
+/// Moves the places of an error to the text before it was changed.
+static Error moveBack(Error error, const ChangedText &changed,
+                      StringRef fileName) {
+  return llvm::handleErrors(
+      std::move(error), [&](const DiagnosticError &located) {
+        DiagnosticList list;
+        for (Diagnostic diagnostic : located.getList().getAll()) {
+          changed.moveBack(diagnostic, fileName);
+          if (diagnostic.severity == Severity::Error)
+            list.error(diagnostic.location, diagnostic.message).notes =
+                std::move(diagnostic.notes);
+        }
+        return toError(std::move(list));
+      });
+}
+
 Expected<InputStep> lowerYaml(planner::CompilerInput input, std::string yaml,
-                              const StepRequest &request,
+                              StringRef original, const StepRequest &request,
                               mlir::MLIRContext &context) {
   InputStep step;
+  const ChangedText changed(original, yaml);
+  input.target = request.target;
+  input.hbm = request.hbm;
   input.verify = request.verify;
   step.verification = request.verify ? "proven" : "off";
   input.certify = request.verify || request.certify;
   std::set<std::string> printed;
   input.handleWarning = [&](Diagnostic warning) {
+    changed.moveBack(warning, input.fileName);
     if (printed.insert(warning.str()).second)
       step.warnings.push_back(std::move(warning));
   };
   Expected<planner::LoweredStep> lowered =
       planner::lowerStep(input, yaml, planner::PlanEffort::Full, context);
   if (!lowered)
-    return lowered.takeError();
+    return moveBack(lowered.takeError(), changed, input.fileName);
+  llvm::sort(step.warnings, [](const Diagnostic &a, const Diagnostic &b) {
+    return std::tie(a.location.file, a.location.line, a.location.column,
+                    a.message) < std::tie(b.location.file, b.location.line,
+                                          b.location.column, b.message);
+  });
   step.module = std::move(lowered->module);
   step.yaml = std::move(yaml);
   return step;
@@ -240,7 +266,7 @@ static Expected<InputStep> readIr(const StepOptions &options,
   if (request.keepsModel)
     return step;
   input.fileName = "<no YAML>";
-  return lowerYaml(std::move(input), "{}", request, context);
+  return lowerYaml(std::move(input), "{}", "{}", request, context);
 }
 
 Expected<InputStep> readStep(const StepOptions &options,
@@ -266,7 +292,8 @@ Expected<InputStep> readStep(const StepOptions &options,
       changeYaml((*text)->getBuffer(), input.fileName, request.changes);
   if (!yaml)
     return yaml.takeError();
-  return lowerYaml(std::move(input), std::move(*yaml), request, context);
+  return lowerYaml(std::move(input), std::move(*yaml), (*text)->getBuffer(),
+                   request, context);
 }
 
 Expected<program::DecodedProgram> decodeStep(const InputStep &step) {
@@ -301,7 +328,7 @@ HbmOption::HbmOption(cl::OptionCategory &category)
                     "max_device_memory of the YAML)")) {}
 
 Expected<int64_t> HbmOption::getBytes() const {
-  if (text.empty())
+  if (text.getNumOccurrences() == 0)
     return 0;
   const std::optional<int64_t> bytes = parseMemorySize(text);
   if (!bytes)

@@ -45,6 +45,9 @@ struct StepRequest {
   bool keepsModel = false;
   /// True if the step must have certificates, for a later proof.
   bool certify = false;
+  /// The target and --hbm, which are compared with each other. No target
+  /// compares nothing.
+  std::string target = {}, hbm = {};
   /// The values of --schedule and --recompute-tasks if the verb has them
   /// itself.
   std::string schedule = {};
@@ -101,9 +104,10 @@ llvm::Expected<InputStep> readStep(const StepOptions &options,
                                    const StepRequest &request,
                                    mlir::MLIRContext &context);
 
-/// Lowers the step of a YAML. Only the flags of the request count.
+/// Lowers the step of a YAML. The request's input and changes do not count.
+/// Places are those in `original`, which is the YAML before it was changed.
 llvm::Expected<InputStep> lowerYaml(planner::CompilerInput input,
-                                    std::string yaml,
+                                    std::string yaml, llvm::StringRef original,
                                     const StepRequest &request,
                                     mlir::MLIRContext &context);
 

@@ -67,9 +67,16 @@ static int failWithVerbs(StringRef name) {
   llvm::SmallVector<StringRef> names;
   for (const Verb &verb : verbs)
     names.push_back(verb.name);
-  llvm::errs() << "error: '" << name << "' is not a verb of mf"
-               << mf::suggestName(name, names) << "; expected "
-               << llvm::join(names, ", ") << " or help\n";
+  const bool isFile = name.contains('.') || name.contains('/');
+  const std::string suggestion = mf::suggestName(name, names);
+  llvm::errs() << "error: '" << name << "' is not a verb of mf";
+  if (isFile)
+    llvm::errs() << "; expected a verb before the file, as mf check " << name;
+  else if (!suggestion.empty())
+    llvm::errs() << suggestion;
+  else
+    llvm::errs() << "; expected " << llvm::join(names, ", ") << " or help";
+  llvm::errs() << '\n';
   return 1;
 }
 
@@ -81,6 +88,14 @@ static const Verb *findVerb(StringRef name) {
 
 /// Runs a verb on the words behind it.
 static int runVerb(const Verb &verb, llvm::ArrayRef<char *> words) {
+  // An option without a value would mean its default, as when a variable of the
+  // shell is empty.
+  for (StringRef word : words)
+    if (word.starts_with("--") && word.find('=') == word.size() - 1) {
+      llvm::errs() << "error: expected a value after " << word
+                   << ", or no such option\n";
+      return 1;
+    }
   std::string program = "mf " + verb.name.str();
   std::vector<char *> arguments = {program.data()};
   arguments.insert(arguments.end(), words.begin(), words.end());

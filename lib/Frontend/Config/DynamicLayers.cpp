@@ -68,7 +68,8 @@ readLayerNumbers(const Node &list, const std::string &label,
                 "; expected one non-negative integer or 'start-end' (e.g. "
                 "'5', '0-19')";
     else if (checksRange)
-      problem = checkLayerSpan(spec, *range, numLayers);
+      // Without layers the number of layers is what is wrong.
+      problem = depth.layers > 0 ? checkLayerSpan(spec, *range, numLayers) : "";
     if (range && checksRange && problem.empty() &&
         range->first <= previous.last)
       problem = label +

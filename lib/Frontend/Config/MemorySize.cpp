@@ -21,23 +21,27 @@ static std::optional<int64_t> consumeUnit(llvm::StringRef &text) {
   return std::nullopt;
 }
 
-std::optional<int64_t> parseMemorySize(llvm::StringRef text) {
-  const std::optional<int64_t> found = consumeUnit(text);
-  if (!found)
-    return std::nullopt;
-  const int64_t unit = *found;
+/// Returns the bytes of a number with a unit, in any range.
+static std::optional<double> parseNumberWithUnit(llvm::StringRef text) {
+  const std::optional<int64_t> unit = consumeUnit(text);
   double number = 0;
-  if (text.empty() ||
+  if (!unit || text.empty() ||
       text.find_first_not_of("0123456789.") != llvm::StringRef::npos ||
       text.getAsDouble(number))
     return std::nullopt;
-  double bytes = number * static_cast<double>(unit);
-  if (bytes < 1 || bytes > static_cast<double>(int64_t(1) << 50))
+  return number * static_cast<double>(*unit);
+}
+
+std::optional<int64_t> parseMemorySize(llvm::StringRef text) {
+  const std::optional<double> bytes = parseNumberWithUnit(text);
+  if (!bytes || *bytes < 1 || *bytes > static_cast<double>(int64_t(1) << 50))
     return std::nullopt;
-  return static_cast<int64_t>(bytes);
+  return static_cast<int64_t>(*bytes);
 }
 
 std::string explainMemorySize(llvm::StringRef text) {
+  if (parseNumberWithUnit(text) && !parseMemorySize(text))
+    return "a size from 1B to 1048576GB, but got '" + text.str() + "'";
   std::string expected =
       "a size with a unit, such as 54GB, 512MiB or 4096B, but got '" +
       text.str() + "'";

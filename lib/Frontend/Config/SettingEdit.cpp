@@ -5,6 +5,7 @@
 #include "DynamicConfig.h"
 #include "DynamicSettingKeys.h"
 #include "ValueEditor.h"
+#include "mf/Frontend/Config/ChangedText.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Support/DiagnosticError.h"
 #include "llvm/ADT/STLExtras.h"
@@ -144,10 +145,15 @@ SettingEditor::Reading SettingEditor::readEdited(StringRef edited) {
   Reading reading;
   reading.document = parseYaml(edited, fileName, problems);
   reading.config = readTrainingConfig(reading.document, problems);
-  for (const Diagnostic &problem : problems.getAll())
-    if (problem.severity == Severity::Error)
+  if (!problems.hasErrors())
+    return reading;
+  const ChangedText changed(text, edited);
+  for (Diagnostic problem : problems.getAll())
+    if (problem.severity == Severity::Error) {
+      changed.moveBack(problem, fileName);
       diagnostics.error(problem.location,
                         "with the new settings: " + problem.message);
+    }
   return reading;
 }
 

@@ -17,6 +17,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/pipeline/Pipeline.h"
+#include "passes/plan-memory/CheckDevice.h"
 #include "passes/plan-memory/MemoryLimit.h"
 #include "llvm/Support/Path.h"
 #include <map>
@@ -126,7 +127,18 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
     options.planEffort.searchWork = 0;
     options.planEffort.shapeWork = 500'000;
   }
+  // The model is compared before lowering, the programs after.
+  auto addDeviceCheck = [&] {
+    passes::CheckDeviceOptions check;
+    check.targetName = input.target;
+    check.file = input.fileName;
+    check.hbm = input.hbm;
+    if (!input.target.empty())
+      manager.addPass(passes::createCheckDevice(check, yaml.str()));
+  };
+  addDeviceCheck();
   passes::buildTrainingStepPipeline(manager, options);
+  addDeviceCheck();
 }
 
 Expected<OwningOpRef<mlir::ModuleOp>>

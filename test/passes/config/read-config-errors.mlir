@@ -39,7 +39,7 @@ mf.model @model attributes {family = "mcore_qwen3", micro_batch_size = 8 : i64, 
 }
 
 // OPTION: error: mf-read-config needs the option file=<yaml>
-// NEGATIVE: error: expected gradient-accumulation-steps to be positive, or 0 for the YAML's, but got -1
+// NEGATIVE: error: expected at least 1 for gradient_accumulation_steps, or 0 for the YAML's number, but got -1
 // MISSING: missing.yaml{{.*}}: error: cannot read the file
 // FOLDER: error: cannot read the file
 

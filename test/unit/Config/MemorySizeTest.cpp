@@ -31,6 +31,13 @@ TEST(MemorySizeTest, AMissingUnitIsSaid) {
                                        "512MiB or 4096B, but got 'much'");
 }
 
+TEST(MemorySizeTest, TheRangeOfSizesIsSaid) {
+  for (const char *outside : {"0GB", "0.1B", "9999999999GB"})
+    EXPECT_EQ(explainMemorySize(outside),
+              std::string("a size from 1B to 1048576GB, but got '") + outside +
+                  "'");
+}
+
 TEST(MemorySizeTest, WrittenSizesAreReadAgain) {
   EXPECT_EQ(writeMemorySize(int64_t(30) << 30), "30GB");
   EXPECT_EQ(writeMemorySize(*parseMemorySize("52.5GB")), "52.5GB");

@@ -205,7 +205,7 @@ TEST(SettingEditTest, RefusesSettingsThatNoYamlCanHave) {
             "a.yaml: settings: expected pipeline_stage of at least 1, "
             "but got 0");
   EXPECT_EQ(edit(yaml, withRecompute({{1, 0}})),
-            "a.yaml:4:14: with the new settings: full recompute does "
+            "a.yaml: with the new settings: full recompute does "
             "not work with seq_split_num > 1; set recompute to False, or "
             "seq_split_num to 1");
   MemorySettings settings;

@@ -52,6 +52,9 @@ struct CompilerInput {
   bool quiet = true;
   /// Receives the warnings of importing and lowering. May be empty.
   std::function<void(Diagnostic)> handleWarning;
+  /// The device with which the limit of memory is compared, which is `hbm` or
+  /// that of the YAML. Empty to compare with none.
+  std::string target, hbm;
   /// The value of mf-translate's --pretrained-config. May be empty.
   std::string pretrainedConfig;
   /// Caches the packings of frames and scratch that several steps have in
