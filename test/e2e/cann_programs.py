@@ -93,11 +93,17 @@ EXPERTS = {
 }
 # DeepSeek-V3's public YAML with small sizes: latent attention, experts whose bias balances them, and a later token's prediction.
 DEEPSEEK = {"deepseek": "2x2x1x2", "short deepseek": "1x2x1x2"}
-# DeepSeek-V4 with layers of all ratios, whose experts are shared out.
-DEEPSEEK4 = {"deepseek4": dynamic_configurations.Configuration(
-    dict(dynamic_configurations.DEEPSEEK4, num_hidden_layers=3, compress_ratios=[0, 4, 128], seq_length=128, num_nextn_predict_layers=0),
-    {"data": 2, "shard": 2, "expert": 2}, {}, (2, 1),
-)}  # fmt: skip
+# DeepSeek-V4 with layers of all ratios, whose experts are shared out; and with one layer, on ranks that share sequences.
+DEEPSEEK4 = {
+    "deepseek4": dynamic_configurations.Configuration(
+        dict(dynamic_configurations.DEEPSEEK4, num_hidden_layers=3, compress_ratios=[0, 4, 128], seq_length=128, num_nextn_predict_layers=0),
+        {"data": 2, "shard": 2, "expert": 2}, {}, (2, 1),
+    ),
+    "parts of deepseek4": dynamic_configurations.Configuration(
+        dict(dynamic_configurations.DEEPSEEK4, num_hidden_layers=1, compress_ratios=[4], num_hash_layers=0, num_nextn_predict_layers=0),
+        {"context": 2}, {}, (1, 2),
+    ),
+}  # fmt: skip
 # In the middle of such a step the host reads how many rows each rank has, or draws masks.
 CANNOT_CAPTURE = {"dropless", "frozen", "norms", "dropout", *DEEPSEEK, *DEEPSEEK4}
 EXCHANGES = ["allReduce", "allGather", "reduceScatter", "allToAll", "allToAllV", "broadcast", "send", "receive"]
