@@ -75,7 +75,7 @@ if not config.mf_emulator:
     config.available_features.add("native")
 # A build for AArch64 beside this one, whose programs run in an emulator.
 if not config.mf_emulator and os.path.exists(os.path.join(config.mf_aarch64, "emulated", "bin", "mf-run")):
-    config.available_features.add("aarch64")
+    config.available_features.add("aarch64-build")
 config.substitutions.append(("%aarch64", os.path.join(config.mf_aarch64, "bin")))
 
 if shutil.which("mkdocs"):
