@@ -99,6 +99,8 @@ install(DIRECTORY ${PROJECT_BINARY_DIR}/dialects ${PROJECT_BINARY_DIR}/passes
         DESTINATION include/mf COMPONENT dev
         FILES_MATCHING PATTERN "*.h.inc" PATTERN "CMakeFiles" EXCLUDE)
 
+# For scripts/release.sh: the processor is part of an archive's name.
+set(MF_PROCESSOR ${CMAKE_SYSTEM_PROCESSOR} CACHE INTERNAL "What programs run on")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME mf)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})

@@ -96,6 +96,7 @@ CAMPAIGNS = [
     Campaign("wrong-programs", unit("mfInterpreterTest", "WrongProgramTest.*"), 10000, 1, MF_SEED="{seed}", MF_COUNT="{count}"),
     # What is released, in roots of Debian that have nothing else.
     Campaign("release-archive", "{python} test/install/clean_roots.py archive {build} {work}", 1),
+    Campaign("release-archive-aarch64", "{python} test/install/clean_roots.py archive {build}-aarch64 {work}", 1),
     Campaign("container", "{python} test/install/clean_roots.py container {build} {work}", 1),
     # Tests without MLIR, built with sanitizers in folders of their own. They count their cases themselves.
     Campaign("address-sanitizer", "{python} scripts/sanitize.py address {build}-address", 0),

@@ -1,19 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the tools and writes what is released into build/release: an archive for any Linux and a
-# wheel for Python. Both have all tools as one program without shared libraries. The same sources
-# make the same bytes. Prints sizes.
+# usage: release.sh [BUILD_FOLDER]
+#
+# Builds the tools and writes what is released into BUILD_FOLDER/release: an archive for any Linux
+# and a wheel for Python. Both have all tools as one program without shared libraries. The same
+# sources make the same bytes. Prints sizes. BUILD_FOLDER is build, or a folder that is configured,
+# as for AArch64.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^project(mf VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-scripts/build.sh man mf-static
+build=${1:-build}
+if (($# == 0)); then
+  scripts/build.sh man mf-static
+else
+  cmake --build "$build" --parallel "$(nproc)" --target man mf-static
+fi
 
-release=build/release
-name=mf-$version-linux-$(uname -m)
+release=$build/release
+name=mf-$version-linux-$(sed -n 's/^MF_PROCESSOR:INTERNAL=//p' "$build/CMakeCache.txt")
 rm -rf "${release:?}"
 mkdir -p "$release"
-cmake --install build --component release --prefix "$release/$name" >/dev/null
+cmake --install "$build" --component release --prefix "$release/$name" >/dev/null
 strip=$(command -v llvm-strip-22 || command -v strip)
 "$strip" "$release/$name/bin/mf"
 tar --create --directory "$release" --sort=name --owner=0 --group=0 --numeric-owner \

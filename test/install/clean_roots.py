@@ -7,7 +7,8 @@ usage: clean_roots.py archive BUILD_FOLDER WORK_FOLDER [SUITE]
 `archive` unpacks what scripts/release.sh wrote in a root of SUITE (default: bullseye, which has glibc 2.31), times the
 first answer about a YAML, compares the help of all tools with that of the tools in the build, and runs README's tour.
 `container` does in a root of Debian 12 what docker/Dockerfile says, with the packages of scripts/package.sh. Both build
-first what they try. Says `skipped: REASON` where there is no debootstrap, no right to use it, or no network.
+first what they try. BUILD_FOLDER may be a build for AArch64, where the kernel hands its programs to an emulator. Says
+`skipped: REASON` where there is no such build, no debootstrap, no right to use it, or no network.
 """
 
 import glob
@@ -22,6 +23,8 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# Debian's names of processors.
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 EXAMPLE = os.path.join(ROOT, "examples", "llama_tiny.yaml")
 
 
@@ -38,9 +41,33 @@ def run(*command, **options):
     return done.stdout
 
 
+def read_cache(build, name):
+    """A variable of the build's CMake; nothing where there is none."""
+    with open(os.path.join(build, "CMakeCache.txt")) as file:
+        match = re.search(r"^%s:\w+=(.*)$" % name, file.read(), re.MULTILINE)
+    return match[1] if match else ""
+
+
+def write_release(build, script):
+    """Runs a script that writes what is released, and prints what it says; skips what cannot be tried here."""
+    if os.path.realpath(build) == os.path.realpath(os.path.join(ROOT, "build")):
+        return run(os.path.join(ROOT, "scripts", script))
+    if not os.path.exists(os.path.join(build, "CMakeCache.txt")):
+        skip("there is no build in %s (docs/install.md)" % os.path.relpath(build, ROOT))
+    text = run(os.path.join(ROOT, "scripts", script), build)
+    # The program itself, not the script that runs it in the emulator.
+    program = os.path.join(build, "emulated" if read_cache(build, "MF_SYSROOT") else "", "bin", "mf-static")
+    try:
+        subprocess.run([program, "--version"], check=True, stdout=subprocess.DEVNULL)
+    except OSError:
+        skip("the kernel runs no programs for %s; expected qemu-user-static and binfmt-support" % read_cache(build, "MF_PROCESSOR"))
+    return text
+
+
 class CleanRoot:
-    def __init__(self, folder, suite):
-        self.folder = folder
+    def __init__(self, work, suite, processor):
+        architecture = ARCHITECTURES[processor]
+        self.folder = folder = os.path.join(work, "%s-%s" % (suite, architecture))
         tool = shutil.which("debootstrap", path=PATH)
         if not tool:
             skip("there is no debootstrap")
@@ -48,7 +75,7 @@ class CleanRoot:
             skip("debootstrap needs root")
         if not os.path.exists(os.path.join(folder, "etc", "debian_version")):
             shutil.rmtree(folder, ignore_errors=True)
-            if subprocess.run([tool, "--variant=minbase", suite, folder], stdout=subprocess.DEVNULL).returncode != 0:
+            if subprocess.run([tool, "--arch=" + architecture, "--variant=minbase", suite, folder], stdout=subprocess.DEVNULL).returncode != 0:
                 skip("debootstrap cannot make a root of '%s'" % suite)
 
     def run(self, command, **options):
@@ -74,8 +101,10 @@ def compare_help(build, bin_folder):
 
 
 def try_archive(build, work, suite="bullseye"):
-    root = CleanRoot(os.path.join(work, suite), suite)
-    print(run(os.path.join(ROOT, "scripts", "release.sh")), end="")
+    text = write_release(build, "release.sh")
+    root = CleanRoot(work, suite, read_cache(build, "MF_PROCESSOR"))
+    # Behind what the build says.
+    print("".join(line + "\n" for line in text.splitlines() if line.endswith(" MB")), end="")
     (archive,) = glob.glob(os.path.join(build, "release", "mf-*-linux-*.tar.xz"))
     name = os.path.basename(archive)[: -len(".tar.xz")]
     shutil.rmtree(os.path.join(root.folder, "opt", name), ignore_errors=True)
@@ -105,8 +134,8 @@ def read_dockerfile():
 
 
 def try_container(build, work):
-    root = CleanRoot(os.path.join(work, "bookworm"), "bookworm")
-    run(os.path.join(ROOT, "scripts", "package.sh"))
+    write_release(build, "package.sh")
+    root = CleanRoot(work, "bookworm", read_cache(build, "MF_PROCESSOR"))
     # The image has its release's security updates, with LLVM among them; debootstrap leaves them out.
     sources = os.path.join(root.folder, "etc", "apt", "sources.list")
     with open(sources) as file:
