@@ -66,7 +66,7 @@ private:
   std::deque<Task> queue;
 };
 
-class DualPipeV : public Policy {
+class DualPipeV : public PolicyOfV {
 public:
   explicit DualPipeV(bool isPaired) : isPaired(isPaired) {}
 
@@ -79,16 +79,6 @@ public:
                     : "two chunks per stage, placed as a V, each forward next "
                       "to a backward of the other chunk";
   }
-  bool splitsBackward() const override { return true; }
-
-  int64_t getStage(int64_t chunk, int64_t stages) const override {
-    return getStageOfV(chunk, stages);
-  }
-
-  llvm::Error check(const Pipeline &pipeline) const override {
-    return checkV(*this, pipeline, 2 * pipeline.stages);
-  }
-
   void addRules(const Pipeline &pipeline, int64_t stage,
                 Rules &rules) const override;
 

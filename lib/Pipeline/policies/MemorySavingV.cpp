@@ -25,22 +25,13 @@ namespace {
 using Starts = std::array<int64_t, 4>;
 
 /// A V in which micro-batches follow one another at equal distances.
-class MemorySavingV : public Policy {
+class MemorySavingV : public PolicyOfV {
 public:
-  bool splitsBackward() const override { return true; }
-
-  int64_t getStage(int64_t chunk, int64_t stages) const override {
-    return getStageOfV(chunk, stages);
-  }
-
-  llvm::Error check(const Pipeline &pipeline) const override {
-    return checkV(*this, pipeline, 1);
-  }
-
   void addRules(const Pipeline &pipeline, int64_t stage,
                 Rules &rules) const override;
 
 protected:
+  int64_t getLeastMicroBatches(int64_t) const override { return 1; }
   virtual Starts getStarts(int64_t stages, int64_t stage) const = 0;
   /// Returns the largest number of activations in flight, in micro-batches of
   /// both chunks.

@@ -59,24 +59,24 @@ GroupedRuns getGroupedRuns(const Pipeline &pipeline,
   return runs;
 }
 
-int64_t getStageOfV(int64_t chunk, int64_t stages) {
+int64_t PolicyOfV::getStage(int64_t chunk, int64_t stages) const {
   const int64_t turn = chunk % (2 * stages);
   return turn < stages ? turn : 2 * stages - 1 - turn;
 }
 
-llvm::Error checkV(const Policy &policy, const Pipeline &pipeline,
-                   int64_t leastMicroBatches) {
+llvm::Error PolicyOfV::check(const Pipeline &pipeline) const {
   const int64_t stages = pipeline.stages;
+  const int64_t leastMicroBatches = getLeastMicroBatches(stages);
   if (pipeline.getNumChunks() != 2 * stages)
     return llvm::createStringError(
-        "schedule '" + policy.getName() + "' takes two chunks per stage, but " +
+        "schedule '" + getName() + "' takes two chunks per stage, but " +
         Twine(stages) + " stages have " + Twine(pipeline.getNumChunks()) +
         " chunks, expected " + Twine(2 * stages));
-  if (llvm::Error error = checkPlacement(policy, pipeline))
+  if (llvm::Error error = checkPlacement(*this, pipeline))
     return error;
   if (pipeline.microBatches < leastMicroBatches)
     return llvm::createStringError(
-        "schedule '" + policy.getName() +
+        "schedule '" + getName() +
         "' takes at least two micro-batches per stage, but " + Twine(stages) +
         " stages have " + Twine(pipeline.microBatches) + ", expected " +
         Twine(leastMicroBatches) + " or more");

@@ -73,13 +73,20 @@ llvm::Error checkOneChunkPerStage(const Policy &policy,
 /// policy.
 llvm::Error checkPlacement(const Policy &policy, const Pipeline &pipeline);
 
-/// Returns the stage of a chunk if chunks go down the stages and come back up.
-int64_t getStageOfV(int64_t chunk, int64_t stages);
+/// A policy with two chunks per stage, placed as a V: chunks go down the stages
+/// and come back up.
+class PolicyOfV : public Policy {
+public:
+  bool splitsBackward() const final { return true; }
+  int64_t getStage(int64_t chunk, int64_t stages) const final;
+  llvm::Error check(const Pipeline &pipeline) const final;
 
-/// Refuses a pipeline without two chunks per stage, placed as a V, or with
-/// fewer micro-batches.
-llvm::Error checkV(const Policy &policy, const Pipeline &pipeline,
-                   int64_t leastMicroBatches);
+protected:
+  /// Returns the fewest micro-batches for which the policy has an order.
+  virtual int64_t getLeastMicroBatches(int64_t stages) const {
+    return 2 * stages;
+  }
+};
 
 } // namespace mf::schedule
 

@@ -17,23 +17,13 @@ namespace mf::schedule {
 
 namespace {
 
-class ZeroBubbleV : public Policy {
+class ZeroBubbleV : public PolicyOfV {
 public:
   llvm::StringRef getName() const override { return "zero-bubble-v"; }
   llvm::StringRef getSummary() const override {
     return "two chunks per stage, placed as a V, and weight gradients in the "
            "bubbles: none is left if phases take equal time";
   }
-  bool splitsBackward() const override { return true; }
-
-  int64_t getStage(int64_t chunk, int64_t stages) const override {
-    return getStageOfV(chunk, stages);
-  }
-
-  llvm::Error check(const Pipeline &pipeline) const override {
-    return checkV(*this, pipeline, 2 * pipeline.stages);
-  }
-
   void addRules(const Pipeline &pipeline, int64_t stage,
                 Rules &rules) const override;
 };
