@@ -204,7 +204,7 @@ bool MpiTraffic::takeQueued(bool mayWait) {
     MPI_Request request = MPI_REQUEST_NULL;
     // A synchronous send ends when its receiver has arrived, as within one
     // process.
-    MPI_Issend(message.data + piece.offset, static_cast<int>(piece.bytes),
+    MPI_Issend(message.from + piece.offset, static_cast<int>(piece.bytes),
                MPI_BYTE, process, tag, communicator, &request);
     requests.push_back(request);
     moving.push_back(piece);
@@ -221,7 +221,7 @@ void MpiTraffic::receive(const Piece &piece, const Arrival &arrival) {
   }
   MPI_Message message = arrival.message;
   MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Imrecv(piece.message->data + piece.offset, arrival.bytes, MPI_BYTE,
+  MPI_Imrecv(piece.message->to + piece.offset, arrival.bytes, MPI_BYTE,
              &message, &request);
   requests.push_back(request);
   moving.push_back(piece);

@@ -64,7 +64,7 @@ public:
       waiting.pop_front();
       message.arrivedBytes = entry.message->bytes;
       if (message.bytes == message.arrivedBytes && message.bytes > 0)
-        std::memcpy(message.data, entry.message->data, message.bytes);
+        std::memcpy(message.to, entry.message->from, message.bytes);
       *entry.isTaken = true;
       hub.changed.notify_all();
     }

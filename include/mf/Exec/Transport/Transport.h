@@ -26,22 +26,23 @@ namespace mf {
 struct Message {
   static Message makeSend(int64_t process, int64_t tag, const std::byte *from,
                           int64_t bytes) {
-    return {true, process, tag, const_cast<std::byte *>(from), bytes, bytes};
+    return {true, process, tag, from, nullptr, bytes, bytes};
   }
   static Message makeReceive(int64_t process, int64_t tag, std::byte *to,
                              int64_t bytes) {
-    return {false, process, tag, to, bytes, 0};
+    return {false, process, tag, nullptr, to, bytes, 0};
   }
 
   bool isSend = false;
   int64_t process = 0;
   int64_t tag = 0;
-  /// The bytes to send, which are only read, or the destination of received
-  /// ones.
-  std::byte *data = nullptr;
+  /// The bytes to send.
+  const std::byte *from = nullptr;
+  /// The destination of received bytes.
+  std::byte *to = nullptr;
   int64_t bytes = 0;
   /// For a received message, the bytes that the sender sent. If they differ
-  /// from `bytes`, `data` is not written.
+  /// from `bytes`, `to` is not written.
   int64_t arrivedBytes = 0;
 };
 
