@@ -55,8 +55,8 @@ void TreeSearch::applyCuts(OptionChain &chain, Node &node) {
   // With more options each cut takes longer, so fewer are applied.
   constexpr int64_t mostPrices = 100000, leastCuts = 4;
   int64_t left = std::max(leastCuts, mostPrices / (chain.getNumOptions() + 1));
-  for (llvm::ArrayRef<PathCut> list : {cuts, stageCuts})
-    for (const PathCut &cut : llvm::reverse(list)) {
+  for (const std::vector<PathCut> *list : {&cuts, &stageCuts})
+    for (const PathCut &cut : llvm::reverse(*list)) {
       if (isDone(chain, node) || left-- == 0)
         return;
       node.bound = std::max(node.bound, chain.eliminate(cut, limit));
