@@ -331,7 +331,8 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
   if (!isHybrid(model))
     return;
   if (Node method = root["parallelism"]["context_parallel_method"];
-      layout.context > 1 && method && method.getText() != "colossal")
+      layout.context > 1 &&
+      (method.getText() == "ulysses" || method.getText() == "hybrid"))
     diagnostics.error(method.getLocation(),
                       "ranks that share a sequence of hybrid attention "
                       "('dsv4_hybrid') exchange keys, not heads: expected "
