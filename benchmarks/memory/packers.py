@@ -76,7 +76,7 @@ def count(remarks):
 
     def add(kind, name, number):
         name, _, improved = name.partition(", ")
-        entry = found[kind][re.sub(r"\d+ steps", "steps", name)]
+        entry = found[kind][re.sub(r"\d+ groups", "groups", name)]
         entry[0] += number
         entry[1] += number if improved else 0
 

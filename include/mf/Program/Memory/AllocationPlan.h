@@ -39,13 +39,13 @@ struct AllocationPlan {
 struct AllocationPlanOptions {
   /// The search for a lower peak ends once the relative gap is at most this.
   double acceptableGap = 0;
-  /// Elementary steps of the heuristics, see FirstFitOptions.
+  /// Elementary operations of the heuristics, see FirstFitOptions.
   int64_t heuristicWork = 30'000'000;
-  /// Elementary steps of the search for a fit, which runs if the heuristics
-  /// exceed the capacity; see CapacitySearchOptions. 0 disables it.
+  /// Elementary operations of the search for a fit, which runs if the
+  /// heuristics exceed the capacity; see CapacitySearchOptions. 0 disables it.
   int64_t fitWork = 10'000'000'000;
-  /// Elementary steps of the search for a lower peak, which runs if the gap is
-  /// not acceptable. 0 disables it.
+  /// Elementary operations of the search for a lower peak, which runs if the
+  /// gap is not acceptable. 0 disables it.
   int64_t improvementWork = 300'000'000;
 };
 

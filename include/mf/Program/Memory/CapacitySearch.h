@@ -33,8 +33,8 @@ namespace mf::memory {
 
 /// Limits on solveAtCapacity().
 struct CapacitySearchOptions {
-  /// The total number of elementary steps, such as looking at one section of a
-  /// buffer. A step takes about a nanosecond.
+  /// The total number of elementary operations, such as looking at one section
+  /// of a buffer. A step takes about a nanosecond.
   int64_t work = 4'000'000'000;
 };
 

@@ -136,18 +136,18 @@ struct StepPlan {
 
 /// Limits on the planner's work. Work is counted, not timed: the same problem
 /// and options give the same plan on every machine. The search gets at most 16
-/// steps for each byte that it may save.
+/// operations for each byte that it may save.
 struct StepPlanOptions {
   /// The planner tries to improve the plan while the relative distance from the
   /// bound is more than this.
   double acceptableGap = 0.001;
-  /// Elementary steps of the heuristics per packing, see FirstFitOptions.
+  /// Elementary operations of the heuristics per packing, see FirstFitOptions.
   int64_t packingWork = 1'000'000;
-  /// Elementary steps of the search per packing, which runs where the
+  /// Elementary operations of the search per packing, which runs where the
   /// heuristics leave more than the acceptable gap; see CapacitySearchOptions.
   /// Placing frames in parts may use a tenth of it.
   int64_t searchWork = 30'000'000;
-  /// Elementary steps of packing frames, scratch and task buffers by their
+  /// Elementary operations of packing frames, scratch and task buffers by their
   /// exact shapes.
   int64_t shapeWork = 15'000'000;
   /// Frames of three phases may consist of several parts.

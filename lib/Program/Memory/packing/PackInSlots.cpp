@@ -61,7 +61,7 @@ public:
 private:
   /// How a node (the start of a section) was reached: along a candidate,
   /// forward or backward in time, or along the empty slot of a section.
-  struct Step {
+  struct Hop {
     enum Kind { None, Start, Item, ItemBack, Empty, EmptyBack } kind = None;
     size_t arc = 0;
     int32_t from = 0;
@@ -69,10 +69,10 @@ private:
 
   bool augment();
   void visitNeighbours(int32_t node);
-  void reach(int32_t node, Step::Kind kind, size_t arc, int32_t from) {
-    if (steps[node].kind != Step::None)
+  void reach(int32_t node, Hop::Kind kind, size_t arc, int32_t from) {
+    if (hops[node].kind != Hop::None)
       return;
-    steps[node] = {kind, arc, from};
+    hops[node] = {kind, arc, from};
     pending.push_back(node);
   }
 
@@ -86,7 +86,7 @@ private:
   /// For each node, the candidates that begin and end there.
   std::vector<std::vector<size_t>> beginning;
   std::vector<std::vector<size_t>> ending;
-  std::vector<Step> steps;
+  std::vector<Hop> hops;
   std::vector<int32_t> pending;
 };
 
@@ -94,36 +94,36 @@ void SlotFlow::visitNeighbours(int32_t node) {
   // The node that was reached last is visited first, so that the search moves
   // forward along items.
   if (node > 0 && emptySlots[node - 1] > 0)
-    reach(node - 1, Step::EmptyBack, node - 1, node);
+    reach(node - 1, Hop::EmptyBack, node - 1, node);
   for (size_t arc : ending[node])
     if (isChosen[arc])
-      reach(problem.items[candidates[arc]].begin, Step::ItemBack, arc, node);
+      reach(problem.items[candidates[arc]].begin, Hop::ItemBack, arc, node);
   if (node < problem.numSections && emptySlots[node] < capacity[node])
-    reach(node + 1, Step::Empty, node, node);
+    reach(node + 1, Hop::Empty, node, node);
   for (size_t arc : beginning[node])
     if (!isChosen[arc])
-      reach(problem.items[candidates[arc]].end, Step::Item, arc, node);
+      reach(problem.items[candidates[arc]].end, Hop::Item, arc, node);
 }
 
 /// Sends one more unit from the start to the end of time.
 bool SlotFlow::augment() {
-  steps.assign(problem.numSections + 1, Step());
+  hops.assign(problem.numSections + 1, Hop());
   pending.clear();
-  reach(0, Step::Start, 0, 0);
-  while (!pending.empty() && steps[problem.numSections].kind == Step::None) {
+  reach(0, Hop::Start, 0, 0);
+  while (!pending.empty() && hops[problem.numSections].kind == Hop::None) {
     int32_t node = pending.back();
     pending.pop_back();
     visitNeighbours(node);
   }
-  if (steps[problem.numSections].kind == Step::None)
+  if (hops[problem.numSections].kind == Hop::None)
     return false;
-  for (int32_t node = problem.numSections; steps[node].kind != Step::Start;
-       node = steps[node].from) {
-    const Step &step = steps[node];
-    if (step.kind == Step::Item || step.kind == Step::ItemBack)
-      isChosen[step.arc] = step.kind == Step::Item ? 1 : 0;
+  for (int32_t node = problem.numSections; hops[node].kind != Hop::Start;
+       node = hops[node].from) {
+    const Hop &hop = hops[node];
+    if (hop.kind == Hop::Item || hop.kind == Hop::ItemBack)
+      isChosen[hop.arc] = hop.kind == Hop::Item ? 1 : 0;
     else
-      emptySlots[step.arc] += step.kind == Step::Empty ? 1 : -1;
+      emptySlots[hop.arc] += hop.kind == Hop::Empty ? 1 : -1;
   }
   return true;
 }

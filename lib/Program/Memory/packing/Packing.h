@@ -43,16 +43,16 @@ struct PackResult {
   std::string packer;
 };
 
-/// The work in elementary steps that may still be spent.
+/// The work in elementary operations that may still be spent.
 class WorkBudget {
 public:
-  explicit WorkBudget(int64_t steps) : steps(steps) {}
-  void spend(int64_t count) { steps -= count; }
-  bool isExhausted() const { return steps < 0; }
-  int64_t getRest() const { return steps; }
+  explicit WorkBudget(int64_t work) : work(work) {}
+  void spend(int64_t count) { work -= count; }
+  bool isExhausted() const { return work < 0; }
+  int64_t getRest() const { return work; }
 
 private:
-  int64_t steps;
+  int64_t work;
 };
 
 /// Addresses [begin, end).

@@ -71,18 +71,18 @@ void ShapeGroups::addGroup(const ShapeProblem &problem,
 
 void ShapeGroups::addPieces(const ShapeProblem &problem,
                             llvm::ArrayRef<int32_t> members, ShapeItem &item) {
-  std::vector<int32_t> cuts;
+  std::vector<int32_t> bounds;
   for (int32_t member : members) {
-    cuts.push_back(problem.items[member].pieces.front().begin);
-    cuts.push_back(problem.items[member].pieces.front().end);
+    bounds.push_back(problem.items[member].pieces.front().begin);
+    bounds.push_back(problem.items[member].pieces.front().end);
   }
-  llvm::sort(cuts);
-  cuts.erase(llvm::unique(cuts), cuts.end());
-  for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+  llvm::sort(bounds);
+  bounds.erase(llvm::unique(bounds), bounds.end());
+  for (size_t i = 0; i + 1 < bounds.size(); ++i) {
     std::vector<AddressRange> ranges;
     for (int32_t member : members) {
       const ShapePiece &piece = problem.items[member].pieces.front();
-      if (piece.begin <= cuts[i] && cuts[i] < piece.end)
+      if (piece.begin <= bounds[i] && bounds[i] < piece.end)
         ranges.push_back({places[member].second,
                           places[member].second + problem.items[member].size});
     }
@@ -90,7 +90,7 @@ void ShapeGroups::addPieces(const ShapeProblem &problem,
       continue;
     mergeRanges(ranges);
     item.pieces.push_back(
-        {cuts[i], cuts[i + 1], pool.emplace_back(std::move(ranges))});
+        {bounds[i], bounds[i + 1], pool.emplace_back(std::move(ranges))});
   }
 }
 

@@ -87,8 +87,8 @@ bool WindowPacker::solve(size_t first, size_t last) {
   }
   window.numSections = end - begin;
   addObstacles(begin, end, window);
-  // A state costs several steps for every item, and the budget should allow
-  // many states.
+  // A state costs several operations for every item, and the budget should
+  // allow many states.
   int64_t count = static_cast<int64_t>(last - first);
   int64_t work =
       std::min(240 * count * static_cast<int64_t>(window.items.size()),

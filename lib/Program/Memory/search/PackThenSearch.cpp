@@ -6,12 +6,12 @@
 
 namespace mf::memory {
 
-/// Returns the number of `steps` that are worth spending if they save at most
+/// Returns the part of `work` that is worth spending if they save at most
 /// `bytes`. Without this, small programs would be searched for as long as large
 /// ones, to save bytes that no device lacks.
-static int64_t getWorthwhileSteps(int64_t steps, int64_t bytes) {
-  constexpr int64_t stepsPerByte = 16;
-  return bytes < steps / stepsPerByte ? bytes * stepsPerByte : steps;
+static int64_t getWorthwhileWork(int64_t work, int64_t bytes) {
+  constexpr int64_t operationsPerByte = 16;
+  return bytes < work / operationsPerByte ? bytes * operationsPerByte : work;
 }
 
 GradualPacking::GradualPacking(const PackProblem &problem, int64_t goodPeak,
@@ -19,7 +19,7 @@ GradualPacking::GradualPacking(const PackProblem &problem, int64_t goodPeak,
     : problem(problem), low(goodPeak), heuristics(heuristics), search(search) {
   results.push_back(packInBestOrder(problem, goodPeak, this->heuristics));
   const int64_t savings = std::max<int64_t>(0, results.back().peak - goodPeak);
-  this->search = WorkBudget(getWorthwhileSteps(search.getRest(), savings));
+  this->search = WorkBudget(getWorthwhileWork(search.getRest(), savings));
 }
 
 void GradualPacking::keepIfBetter(std::optional<PackResult> result,

@@ -15,18 +15,18 @@ SearchTree::Outcome SearchTree::run(const SearchRun &run, int64_t workLimit) {
   depth = 0;
   entered = {0, problem.numSections, run.horizon};
   int64_t lastNode = nodes + run.nodeLimit;
-  Step step = Step::Enter;
+  Move move = Move::Enter;
   while (true) {
-    if (step == Step::Enter) {
+    if (move == Move::Enter) {
       if (nodes >= lastNode || getWork() >= workLimit)
         return Outcome::LimitReached;
       ++nodes;
-      step = enter(entered);
+      move = enter(entered);
       continue;
     }
     if (depth == 0)
-      return step == Step::Solved ? Outcome::Solved : Outcome::Exhausted;
-    step = step == Step::Solved ? advance() : retry();
+      return move == Move::Solved ? Outcome::Solved : Outcome::Exhausted;
+    move = move == Move::Solved ? advance() : retry();
   }
 }
 
@@ -37,18 +37,18 @@ std::vector<int64_t> SearchTree::getOffsets() const {
   return offsets;
 }
 
-SearchTree::Step SearchTree::enter(const Stretch &whole) {
+SearchTree::Move SearchTree::enter(const Stretch &whole) {
   Stretch stretch = whole;
   while (true) {
     View view = skyline.getView(stretch);
     if (skyline.isComplete(view)) {
       if (view.end == stretch.end)
-        return Step::Solved;
+        return Move::Solved;
       stretch.begin = view.end;
       continue;
     }
     if (!skyline.propagate(view))
-      return Step::Failed;
+      return Move::Failed;
     std::vector<Stretch> parts = skyline.split(stretch, view);
     if (parts.size() > 1)
       return openSplit(stretch, view, parts);
@@ -66,7 +66,7 @@ SearchTree::Step SearchTree::enter(const Stretch &whole) {
     }
     StateHash hash = skyline.getHash(view);
     if (failed.contains(hash))
-      return Step::Failed;
+      return Move::Failed;
     openChoices(stretch, view, section, hash);
     return retry();
   }
@@ -74,27 +74,27 @@ SearchTree::Step SearchTree::enter(const Stretch &whole) {
 
 /// Handles a solved part, whose decisions all stay. Continues with the next
 /// part of the innermost split.
-SearchTree::Step SearchTree::advance() {
+SearchTree::Move SearchTree::advance() {
   Level &level = levels[depth - 1];
   if (!level.isSplit || level.next == level.parts.size()) {
     --depth;
-    return Step::Solved;
+    return Move::Solved;
   }
   entered = level.parts[level.next++];
-  return Step::Enter;
+  return Move::Enter;
 }
 
 /// Undoes the innermost decision and takes the next alternative. The parts of a
 /// split are independent: if one has no solution, changing the others does not
 /// help.
-SearchTree::Step SearchTree::retry() {
+SearchTree::Move SearchTree::retry() {
   Level &level = levels[depth - 1];
   skyline.undo(level.mark);
   if (!level.isSplit && level.next < level.choices.size()) {
     Choice choice = level.choices[level.next++];
     skyline.place(choice.buffer, choice.offset);
     entered = level.stretch;
-    return Step::Enter;
+    return Move::Enter;
   }
   if (!level.isSplit && !level.emptyTried) {
     level.emptyTried = true;
@@ -104,14 +104,14 @@ SearchTree::Step SearchTree::retry() {
       if (height - level.bottom <= slack) {
         skyline.raise(level.section, height);
         entered = level.stretch;
-        return Step::Enter;
+        return Move::Enter;
       }
     }
   }
   if (!level.isSplit)
     failed.insert(level.hash);
   --depth;
-  return Step::Failed;
+  return Move::Failed;
 }
 
 SearchTree::Level &SearchTree::pushLevel(const Stretch &stretch,
@@ -129,7 +129,7 @@ SearchTree::Level &SearchTree::pushLevel(const Stretch &stretch,
   return level;
 }
 
-SearchTree::Step SearchTree::openSplit(const Stretch &stretch, const View &view,
+SearchTree::Move SearchTree::openSplit(const Stretch &stretch, const View &view,
                                        const std::vector<Stretch> &parts) {
   Level &level = pushLevel(stretch, view);
   level.isSplit = true;

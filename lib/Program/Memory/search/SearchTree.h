@@ -102,13 +102,13 @@ private:
     bool emptyTried = false;
   };
   /// The next action of the search.
-  enum class Step { Enter, Solved, Failed };
+  enum class Move { Enter, Solved, Failed };
 
-  Step enter(const Stretch &stretch);
-  Step advance();
-  Step retry();
+  Move enter(const Stretch &stretch);
+  Move advance();
+  Move retry();
   Level &pushLevel(const Stretch &stretch, const View &view);
-  Step openSplit(const Stretch &stretch, const View &view,
+  Move openSplit(const Stretch &stretch, const View &view,
                  const std::vector<Stretch> &parts);
   void openChoices(const Stretch &stretch, const View &view, int32_t section,
                    StateHash hash);

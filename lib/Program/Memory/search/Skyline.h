@@ -96,7 +96,7 @@ public:
   /// Returns the offset of a placed buffer.
   int64_t getOffset(int32_t buffer) const { return offsets[buffer]; }
 
-  /// Returns the elementary steps spent so far.
+  /// Returns the elementary operations spent so far.
   int64_t getWork() const { return work; }
 
 private:

@@ -75,11 +75,10 @@ std::vector<int64_t> getGroups(const LaidOutStep &step,
       shapes.items.size() - step.problem.taskBuffers.size(), -1);
   for (const TaskBuffer &buffer : step.problem.taskBuffers) {
     int64_t user = buffer.end.instruction > 0 ? buffer.end.task : -1;
-    int64_t instance = user >= 0 ? step.timeline.getInstance(user) : -1;
+    int64_t instance = user >= 0 ? step.instances.getInstance(user) : -1;
     bool isBroughtBack =
         instance >= 0 && buffer.begin.task < user &&
-        buffer.begin.task >=
-            step.timeline.getInstances()[instance].tasks.front();
+        buffer.begin.task >= step.instances.getAll()[instance].tasks.front();
     groups.push_back(isBroughtBack ? user : -1);
   }
   return groups;
@@ -102,7 +101,7 @@ std::vector<RoutineLayout> layOut(const LaidOutStep &step, const StepPlan &plan,
     RoutineLayout layout = plan.routines[index];
     if (scratch == ScratchLayout::ByEnd ||
         scratch == ScratchLayout::ByEndMirrored)
-      layout = packByEnd(step.problem, step.timeline, plan,
+      layout = packByEnd(step.problem, step.instances, plan,
                          static_cast<int64_t>(index));
     if (scratch == ScratchLayout::Mirrored ||
         scratch == ScratchLayout::ByEndMirrored)
@@ -117,7 +116,7 @@ Variant::Variant(const LaidOutStep &step, const PackResult &frames,
                  const StepPlan &plan, WorkBudget &budget) {
   layouts.frames = plan.frames;
   layouts.routines = layOut(step, plan, rule.scratch);
-  shapes = std::make_unique<StepShapes>(step.problem, step.timeline,
+  shapes = std::make_unique<StepShapes>(step.problem, step.instances,
                                         step.sections, layouts);
   if (rule.isFixed)
     for (const auto &[index, offset] : llvm::enumerate(frames.offsets))

@@ -11,7 +11,7 @@
 #ifndef MF_LIB_PROGRAM_MEMORY_STEP_EXACTPACKING_H
 #define MF_LIB_PROGRAM_MEMORY_STEP_EXACTPACKING_H
 
-#include "StepPlaces.h"
+#include "FrameInstances.h"
 #include "StepSections.h"
 #include "lib/Program/Memory/packing/Packing.h"
 #include "mf/Program/Memory/StepPlan.h"
@@ -21,7 +21,7 @@ namespace mf::memory {
 /// The parts of a step that are packed.
 struct LaidOutStep {
   const StepProblem &problem;
-  const StepPlaces &timeline;
+  const FrameInstances &instances;
   const StepSections &sections;
 };
 

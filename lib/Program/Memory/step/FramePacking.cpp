@@ -153,15 +153,15 @@ int64_t getScratchBound(const StepProblem &problem, const ResidualFrame &frame,
 } // namespace
 
 ChunkLayout packSeparately(const StepProblem &problem,
-                           const ResidualFrame &frame, int64_t numSteps,
+                           const ResidualFrame &frame, int64_t numGroups,
                            const PackEffort &effort) {
   std::optional<ChunkLayout> best;
   for (StackOrder order : {StackOrder::Birth, StackOrder::Death}) {
     ChunkLayout layout;
-    layout.frame = stackResiduals(problem, frame, order, numSteps);
+    layout.frame = stackResiduals(problem, frame, order, numGroups);
     layout.frame.packer = getName(order);
-    if (numSteps > 1)
-      layout.frame.packer += " in " + std::to_string(numSteps) + " steps";
+    if (numGroups > 1)
+      layout.frame.packer += " in " + std::to_string(numGroups) + " groups";
     for (size_t phase = 0; phase < frame.phases.size(); ++phase)
       layout.phases.push_back(packPhase(problem, frame, layout.frame,
                                         static_cast<int64_t>(phase), effort));
@@ -240,14 +240,15 @@ RoutineLayout packRoutine(const StepProblem &problem,
   return places;
 }
 
-RoutineLayout packByEnd(const StepProblem &problem, const StepPlaces &timeline,
-                        const StepPlan &plan, int64_t index) {
+RoutineLayout packByEnd(const StepProblem &problem,
+                        const FrameInstances &instances, const StepPlan &plan,
+                        int64_t index) {
   const RoutineMemory &routine = problem.routines[index];
-  int64_t frame = timeline.getFrame(index);
+  int64_t frame = instances.getFrame(index);
   int64_t frameSize = frame >= 0 ? plan.frames[frame].size : 0;
   PackProblem items =
       frame >= 0 ? getPhaseItems(problem, problem.frames[frame],
-                                 plan.frames[frame], timeline.getPhase(index))
+                                 plan.frames[frame], instances.getPhase(index))
                  : getTemporaries(problem, routine);
   WorkBudget unlimited(std::numeric_limits<int64_t>::max());
   std::optional<PackResult> result =

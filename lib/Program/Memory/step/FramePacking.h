@@ -10,7 +10,7 @@
 #ifndef MF_LIB_PROGRAM_MEMORY_STEP_FRAMEPACKING_H
 #define MF_LIB_PROGRAM_MEMORY_STEP_FRAMEPACKING_H
 
-#include "StepPlaces.h"
+#include "FrameInstances.h"
 #include "mf/Program/Memory/StepPlan.h"
 
 namespace mf::memory {
@@ -21,7 +21,7 @@ struct ChunkLayout {
   std::vector<RoutineLayout> phases;
 };
 
-/// The elementary steps to spend on one packing.
+/// The elementary operations to spend on one packing.
 struct PackEffort {
   int64_t heuristicWork = 0;
   int64_t searchWork = 0;
@@ -34,10 +34,10 @@ struct PackEffort {
 /// Makes a layout in which the frame holds only the residuals, so that many
 /// instances can be live at little cost. Temporaries are placed in holes or
 /// scratch. Minimizes the largest scratch of all phases. With three phases,
-/// residuals that are born or die in the second one are divided into `numSteps`
-/// steps; 0 means that the frame is one part.
+/// residuals that are born or die in the second one are divided into
+/// `numGroups` groups; 0 means that the frame is one part.
 ChunkLayout packSeparately(const StepProblem &problem,
-                           const ResidualFrame &frame, int64_t numSteps,
+                           const ResidualFrame &frame, int64_t numGroups,
                            const PackEffort &effort);
 
 /// Makes a layout in which residuals and temporaries of all phases share one
@@ -54,8 +54,9 @@ RoutineLayout packRoutine(const StepProblem &problem,
 /// Makes another layout of a routine of `plan`, in which the buffers that end
 /// last are lowest in scratch. Returns the existing layout if scratch would
 /// become larger.
-RoutineLayout packByEnd(const StepProblem &problem, const StepPlaces &timeline,
-                        const StepPlan &plan, int64_t routine);
+RoutineLayout packByEnd(const StepProblem &problem,
+                        const FrameInstances &instances, const StepPlan &plan,
+                        int64_t routine);
 
 } // namespace mf::memory
 

@@ -59,7 +59,7 @@ std::vector<ResidualGroup> cutEvenly(const ResidualFrame &frame,
 /// to pack. Residuals that belong to no layer stay with the preceding ones.
 std::vector<ResidualGroup> cutByLayer(const ResidualFrame &frame,
                                       const ResidualGroup &residuals,
-                                      int64_t numSteps) {
+                                      int64_t numGroups) {
   std::map<std::optional<int64_t>, size_t> numberOf;
   std::vector<ResidualGroup> layers;
   for (size_t index : residuals) {
@@ -71,27 +71,27 @@ std::vector<ResidualGroup> cutByLayer(const ResidualFrame &frame,
     layers[layer ? numberOf[layer] : layers.size() - 1].push_back(index);
   }
   auto numLayers = static_cast<int64_t>(layers.size());
-  int64_t numTogether = (numLayers + numSteps - 1) / numSteps;
+  int64_t numTogether = (numLayers + numGroups - 1) / numGroups;
   std::vector<ResidualGroup> groups;
   for (int64_t i = 0; i < numLayers; i += numTogether) {
     ResidualGroup together;
     for (int64_t j = i; j < std::min(i + numTogether, numLayers); ++j)
       llvm::append_range(together, layers[j]);
-    llvm::append_range(
-        groups,
-        cutEvenly(frame, together, std::max<int64_t>(1, numSteps / numLayers)));
+    llvm::append_range(groups,
+                       cutEvenly(frame, together,
+                                 std::max<int64_t>(1, numGroups / numLayers)));
   }
   return groups;
 }
 
 /// Groups the residuals that live through all phases and, for each other pair
-/// of first and last phase, those that are born or die in one of `numSteps`
-/// steps.
+/// of first and last phase, those that are born or die in one of `numGroups`
+/// groups.
 std::vector<ResidualGroup> groupResiduals(const ResidualFrame &frame,
-                                          int64_t numSteps) {
+                                          int64_t numGroups) {
   ResidualGroup all(frame.residuals.size());
   std::iota(all.begin(), all.end(), 0);
-  if (numSteps == 0)
+  if (numGroups == 0)
     return {all};
   std::map<std::pair<int64_t, int64_t>, ResidualGroup> byPhases;
   for (const auto &[index, residual] : llvm::enumerate(frame.residuals))
@@ -112,7 +112,7 @@ std::vector<ResidualGroup> groupResiduals(const ResidualFrame &frame,
     llvm::sort(residuals, [&](size_t a, size_t b) {
       return std::make_pair(getStep(a), a) < std::make_pair(getStep(b), b);
     });
-    llvm::append_range(groups, cutByLayer(frame, residuals, numSteps));
+    llvm::append_range(groups, cutByLayer(frame, residuals, numGroups));
   }
   return groups;
 }
@@ -150,16 +150,16 @@ FramePart getWholeFrame(const StepProblem &problem, const ResidualFrame &frame,
 
 ResidualFrameLayout stackResiduals(const StepProblem &problem,
                                    const ResidualFrame &frame, StackOrder order,
-                                   int64_t numSteps) {
+                                   int64_t numGroups) {
   ResidualFrameLayout layout;
   layout.residualOffsets.resize(frame.residuals.size(), 0);
   std::vector<size_t> rank(frame.residuals.size());
   for (const auto &[place, index] :
        llvm::enumerate(getStackOrder(frame, order)))
     rank[index] = place;
-  for (ResidualGroup &group : groupResiduals(frame, numSteps)) {
-    FramePart part = numSteps == 0 ? getWholeFrame(problem, frame, 0)
-                                   : getPart(problem, frame, group);
+  for (ResidualGroup &group : groupResiduals(frame, numGroups)) {
+    FramePart part = numGroups == 0 ? getWholeFrame(problem, frame, 0)
+                                    : getPart(problem, frame, group);
     part.begin = layout.size;
     llvm::sort(group, [&](size_t a, size_t b) { return rank[a] < rank[b]; });
     for (size_t index : group) {

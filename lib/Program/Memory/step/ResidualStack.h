@@ -25,11 +25,11 @@ FramePart getWholeFrame(const StepProblem &problem, const ResidualFrame &frame,
                         int64_t size);
 
 /// Stacks the residuals, part by part. Residuals that do not live through all
-/// phases are divided into `numSteps` steps; 0 means that the frame is one
+/// phases are divided into `numGroups` groups; 0 means that the frame is one
 /// part.
 ResidualFrameLayout stackResiduals(const StepProblem &problem,
                                    const ResidualFrame &frame, StackOrder order,
-                                   int64_t numSteps);
+                                   int64_t numGroups);
 
 } // namespace mf::memory
 

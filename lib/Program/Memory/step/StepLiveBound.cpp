@@ -1,7 +1,7 @@
 //===- StepLiveBound.cpp - Bytes alive in a training step -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "StepPlaces.h"
+#include "FrameInstances.h"
 #include "lib/Program/Memory/packing/StableSort.h"
 #include <algorithm>
 
@@ -41,11 +41,11 @@ std::vector<BufferEvent> getBufferEvents(const StepProblem &problem) {
 class BoundFinder {
 public:
   explicit BoundFinder(const StepProblem &problem)
-      : problem(problem), timeline(problem), events(getBufferEvents(problem)) {
+      : problem(problem), instances(problem), events(getBufferEvents(problem)) {
     for (size_t i = 0; i < problem.routines.size(); ++i) {
       RoutineProfile profile;
       profile.bytes =
-          getRoutineProfile(problem, timeline, static_cast<int64_t>(i));
+          getRoutineProfile(problem, instances, static_cast<int64_t>(i));
       profile.largest =
           std::max_element(profile.bytes.begin(), profile.bytes.end()) -
           profile.bytes.begin();
@@ -72,8 +72,8 @@ public:
 private:
   void visitTask(int64_t task) {
     int64_t routine = problem.tasks[task].routine;
-    int64_t frame = timeline.getFrame(routine);
-    int64_t phase = timeline.getPhase(routine);
+    int64_t frame = instances.getFrame(routine);
+    int64_t phase = instances.getPhase(routine);
     if (frame >= 0 && phase > 0)
       outside -= bytesAfter[frame][phase - 1];
     visitInstructions(task, profiles[routine]);
@@ -108,7 +108,7 @@ private:
   }
 
   const StepProblem &problem;
-  StepPlaces timeline;
+  FrameInstances instances;
   std::vector<BufferEvent> events;
   std::vector<RoutineProfile> profiles;
   /// For each frame and phase, the bytes that are live from that phase to the
@@ -144,16 +144,16 @@ std::vector<LiveBuffer> StepProblem::liveAt(StepMoment moment) const {
   if (moment.task < 0 || moment.task >= static_cast<int64_t>(tasks.size()))
     return live;
 
-  StepPlaces timeline(*this);
+  FrameInstances instances(*this);
   const TaskMemory &task = tasks[moment.task];
   const RoutineMemory &routine = routines[task.routine];
-  int64_t owner = timeline.getFrame(task.routine) >= 0 ? task.instance : -1;
+  int64_t owner = instances.getFrame(task.routine) >= 0 ? task.instance : -1;
   for (const Temporary &temporary : routine.temporaries)
     if (temporary.begin <= moment.instruction &&
         moment.instruction < temporary.end)
       live.push_back({Kind::Temporary, routine.name, temporary.name, owner,
                       alignedSize(temporary.size), temporary.id});
-  for (const FrameInstance &instance : timeline.getInstances()) {
+  for (const FrameInstance &instance : instances.getAll()) {
     const ResidualFrame &frame = frames[instance.frame];
     // The phase that runs in this task, or the last one that ran before it.
     int64_t phase = std::upper_bound(instance.tasks.begin(),

@@ -69,8 +69,8 @@ namespace {
 class StepPlanner {
 public:
   StepPlanner(const StepProblem &problem, const StepPlanOptions &options)
-      : problem(problem), options(options), timeline(problem),
-        sections(problem, timeline, {}) {}
+      : problem(problem), options(options), instances(problem),
+        sections(problem, instances, {}) {}
 
   StepPlan run() {
     plan.bound = problem.maxLive();
@@ -102,7 +102,7 @@ private:
   bool improveFullestTask();
   bool improveFrame(size_t frame, int64_t bytes);
   FullestTask findFullestTask(std::optional<int64_t> frame = {}) const;
-  void improveSteps(size_t frame, ChunkLayout &best);
+  void improveGroups(size_t frame, ChunkLayout &best);
   void useLayout(size_t frame, const ChunkLayout &layout);
   ChunkLayout getLayout(size_t frame) const;
   void placePersistentBuffers();
@@ -112,7 +112,7 @@ private:
 
   const StepProblem &problem;
   const StepPlanOptions &options;
-  StepPlaces timeline;
+  FrameInstances instances;
   StepSections sections;
   StepPlan plan;
   /// The bytes by which the arena may exceed the bound.
@@ -124,7 +124,7 @@ private:
 
 void StepPlanner::useLayout(size_t frame, const ChunkLayout &layout) {
   plan.frames[frame] = layout.frame;
-  sections = StepSections(problem, timeline, plan.frames);
+  sections = StepSections(problem, instances, plan.frames);
   for (const auto &[phase, routine] :
        llvm::enumerate(problem.frames[frame].phases))
     plan.routines[routine] = layout.phases[phase];
@@ -144,7 +144,7 @@ void StepPlanner::layOutQuickly() {
   triedRoutines.assign(problem.routines.size(), 0);
   triedFrames.assign(problem.frames.size(), 0);
   for (const auto &[index, routine] : llvm::enumerate(problem.routines))
-    if (timeline.getFrame(static_cast<int64_t>(index)) < 0)
+    if (instances.getFrame(static_cast<int64_t>(index)) < 0)
       plan.routines[index] = packRoutine(problem, routine, getEffort(0));
   for (const auto &[index, frame] : llvm::enumerate(problem.frames))
     useLayout(index, packSeparately(problem, frame, canSplit(frame) ? 1 : 0,
@@ -164,7 +164,7 @@ PackProblem StepPlanner::getBlocks() const {
     item.alignment = problem.alignment;
     pack.items.push_back(item);
   };
-  for (const FrameInstance &instance : timeline.getInstances())
+  for (const FrameInstance &instance : instances.getAll())
     for (const FramePart &part : plan.frames[instance.frame].parts)
       add(sections.get(getMoment(problem, instance, part.first)),
           sections.get(getMoment(problem, instance, part.last)), part.size);
@@ -183,7 +183,7 @@ StepPlanner::findFullestTask(std::optional<int64_t> frame) const {
   std::vector<int64_t> profile = getLiveProfile(getBlocks());
   FullestTask fullest;
   for (size_t task = 0; task < problem.tasks.size(); ++task) {
-    if (frame && timeline.getFrame(problem.tasks[task].routine) != *frame)
+    if (frame && instances.getFrame(problem.tasks[task].routine) != *frame)
       continue;
     for (int32_t section = sections.getFirst(static_cast<int64_t>(task));
          section < sections.getFirst(static_cast<int64_t>(task + 1)); ++section)
@@ -201,7 +201,7 @@ bool StepPlanner::improveFullestTask() {
       plan.arenaSize + fullest.bytes <= plan.bound.bytes + acceptableExcess / 2)
     return false;
   int64_t routine = problem.tasks[fullest.task].routine;
-  if (int64_t frame = timeline.getFrame(routine); frame >= 0)
+  if (int64_t frame = instances.getFrame(routine); frame >= 0)
     return improveFrame(frame, fullest.bytes);
   if (triedRoutines[routine])
     return false;
@@ -213,8 +213,8 @@ bool StepPlanner::improveFullestTask() {
   return true;
 }
 
-/// More steps make more blocks of each instance.
-constexpr int64_t mostSteps = 32;
+/// More groups make more blocks of each instance.
+constexpr int64_t mostGroups = 32;
 
 bool StepPlanner::improveFrame(size_t index, int64_t bytes) {
   if (triedFrames[index])
@@ -235,20 +235,20 @@ bool StepPlanner::improveFrame(size_t index, int64_t bytes) {
   consider(packSeparately(problem, frame, canSplit(frame) ? 1 : 0,
                           getEffort(options.searchWork)));
   if (canSplit(frame))
-    improveSteps(index, best);
+    improveGroups(index, best);
   useLayout(index, best);
   return true;
 }
 
-/// Divides residuals that are born or die in the second phase into more steps.
+/// Divides residuals that are born or die in the second phase into more groups.
 /// Other frames may make other tasks equally full, so only the frame's own
 /// tasks are considered.
-void StepPlanner::improveSteps(size_t index, ChunkLayout &best) {
+void StepPlanner::improveGroups(size_t index, ChunkLayout &best) {
   useLayout(index, best);
   int64_t bytes = findFullestTask(index).bytes;
-  for (int64_t numSteps = 2; numSteps <= mostSteps; numSteps *= 2) {
+  for (int64_t numGroups = 2; numGroups <= mostGroups; numGroups *= 2) {
     ChunkLayout layout =
-        packSeparately(problem, problem.frames[index], numSteps, getEffort(0));
+        packSeparately(problem, problem.frames[index], numGroups, getEffort(0));
     useLayout(index, layout);
     int64_t now = findFullestTask(index).bytes;
     if (now < bytes) {
@@ -301,14 +301,14 @@ void StepPlanner::placeBlocks() {
   // Shapes cost time for every task. If blocks miss the goal only slightly,
   // they are as good.
   if (result.peak > goodPeak + acceptableExcess)
-    packExactly({problem, timeline, sections}, frames, goodPeak,
+    packExactly({problem, instances, sections}, frames, goodPeak,
                 options.shapeWork, plan, result);
   plan.packer = result.packer;
   int64_t base = plan.arenaSize;
   plan.arenaSize += result.peak;
   auto next = result.offsets.begin();
   plan.tasks.resize(problem.tasks.size());
-  for (const FrameInstance &instance : timeline.getInstances()) {
+  for (const FrameInstance &instance : instances.getAll()) {
     std::vector<int64_t> bases;
     for (size_t part = 0; part < plan.frames[instance.frame].parts.size();
          ++part)

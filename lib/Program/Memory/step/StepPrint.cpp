@@ -1,7 +1,7 @@
 //===- StepPrint.cpp - Text form of a step's memory plan ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "StepPlaces.h"
+#include "FrameInstances.h"
 #include "mf/Program/Memory/StepPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -9,7 +9,7 @@
 namespace mf::memory {
 
 void StepPlan::print(const StepProblem &problem, llvm::raw_ostream &os) const {
-  StepPlaces timeline(problem);
+  FrameInstances instances(problem);
   os << llvm::formatv("arena {0} bytes, bound {1} bytes at instruction {2} of "
                       "task {3}, gap {4:f3} %\n",
                       arenaSize, bound.bytes, bound.moment.instruction,
@@ -44,7 +44,7 @@ void StepPlan::print(const StepProblem &problem, llvm::raw_ostream &os) const {
   for (const auto &[index, task] : llvm::enumerate(problem.tasks)) {
     os << "task " << index << " '" << problem.routines[task.routine].name
        << "'";
-    if (timeline.getFrame(task.routine) >= 0)
+    if (instances.getFrame(task.routine) >= 0)
       os << " instance " << task.instance << " frame";
     for (int64_t base : tasks[index].frameBases)
       os << " " << base;

@@ -7,18 +7,18 @@
 namespace mf::memory {
 
 StepSections::StepSections(const StepProblem &problem,
-                           const StepPlaces &timeline,
+                           const FrameInstances &instances,
                            llvm::ArrayRef<ResidualFrameLayout> frames)
-    : cuts(problem.tasks.size(), {0}) {
+    : begins(problem.tasks.size(), {0}) {
   auto cut = [&](StepMoment moment) {
-    if (moment.task < static_cast<int64_t>(cuts.size()))
-      cuts[moment.task].push_back(moment.instruction);
+    if (moment.task < static_cast<int64_t>(begins.size()))
+      begins[moment.task].push_back(moment.instruction);
   };
   for (const TaskBuffer &buffer : problem.taskBuffers) {
     cut(buffer.begin);
     cut(buffer.end);
   }
-  for (const FrameInstance &instance : timeline.getInstances()) {
+  for (const FrameInstance &instance : instances.getAll()) {
     if (frames.empty())
       break;
     for (const FramePart &part : frames[instance.frame].parts) {
@@ -27,7 +27,7 @@ StepSections::StepSections(const StepProblem &problem,
     }
   }
   int32_t numSections = 0;
-  for (std::vector<int64_t> &instructions : cuts) {
+  for (std::vector<int64_t> &instructions : begins) {
     llvm::sort(instructions);
     instructions.erase(llvm::unique(instructions), instructions.end());
     firsts.push_back(numSections);
@@ -40,7 +40,7 @@ int32_t StepSections::get(StepMoment moment) const {
   int32_t first = firsts[moment.task];
   if (moment.instruction == 0)
     return first;
-  const std::vector<int64_t> &instructions = cuts[moment.task];
+  const std::vector<int64_t> &instructions = begins[moment.task];
   return first + static_cast<int32_t>(
                      llvm::lower_bound(instructions, moment.instruction) -
                      instructions.begin());

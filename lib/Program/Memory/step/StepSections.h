@@ -12,14 +12,14 @@
 #ifndef MF_LIB_PROGRAM_MEMORY_STEP_STEPSECTIONS_H
 #define MF_LIB_PROGRAM_MEMORY_STEP_STEPSECTIONS_H
 
-#include "StepPlaces.h"
+#include "FrameInstances.h"
 #include "llvm/ADT/ArrayRef.h"
 
 namespace mf::memory {
 
 class StepSections {
 public:
-  StepSections(const StepProblem &problem, const StepPlaces &timeline,
+  StepSections(const StepProblem &problem, const FrameInstances &instances,
                llvm::ArrayRef<ResidualFrameLayout> frames);
 
   int32_t getNumSections() const { return firsts.back(); }
@@ -30,10 +30,10 @@ public:
   int32_t get(StepMoment moment) const;
   /// Returns the instructions at which the sections of a task begin. The first
   /// one is 0; the last one may be past the last instruction.
-  llvm::ArrayRef<int64_t> getCuts(int64_t task) const { return cuts[task]; }
+  llvm::ArrayRef<int64_t> getBegins(int64_t task) const { return begins[task]; }
 
 private:
-  std::vector<std::vector<int64_t>> cuts;
+  std::vector<std::vector<int64_t>> begins;
   std::vector<int32_t> firsts;
 };
 

@@ -8,12 +8,13 @@
 
 namespace mf::memory {
 
-StepShapes::StepShapes(const StepProblem &problem, const StepPlaces &timeline,
+StepShapes::StepShapes(const StepProblem &problem,
+                       const FrameInstances &instances,
                        const StepSections &sections, const StepPlan &layouts)
-    : problem(problem), timeline(timeline), sections(sections),
+    : problem(problem), instances(instances), sections(sections),
       layouts(layouts) {
   shapes.numSections = sections.getNumSections();
-  for (const FrameInstance &instance : timeline.getInstances())
+  for (const FrameInstance &instance : instances.getAll())
     for (size_t part = 0; part < layouts.frames[instance.frame].parts.size();
          ++part)
       addFramePart(instance, part);
@@ -83,8 +84,8 @@ const StepShapes::RoutinePart &StepShapes::getPart(int64_t index, int64_t begin,
         .push_back(
             {place.offset, place.offset + problem.alignedSize(temporary.size)});
   }
-  if (int64_t owner = timeline.getFrame(index); owner >= 0) {
-    int64_t phase = timeline.getPhase(index);
+  if (int64_t owner = instances.getFrame(index); owner >= 0) {
+    int64_t phase = instances.getPhase(index);
     for (int32_t number : getByOffset(owner)) {
       const Residual &residual = problem.frames[owner].residuals[number];
       auto range = getLiveRange(residual, phase, routine.length);
@@ -121,7 +122,7 @@ template <typename Visit>
 void StepShapes::forEachSection(int64_t task, Visit visit) {
   int64_t routine = problem.tasks[task].routine;
   int64_t length = problem.routines[routine].length;
-  llvm::ArrayRef<int64_t> instructions = sections.getCuts(task);
+  llvm::ArrayRef<int64_t> instructions = sections.getBegins(task);
   for (size_t i = 0; i < instructions.size(); ++i) {
     int64_t end = i + 1 < instructions.size() ? instructions[i + 1] : length;
     visit(sections.getFirst(task) + static_cast<int32_t>(i),

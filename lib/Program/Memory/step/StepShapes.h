@@ -11,7 +11,7 @@
 #ifndef MF_LIB_PROGRAM_MEMORY_STEP_STEPSHAPES_H
 #define MF_LIB_PROGRAM_MEMORY_STEP_STEPSHAPES_H
 
-#include "StepPlaces.h"
+#include "FrameInstances.h"
 #include "StepSections.h"
 #include "lib/Program/Memory/packing/ShapePacking.h"
 #include "mf/Program/Memory/StepPlan.h"
@@ -24,7 +24,7 @@ namespace mf::memory {
 /// scratch of each task, then task buffers.
 class StepShapes {
 public:
-  StepShapes(const StepProblem &problem, const StepPlaces &timeline,
+  StepShapes(const StepProblem &problem, const FrameInstances &instances,
              const StepSections &sections, const StepPlan &layouts);
   // The shapes point into this object.
   StepShapes(const StepShapes &) = delete;
@@ -56,7 +56,7 @@ private:
   template <typename Visit> void forEachSection(int64_t task, Visit visit);
 
   const StepProblem &problem;
-  const StepPlaces &timeline;
+  const FrameInstances &instances;
   const StepSections &sections;
   const StepPlan &layouts;
   ShapeProblem shapes;

@@ -1,8 +1,8 @@
 //===- StepVerify.cpp - Legality of a step's memory plan ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "FrameInstances.h"
 #include "StepBlocks.h"
-#include "StepPlaces.h"
 #include "lib/Program/Memory/packing/StableSort.h"
 #include "mf/Program/Memory/StepPlan.h"
 #include "llvm/ADT/STLExtras.h"
@@ -40,7 +40,7 @@ class RegionContents {
 public:
   /// Keeps references to all arguments.
   RegionContents(const StepProblem &problem, const StepPlan &plan,
-                 const StepPlaces &timeline);
+                 const FrameInstances &instances);
 
   /// Adds the contents of a region in [begin, end). They have names only if
   /// `hasNames` is true.
@@ -71,7 +71,7 @@ private:
 
   const StepProblem &problem;
   const StepPlan &plan;
-  const StepPlaces &timeline;
+  const FrameInstances &instances;
   /// The contents by frame and part, and by routine.
   std::vector<std::vector<SortedContents>> frames;
   std::vector<SortedContents> scratches;
@@ -102,8 +102,8 @@ private:
 //===----------------------------------------------------------------------===//
 
 RegionContents::RegionContents(const StepProblem &problem, const StepPlan &plan,
-                               const StepPlaces &timeline)
-    : problem(problem), plan(plan), timeline(timeline),
+                               const FrameInstances &instances)
+    : problem(problem), plan(plan), instances(instances),
       scratches(problem.routines.size()) {
   for (const auto &[frame, layout] : llvm::zip(problem.frames, plan.frames)) {
     std::vector<SortedContents> &parts =
@@ -131,7 +131,7 @@ RegionContents::RegionContents(const StepProblem &problem, const StepPlan &plan,
 }
 
 void RegionContents::addTemporaries(size_t routine) {
-  const int64_t frame = timeline.getFrame(static_cast<int64_t>(routine));
+  const int64_t frame = instances.getFrame(static_cast<int64_t>(routine));
   for (const auto &[temporary, place] :
        llvm::zip(problem.routines[routine].temporaries,
                  plan.routines[routine].temporaries)) {
@@ -139,7 +139,7 @@ void RegionContents::addTemporaries(size_t routine) {
       continue;
     const bool isInFrame = place.region == TemporaryPlace::Region::Frame;
     const int64_t phase =
-        isInFrame ? timeline.getPhase(static_cast<int64_t>(routine)) : 0;
+        isInFrame ? instances.getPhase(static_cast<int64_t>(routine)) : 0;
     Content content = {place.offset,
                        problem.alignedSize(temporary.size),
                        {phase, temporary.begin},
@@ -175,7 +175,7 @@ void RegionContents::add(const Region &region, int64_t begin, int64_t end,
   }
   const bool isFrame = region.kind == Region::Kind::Frame;
   const FrameInstance *instance =
-      isFrame ? &timeline.getInstances()[region.index] : nullptr;
+      isFrame ? &instances.getAll()[region.index] : nullptr;
   const SortedContents &sorted =
       isFrame ? frames[instance->frame][region.part]
               : scratches[problem.tasks[region.index].routine];
@@ -250,8 +250,8 @@ std::string describe(PhaseMoment moment) {
 class LayoutVerifier {
 public:
   LayoutVerifier(const StepProblem &problem, const StepPlan &plan,
-                 const StepPlaces &timeline)
-      : problem(problem), plan(plan), timeline(timeline) {}
+                 const FrameInstances &instances)
+      : problem(problem), plan(plan), instances(instances) {}
 
   Error verify() {
     if (Error error = verifyShapes())
@@ -276,7 +276,7 @@ private:
 
   const StepProblem &problem;
   const StepPlan &plan;
-  const StepPlaces &timeline;
+  const FrameInstances &instances;
 };
 
 Error LayoutVerifier::verifyShapes() {
@@ -370,7 +370,7 @@ Error LayoutVerifier::verifyPart(const MemoryBlock &block, size_t frame,
 Error LayoutVerifier::verifyRoutine(size_t index) {
   const RoutineMemory &routine = problem.routines[index];
   const RoutineLayout &layout = plan.routines[index];
-  int64_t frame = timeline.getFrame(static_cast<int64_t>(index));
+  int64_t frame = instances.getFrame(static_cast<int64_t>(index));
   // Addresses inside of the routine: the frame first, then scratch.
   int64_t frameSize = frame >= 0 ? plan.frames[frame].size : 0;
   std::vector<MemoryBlock> blocks;
@@ -391,7 +391,7 @@ Error LayoutVerifier::verifyRoutine(size_t index) {
                                   inFrame ? "the frame" : "the scratch",
                                   inFrame ? frameSize : layout.scratchSize))
       return error;
-    int64_t phase = timeline.getPhase(static_cast<int64_t>(index));
+    int64_t phase = instances.getPhase(static_cast<int64_t>(index));
     if (inFrame)
       if (Error error = verifyPart(block, frame, {phase, temporary.begin},
                                    {phase, temporary.end}))
@@ -404,7 +404,7 @@ Error LayoutVerifier::verifyRoutine(size_t index) {
          llvm::zip(problem.frames[frame].residuals,
                    plan.frames[frame].residualOffsets))
       if (auto range = getLiveRange(
-              residual, timeline.getPhase(static_cast<int64_t>(index)),
+              residual, instances.getPhase(static_cast<int64_t>(index)),
               routine.length))
         blocks.push_back({"residual '" + residual.name + "'",
                           offset,
@@ -445,8 +445,8 @@ Error LayoutVerifier::verifyBetweenPhases(size_t index) {
 /// buffers of a frame, or of the scratch of a routine, share an address while
 /// both are live.
 static Error verifyLayouts(const StepProblem &problem, const StepPlan &plan,
-                           const StepPlaces &timeline) {
-  return LayoutVerifier(problem, plan, timeline).verify();
+                           const FrameInstances &instances) {
+  return LayoutVerifier(problem, plan, instances).verify();
 }
 
 namespace {
@@ -454,10 +454,10 @@ namespace {
 class StepVerifier {
 public:
   StepVerifier(const StepProblem &problem, const StepPlan &plan)
-      : problem(problem), plan(plan), timeline(problem) {}
+      : problem(problem), plan(plan), instances(problem) {}
 
   Error verify() {
-    if (Error error = verifyLayouts(problem, plan, timeline))
+    if (Error error = verifyLayouts(problem, plan, instances))
       return error;
     if (Error error = verifyBases())
       return error;
@@ -473,11 +473,11 @@ private:
 
   const StepProblem &problem;
   const StepPlan &plan;
-  StepPlaces timeline;
+  FrameInstances instances;
 };
 
 Error StepVerifier::verifyBases() {
-  for (const FrameInstance &instance : timeline.getInstances()) {
+  for (const FrameInstance &instance : instances.getAll()) {
     int64_t first = instance.tasks.front();
     const std::vector<int64_t> &born = plan.tasks[first].frameBases;
     size_t numParts = plan.frames[instance.frame].parts.size();
@@ -519,8 +519,7 @@ std::vector<Region> StepVerifier::getRegions() {
                         problem.alignedSize(buffer.size),
                         {-1, 0},
                         {numTasks, 1}}});
-  for (const auto &[index, instance] :
-       llvm::enumerate(timeline.getInstances())) {
+  for (const auto &[index, instance] : llvm::enumerate(instances.getAll())) {
     int64_t first = instance.tasks.front();
     for (const auto &[number, part] :
          llvm::enumerate(plan.frames[instance.frame].parts))
@@ -581,7 +580,7 @@ Error StepVerifier::verifyRegions() {
     if (Error error = verifyPlace(region.block, problem.alignment, "the arena",
                                   plan.arenaSize))
       return error;
-  const RegionContents contents(problem, plan, timeline);
+  const RegionContents contents(problem, plan, instances);
   auto begins =
       getSortedIndices<size_t>(regions.size(), [&](size_t a, size_t b) {
         return regions[a].block.begin < regions[b].block.begin;

@@ -1,4 +1,5 @@
-//===- StepPlaces.h - Derived data of a training step -----------*- C++ -*-===//
+//===- FrameInstances.h - Instances of frames in a step ---------*- C++ -*-===//
+//-*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -7,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_PROGRAM_MEMORY_STEP_STEPPLACES_H
-#define MF_LIB_PROGRAM_MEMORY_STEP_STEPPLACES_H
+#ifndef MF_LIB_PROGRAM_MEMORY_STEP_FRAMEINSTANCES_H
+#define MF_LIB_PROGRAM_MEMORY_STEP_FRAMEINSTANCES_H
 
 #include "mf/Program/Memory/StepPlan.h"
 #include <optional>
@@ -26,9 +27,9 @@ struct FrameInstance {
 StepMoment getMoment(const StepProblem &problem, const FrameInstance &instance,
                      PhaseMoment moment);
 
-class StepPlaces {
+class FrameInstances {
 public:
-  explicit StepPlaces(const StepProblem &problem);
+  explicit FrameInstances(const StepProblem &problem);
 
   /// Return the frame of which the routine is a phase, or -1, and the index of
   /// that phase.
@@ -36,7 +37,7 @@ public:
   int64_t getPhase(int64_t routine) const { return phaseOf[routine].second; }
 
   /// Returns all instances in the order of their first tasks.
-  const std::vector<FrameInstance> &getInstances() const { return instances; }
+  const std::vector<FrameInstance> &getAll() const { return instances; }
   /// Returns the instance that the task works on, or -1.
   int64_t getInstance(int64_t task) const { return instanceOfTask[task]; }
 
@@ -59,9 +60,9 @@ int64_t getBytesAfterPhase(const StepProblem &problem,
 /// Returns the bytes that are live at each instruction of a routine: its
 /// temporaries, and the residuals of its own frame's instance.
 std::vector<int64_t> getRoutineProfile(const StepProblem &problem,
-                                       const StepPlaces &timeline,
+                                       const FrameInstances &instances,
                                        int64_t routine);
 
 } // namespace mf::memory
 
-#endif // MF_LIB_PROGRAM_MEMORY_STEP_STEPPLACES_H
+#endif // MF_LIB_PROGRAM_MEMORY_STEP_FRAMEINSTANCES_H

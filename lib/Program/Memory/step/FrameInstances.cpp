@@ -1,7 +1,8 @@
-//===- StepPlaces.cpp - Places of buffers in a training step --------------===//
+//===- FrameInstances.cpp - Instances of frames in a step -----------------===//
+//--------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "StepPlaces.h"
+#include "FrameInstances.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <map>
@@ -9,7 +10,7 @@
 
 namespace mf::memory {
 
-StepPlaces::StepPlaces(const StepProblem &problem)
+FrameInstances::FrameInstances(const StepProblem &problem)
     : phaseOf(problem.routines.size(), {-1, -1}) {
   for (const auto &[index, frame] : llvm::enumerate(problem.frames))
     for (const auto &[phase, routine] : llvm::enumerate(frame.phases))
@@ -61,7 +62,7 @@ int64_t getBytesAfterPhase(const StepProblem &problem,
 }
 
 std::vector<int64_t> getRoutineProfile(const StepProblem &problem,
-                                       const StepPlaces &timeline,
+                                       const FrameInstances &instances,
                                        int64_t routineIndex) {
   const RoutineMemory &routine = problem.routines[routineIndex];
   std::vector<int64_t> profile(routine.length + 1, 0);
@@ -71,9 +72,9 @@ std::vector<int64_t> getRoutineProfile(const StepProblem &problem,
   };
   for (const Temporary &temporary : routine.temporaries)
     add(temporary.begin, temporary.end, temporary.size);
-  if (int64_t frame = timeline.getFrame(routineIndex); frame >= 0)
+  if (int64_t frame = instances.getFrame(routineIndex); frame >= 0)
     for (const Residual &residual : problem.frames[frame].residuals)
-      if (auto range = getLiveRange(residual, timeline.getPhase(routineIndex),
+      if (auto range = getLiveRange(residual, instances.getPhase(routineIndex),
                                     routine.length))
         add(range->first, range->second, residual.size);
   std::partial_sum(profile.begin(), profile.end(), profile.begin());
