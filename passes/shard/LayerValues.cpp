@@ -3,7 +3,7 @@
 
 #include "DimensionSplit.h"
 #include "LayerPlanner.h"
-#include "ReshardStep.h"
+#include "ReshardCollective.h"
 #include "RuleAxes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -100,13 +100,13 @@ bool LayerPlanner::reshardSplit(unsigned &value, const Layout &wanted,
   if (!split || isRankOrdered[value])
     return false;
   Layout from = splitLayout(shape, have, *split, model.mesh);
-  std::optional<std::vector<Layout>> steps =
-      getReshardSteps(from, splitLayout(shape, wanted, *split, model.mesh));
-  if (!steps)
+  std::optional<std::vector<Layout>> path =
+      getReshardPath(from, splitLayout(shape, wanted, *split, model.mesh));
+  if (!path)
     return false;
   value = addVersion(value, from, before, name, splitShape(shape, *split));
-  for (const Layout &step : *steps)
-    value = addVersion(value, step, before, name);
+  for (const Layout &next : *path)
+    value = addVersion(value, next, before, name);
   value = addVersion(value, wanted, before, name, shape);
   return true;
 }
@@ -121,13 +121,14 @@ static int64_t countRows(ArrayRef<int64_t> shape) {
   return rows;
 }
 
-/// Returns whether each step only takes a part of what a rank has, so that
-/// nothing is sent.
-static bool takesOwnParts(Layout from, ArrayRef<Layout> steps) {
-  return all_of(steps, [&](const Layout &to) {
-    std::optional<ReshardStep> step = getReshardStep(from, to);
+/// Returns whether each collective only takes a part of what a rank has, so
+/// that nothing is sent.
+static bool takesOwnParts(Layout from, ArrayRef<Layout> path) {
+  return all_of(path, [&](const Layout &to) {
+    std::optional<ReshardCollective> collective =
+        getReshardCollective(from, to);
     from = to;
-    return step && step->kind == ReshardKind::OwnPart;
+    return collective && collective->kind == ReshardKind::OwnPart;
   });
 }
 
@@ -165,18 +166,18 @@ LayerPlanner::Outcome LayerPlanner::reshard(unsigned &value,
     homes[to_vector(shape)] = have;
   if (reshardSplit(value, wanted, before, name))
     return Outcome::Done;
-  std::optional<std::vector<Layout>> steps = getReshardSteps(have, wanted);
+  std::optional<std::vector<Layout>> path = getReshardPath(have, wanted);
   bool movesRows = isRankOrdered[value] && have.cuts != wanted.cuts;
-  if (!steps || movesRows || (isData && !takesOwnParts(have, *steps)))
+  if (!path || movesRows || (isData && !takesOwnParts(have, *path)))
     return fail("expected an operand that lies as " + toString(wanted) +
                 ", but it lies as " + toString(have) +
                 ", which no collective makes of it");
-  if (layer.values[origin].isInteger && !takesOwnParts(have, *steps))
+  if (layer.values[origin].isInteger && !takesOwnParts(have, *path))
     return fail("expected integers that lie as " + toString(wanted) +
                 ", but they lie as " + toString(have) +
                 ", and ranks do not exchange integers");
-  for (const Layout &step : *steps)
-    value = addVersion(value, step, before, name);
+  for (const Layout &next : *path)
+    value = addVersion(value, next, before, name);
   return Outcome::Done;
 }
 
@@ -318,14 +319,14 @@ LayerPlanner::Outcome LayerPlanner::takePart(unsigned value) {
     return Outcome::Done;
   const Layout own = planned.layouts[value];
   planned.layouts[value] = *data[layer.data[number]];
-  std::optional<std::vector<Layout>> steps =
-      getReshardSteps(planned.layouts[value], own);
-  if (!steps || !takesOwnParts(planned.layouts[value], *steps))
+  std::optional<std::vector<Layout>> path =
+      getReshardPath(planned.layouts[value], own);
+  if (!path || !takesOwnParts(planned.layouts[value], *path))
     return fail("expected data that lies as " + toString(own) +
                 ", but the layers of its chunk get it as " +
                 toString(planned.layouts[value]));
-  for (const Layout &step : *steps)
-    current[value] = addVersion(current[value], step, 0, layer.name);
+  for (const Layout &next : *path)
+    current[value] = addVersion(current[value], next, 0, layer.name);
   return Outcome::Done;
 }
 

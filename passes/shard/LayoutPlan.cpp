@@ -4,7 +4,7 @@
 #include "LayoutPlan.h"
 #include "AlikeLayers.h"
 #include "LayerPlanner.h"
-#include "ReshardStep.h"
+#include "ReshardCollective.h"
 #include "RuleAxes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -308,16 +308,16 @@ static std::vector<Axes> findGathered(const ShardedModel &model,
     for (const PlannedReshard &reshard : layer.reshards) {
       if (!reshard.view.empty())
         continue;
-      std::optional<ReshardStep> step = getReshardStep(
+      std::optional<ReshardCollective> collective = getReshardCollective(
           layer.layouts[reshard.from], layer.layouts[reshard.to]);
-      if (step->kind == ReshardKind::Mirror)
-        addMissing(mirrored, step->axes);
+      if (collective->kind == ReshardKind::Mirror)
+        addMissing(mirrored, collective->axes);
       unsigned *entering = find(hidden, reshard.from);
       if (entering == hidden.end() || reshard.before != 0)
         continue;
       *entering = reshard.to;
-      if (step->kind == ReshardKind::AllGather && step->replicated)
-        addMissing(entered, step->axes);
+      if (collective->kind == ReshardKind::AllGather && collective->replicated)
+        addMissing(entered, collective->axes);
     }
     copy_if(entered, std::back_inserter(found[number]),
             [&](StringRef axis) { return is_contained(mirrored, axis); });

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "LayoutVerifier.h"
-#include "ReshardStep.h"
+#include "ReshardCollective.h"
 #include "RuleAxes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -63,23 +63,23 @@ llvm::DenseSet<Value> findDifferentiated(LayerOp layer,
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// Returns the step that a collective claims to perform.
-static std::optional<ReshardStep> describe(Operation *op) {
-  ReshardStep step;
+/// Returns the reshard that an operator claims to perform.
+static std::optional<ReshardCollective> describe(Operation *op) {
+  ReshardCollective collective;
   auto setAxes = [&](ArrayAttr axes) {
     for (auto axis : axes.getAsRange<StringAttr>())
-      step.axes.push_back(axis.getValue());
+      collective.axes.push_back(axis.getValue());
   };
   auto setAlong = [&](ReshardKind kind, auto along) {
-    step.kind = kind;
-    step.dim = along.getDim();
+    collective.kind = kind;
+    collective.dim = along.getDim();
     setAxes(along.getAxes());
   };
   if (auto reduce = dyn_cast<AllReduceOp>(op)) {
-    step.kind = ReshardKind::AllReduce;
+    collective.kind = ReshardKind::AllReduce;
     setAxes(reduce.getAxes());
   } else if (auto mirror = dyn_cast<MirrorOp>(op)) {
-    step.kind = ReshardKind::Mirror;
+    collective.kind = ReshardKind::Mirror;
     setAxes(mirror.getAxes());
   } else if (auto scatter = dyn_cast<ReduceScatterOp>(op)) {
     setAlong(ReshardKind::ReduceScatter, scatter);
@@ -87,19 +87,20 @@ static std::optional<ReshardStep> describe(Operation *op) {
     setAlong(ReshardKind::OwnPart, own);
   } else if (auto gather = dyn_cast<AllGatherOp>(op)) {
     setAlong(ReshardKind::AllGather, gather);
-    step.replicated = gather.getReplicated();
+    collective.replicated = gather.getReplicated();
   } else if (auto exchange = dyn_cast<AllToAllOp>(op)) {
-    step.kind = ReshardKind::AllToAll;
-    step.dim = static_cast<int64_t>(exchange.getSplit());
-    step.concat = static_cast<int64_t>(exchange.getConcat());
+    collective.kind = ReshardKind::AllToAll;
+    collective.dim = static_cast<int64_t>(exchange.getSplit());
+    collective.concat = static_cast<int64_t>(exchange.getConcat());
     setAxes(exchange.getAxes());
   } else {
     return std::nullopt;
   }
-  return step;
+  return collective;
 }
 
-static LogicalResult verifyStep(Operation *op, const ReshardStep &step) {
+static LogicalResult verifyCollective(Operation *op,
+                                      const ReshardCollective &collective) {
   LayoutAttr from = LayoutAttr::find(op->getOperand(0).getType());
   LayoutAttr to = LayoutAttr::find(op->getResult(0).getType());
   if (!from || !to)
@@ -108,21 +109,21 @@ static LogicalResult verifyStep(Operation *op, const ReshardStep &step) {
   auto isPartial = [&](StringRef axis) {
     return llvm::is_contained(before.partial, axis);
   };
-  bool sums = step.kind == ReshardKind::AllReduce ||
-              step.kind == ReshardKind::ReduceScatter;
-  for (StringRef axis : step.axes)
+  bool sums = collective.kind == ReshardKind::AllReduce ||
+              collective.kind == ReshardKind::ReduceScatter;
+  for (StringRef axis : collective.axes)
     if (sums != isPartial(axis))
       return op->emitOpError(sums ? "sums over axis '" : "is over axis '")
              << axis << "', over which its operand is "
              << (sums ? "not partial: " : "partial: ") << from;
-  std::optional<ReshardStep> meant =
-      getReshardStep(before, getLayout(op->getResult(0)));
-  Axes axes = step.axes;
-  if (!isAlongDimension(step.kind))
+  std::optional<ReshardCollective> meant =
+      getReshardCollective(before, getLayout(op->getResult(0)));
+  Axes axes = collective.axes;
+  if (!isAlongDimension(collective.kind))
     llvm::sort(axes);
-  if (meant && meant->kind == step.kind && meant->axes == axes &&
-      meant->dim == step.dim && meant->concat == step.concat &&
-      meant->replicated == step.replicated)
+  if (meant && meant->kind == collective.kind && meant->axes == axes &&
+      meant->dim == collective.dim && meant->concat == collective.concat &&
+      meant->replicated == collective.replicated)
     return success();
   return op->emitOpError("does not make ") << to << " of " << from;
 }
@@ -278,24 +279,25 @@ verifyOperator(Operation *op, const MeshSizes &mesh,
 }
 
 static LogicalResult verifyReshard(Operation *op, const MeshSizes &mesh) {
-  std::optional<ReshardStep> step =
-      getReshardStep(getLayout(op->getOperand(0)), getLayout(op->getResult(0)));
-  if (!step)
+  std::optional<ReshardCollective> collective = getReshardCollective(
+      getLayout(op->getOperand(0)), getLayout(op->getResult(0)));
+  if (!collective)
     return op->emitOpError("expected layouts of which one collective makes the "
                            "second of the first, but got ")
            << LayoutAttr::find(op->getOperand(0).getType()) << " and "
            << LayoutAttr::find(op->getResult(0).getType());
   auto tensor = cast<RankedTensorType>(op->getResult(0).getType());
   if (!isa<FloatType>(tensor.getElementType()) &&
-      step->kind != ReshardKind::OwnPart)
+      collective->kind != ReshardKind::OwnPart)
     return op->emitOpError("is an ")
-           << getName(step->kind) << " of integers, of which a rank can only "
+           << getName(collective->kind)
+           << " of integers, of which a rank can only "
            << "take its own part";
   // The ranks of a group are in the mesh's order, and parts in that of the
   // axes.
-  if (isAlongDimension(step->kind) && !mesh.isInOrder(step->axes))
+  if (isAlongDimension(collective->kind) && !mesh.isInOrder(collective->axes))
     return op->emitOpError("is over ")
-           << llvm::join(step->axes, " and ")
+           << llvm::join(collective->axes, " and ")
            << ", whose parts are not in the order of " << MeshAttr::find(op);
   return success();
 }
@@ -347,9 +349,10 @@ LogicalResult ShardingVerifier::verify(LayerOp layer) {
     }
     if (!checked.add(&op, getDifferentiated(op, differentiated)).second)
       continue;
-    std::optional<ReshardStep> step = describe(&op);
-    LogicalResult result = step ? verifyStep(&op, *step)
-                                : verifyOperator(&op, mesh, differentiated);
+    std::optional<ReshardCollective> collective = describe(&op);
+    LogicalResult result = collective
+                               ? verifyCollective(&op, *collective)
+                               : verifyOperator(&op, mesh, differentiated);
     if (failed(result))
       return failure();
   }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "LayoutVerifier.h"
-#include "ReshardStep.h"
+#include "ReshardCollective.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 
@@ -15,26 +15,27 @@ using namespace mlir;
 using namespace mf::ir;
 using namespace mf::passes;
 
-/// Creates the operator that performs the step of `reshard`.
-static Operation *createStep(OpBuilder &builder, ReshardOp reshard,
-                             const ReshardStep &step) {
+/// Creates the operator that performs the collective of `reshard`.
+static Operation *createCollective(OpBuilder &builder, ReshardOp reshard,
+                                   const ReshardCollective &collective) {
   Location loc = reshard.getLoc();
   Type type = reshard.getType();
   Value input = reshard.getInput();
-  ArrayAttr axes = builder.getStrArrayAttr(step.axes);
-  switch (step.kind) {
+  ArrayAttr axes = builder.getStrArrayAttr(collective.axes);
+  switch (collective.kind) {
   case ReshardKind::AllReduce:
     return AllReduceOp::create(builder, loc, type, input, axes);
   case ReshardKind::ReduceScatter:
-    return ReduceScatterOp::create(builder, loc, type, input, axes, step.dim);
+    return ReduceScatterOp::create(builder, loc, type, input, axes,
+                                   collective.dim);
   case ReshardKind::AllGather:
-    return AllGatherOp::create(builder, loc, type, input, axes, step.dim,
-                               step.replicated);
+    return AllGatherOp::create(builder, loc, type, input, axes, collective.dim,
+                               collective.replicated);
   case ReshardKind::AllToAll:
-    return AllToAllOp::create(builder, loc, type, input, axes, step.dim,
-                              step.concat);
+    return AllToAllOp::create(builder, loc, type, input, axes, collective.dim,
+                              collective.concat);
   case ReshardKind::OwnPart:
-    return OwnPartOp::create(builder, loc, type, input, axes, step.dim);
+    return OwnPartOp::create(builder, loc, type, input, axes, collective.dim);
   case ReshardKind::Mirror:
     return MirrorOp::create(builder, loc, type, input, axes);
   }
@@ -68,21 +69,21 @@ struct LowerReshardsPass
     }
   }
 
-  /// Layouts are verified, so there is one step between them.
+  /// Layouts are verified, so there is one collective between them.
   static void lower(LayerOp layer, ReshardOp reshard) {
-    std::optional<ReshardStep> step = getReshardStep(
+    std::optional<ReshardCollective> collective = getReshardCollective(
         getLayout(reshard.getInput()), getLayout(reshard.getResult()));
-    if (!isAlongDimension(step->kind))
-      step->axes = sortAsMesh(step->axes, MeshAttr::find(layer));
+    if (!isAlongDimension(collective->kind))
+      collective->axes = sortAsMesh(collective->axes, MeshAttr::find(layer));
     OpBuilder builder(reshard);
-    Operation *made = createStep(builder, reshard, *step);
+    Operation *made = createCollective(builder, reshard, *collective);
     if (StringAttr name = reshard.getNameAttr())
       cast<ComputeOpInterface>(made).setCellName(name.getValue());
     remark::passed(layer.getLoc(), remark::RemarkOpts::name("Collective")
                                        .category("shard")
                                        .function(layer.getSymName()))
-        << remark::add("{0} over {1}", mf::passes::getName(step->kind),
-                       llvm::join(step->axes, " and "));
+        << remark::add("{0} over {1}", mf::passes::getName(collective->kind),
+                       llvm::join(collective->axes, " and "));
     reshard.replaceAllUsesWith(made->getResult(0));
     reshard.erase();
   }

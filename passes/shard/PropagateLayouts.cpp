@@ -3,7 +3,7 @@
 
 #include "LayoutVerifier.h"
 #include "ModelLayers.h"
-#include "ReshardStep.h"
+#include "ReshardCollective.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
@@ -70,7 +70,7 @@ void LayerWriter::writeReshard(const PlannedReshard &reshard) {
   values.push_back(made);
 
   LayerOp op = layer.op;
-  std::optional<ReshardStep> step = getReshardStep(
+  std::optional<ReshardCollective> collective = getReshardCollective(
       planned.layouts[reshard.from], planned.layouts[reshard.to]);
   MeshSizes mesh(MeshAttr::find(model));
   RankedTensorType whole = made.getType();
@@ -83,7 +83,7 @@ void LayerWriter::writeReshard(const PlannedReshard &reshard) {
       remark::RemarkOpts::name("Reshard").category("shard").function(
           op.getSymName()))
       << remark::add("{0} becomes {1}", reshard.name,
-                     mf::passes::getName(step->kind))
+                     mf::passes::getName(collective->kind))
       << remark::metric("bytes",
                         std::max(getBytes(reshard.from), getBytes(reshard.to)));
 }

@@ -4,7 +4,7 @@
 #include "passes/shard/LayoutPlan.h"
 #include "passes/shard/AlikeLayers.h"
 #include "passes/shard/DimensionSplit.h"
-#include "passes/shard/ReshardStep.h"
+#include "passes/shard/ReshardCollective.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -27,12 +27,12 @@ Layout makeLayout(std::initializer_list<Axes> cuts, Axes partial = {},
 }
 
 ReshardKind getKind(const Layout &from, const Layout &to) {
-  std::optional<ReshardStep> step = getReshardStep(from, to);
-  EXPECT_TRUE(step && applyStep(from, *step) == to);
+  std::optional<ReshardCollective> step = getReshardCollective(from, to);
+  EXPECT_TRUE(step && applyReshard(from, *step) == to);
   return step ? step->kind : ReshardKind::Mirror;
 }
 
-TEST(ReshardStepTest, IsOneCollective) {
+TEST(ReshardCollectiveTest, IsOneCollective) {
   Layout whole = makeLayout({{}, {}}), rows = makeLayout({{"mp"}, {}}),
          columns = makeLayout({{}, {"mp"}}),
          partial = makeLayout({{}, {}}, {"mp"}),
@@ -40,36 +40,35 @@ TEST(ReshardStepTest, IsOneCollective) {
   EXPECT_EQ(getKind(partial, whole), ReshardKind::AllReduce);
   EXPECT_EQ(getKind(partial, rows), ReshardKind::ReduceScatter);
   EXPECT_EQ(getKind(rows, whole), ReshardKind::AllGather);
-  EXPECT_TRUE(getReshardStep(rows, whole)->replicated);
+  EXPECT_TRUE(getReshardCollective(rows, whole)->replicated);
   EXPECT_EQ(getKind(rows, reduced), ReshardKind::AllGather);
-  EXPECT_FALSE(getReshardStep(rows, reduced)->replicated);
+  EXPECT_FALSE(getReshardCollective(rows, reduced)->replicated);
   EXPECT_EQ(getKind(rows, columns), ReshardKind::AllToAll);
   EXPECT_EQ(getKind(whole, columns), ReshardKind::OwnPart);
   EXPECT_EQ(getKind(whole, reduced), ReshardKind::Mirror);
 }
 
-TEST(ReshardStepTest, DoesNotDoTheImpossible) {
+TEST(ReshardCollectiveTest, DoesNotDoTheImpossible) {
   Layout reduced = makeLayout({{}}, {}, {"mp"}), rows = makeLayout({{"mp"}}),
          partial = makeLayout({{}}, {"mp"});
-  EXPECT_FALSE(getReshardSteps(reduced, rows));
-  EXPECT_FALSE(getReshardSteps(makeLayout({{}}), partial));
-  EXPECT_FALSE(getReshardSteps(reduced, makeLayout({{}})));
+  EXPECT_FALSE(getReshardPath(reduced, rows));
+  EXPECT_FALSE(getReshardPath(makeLayout({{}}), partial));
+  EXPECT_FALSE(getReshardPath(reduced, makeLayout({{}})));
 }
 
-TEST(ReshardStepTest, TakesSeveralSteps) {
+TEST(ReshardCollectiveTest, TakesSeveralSteps) {
   // Among the axes that cut rows, cp_ds goes to heads and cp_co is gathered.
-  auto steps =
-      getReshardSteps(makeLayout({{"mp"}, {"cp_co", "cp_ds"}}),
-                      makeLayout({{"mp", "cp_ds"}, {}}, {}, {"cp_co"}));
+  auto steps = getReshardPath(makeLayout({{"mp"}, {"cp_co", "cp_ds"}}),
+                              makeLayout({{"mp", "cp_ds"}, {}}, {}, {"cp_co"}));
   ASSERT_TRUE(steps);
   EXPECT_THAT(*steps,
               ElementsAre(makeLayout({{"mp", "cp_ds"}, {"cp_co"}}),
                           makeLayout({{"mp", "cp_ds"}, {}}, {}, {"cp_co"})));
 }
 
-TEST(ReshardStepTest, ExchangesWhatIsBehindAxesThatAreGathered) {
-  auto steps = getReshardSteps(makeLayout({{}, {"dp_0", "dp_1", "mp"}}),
-                               makeLayout({{"dp_1"}, {"dp_0"}}, {}, {"mp"}));
+TEST(ReshardCollectiveTest, ExchangesWhatIsBehindAxesThatAreGathered) {
+  auto steps = getReshardPath(makeLayout({{}, {"dp_0", "dp_1", "mp"}}),
+                              makeLayout({{"dp_1"}, {"dp_0"}}, {}, {"mp"}));
   ASSERT_TRUE(steps);
   EXPECT_THAT(*steps,
               ElementsAre(makeLayout({{}, {"dp_0", "dp_1"}}, {}, {"mp"}),
@@ -90,7 +89,7 @@ TEST(DimensionSplitTest, ExchangesAxesInTheMiddleOfADimension) {
   Layout here = splitLayout({4, 32}, experts, *split, mesh);
   EXPECT_TRUE(there == makeLayout({{}, {"dp_0", "dp_1"}, {"mp"}}));
   EXPECT_TRUE(here == makeLayout({{"dp_1"}, {"dp_0"}, {}}, {"mp"}));
-  auto steps = getReshardSteps(here, there);
+  auto steps = getReshardPath(here, there);
   ASSERT_TRUE(steps);
   EXPECT_THAT(*steps,
               ElementsAre(makeLayout({{"dp_1"}, {"dp_0"}, {"mp"}}), there));

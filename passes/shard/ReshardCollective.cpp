@@ -1,7 +1,8 @@
-//===- ReshardStep.cpp - The collective for one mf.reshard ----------------===//
+//===- ReshardCollective.cpp - The collective for one mf.reshard ----------===//
+//----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "ReshardStep.h"
+#include "ReshardCollective.h"
 #include "LayoutPlan.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -33,31 +34,31 @@ static bool isPrefix(ArrayRef<StringRef> prefix, ArrayRef<StringRef> axes) {
   return getCommonPrefix(prefix, axes) == prefix.size();
 }
 
-Layout applyStep(const Layout &from, const ReshardStep &step) {
+Layout applyReshard(const Layout &from, const ReshardCollective &collective) {
   Layout to = from;
-  auto cut = [&] { to.cuts[step.dim].append(step.axes); };
-  switch (step.kind) {
+  auto cut = [&] { to.cuts[collective.dim].append(collective.axes); };
+  switch (collective.kind) {
   case ReshardKind::AllReduce:
-    removeAxes(to.partial, step.axes);
+    removeAxes(to.partial, collective.axes);
     break;
   case ReshardKind::ReduceScatter:
-    removeAxes(to.partial, step.axes);
+    removeAxes(to.partial, collective.axes);
     cut();
     break;
   case ReshardKind::AllGather:
-    removeAxes(to.cuts[step.dim], step.axes);
-    if (!step.replicated)
-      addAxes(to.reduced, step.axes);
+    removeAxes(to.cuts[collective.dim], collective.axes);
+    if (!collective.replicated)
+      addAxes(to.reduced, collective.axes);
     break;
   case ReshardKind::AllToAll:
-    removeAxes(to.cuts[step.concat], step.axes);
+    removeAxes(to.cuts[collective.concat], collective.axes);
     cut();
     break;
   case ReshardKind::OwnPart:
     cut();
     break;
   case ReshardKind::Mirror:
-    addAxes(to.reduced, step.axes);
+    addAxes(to.reduced, collective.axes);
     break;
   }
   return to;
@@ -65,20 +66,20 @@ Layout applyStep(const Layout &from, const ReshardStep &step) {
 
 namespace {
 
-/// Finds a path of steps from one layout to another.
+/// Finds a path of collectives from one layout to another.
 class ReshardPath {
 public:
   ReshardPath(const Layout &from, const Layout &to) : at(from), to(to) {}
 
-  /// Finds the steps. Returns false if there is no path.
-  bool findSteps();
+  /// Finds the collectives. Returns false if there is no path.
+  bool find();
 
-  SmallVector<ReshardStep> steps;
+  SmallVector<ReshardCollective> collectives;
 
 private:
-  void take(ReshardStep step) {
-    at = applyStep(at, step);
-    steps.push_back(std::move(step));
+  void take(ReshardCollective collective) {
+    at = applyReshard(at, collective);
+    collectives.push_back(std::move(collective));
   }
   void reducePartial();
   void exchange();
@@ -206,7 +207,7 @@ bool ReshardPath::takeParts() {
   return true;
 }
 
-bool ReshardPath::findSteps() {
+bool ReshardPath::find() {
   if (at.cuts.size() != to.cuts.size())
     return false;
   reducePartial();
@@ -225,24 +226,24 @@ bool ReshardPath::findSteps() {
   return at == to;
 }
 
-std::optional<std::vector<Layout>> getReshardSteps(const Layout &from,
-                                                   const Layout &to) {
+std::optional<std::vector<Layout>> getReshardPath(const Layout &from,
+                                                  const Layout &to) {
   ReshardPath path(from, to);
-  if (!path.findSteps())
+  if (!path.find())
     return std::nullopt;
   std::vector<Layout> layouts;
   Layout at = from;
-  for (const ReshardStep &step : path.steps)
-    layouts.push_back(at = applyStep(at, step));
+  for (const ReshardCollective &collective : path.collectives)
+    layouts.push_back(at = applyReshard(at, collective));
   return layouts;
 }
 
-std::optional<ReshardStep> getReshardStep(const Layout &from,
-                                          const Layout &to) {
+std::optional<ReshardCollective> getReshardCollective(const Layout &from,
+                                                      const Layout &to) {
   ReshardPath path(from, to);
-  if (!path.findSteps() || path.steps.size() != 1)
+  if (!path.find() || path.collectives.size() != 1)
     return std::nullopt;
-  return path.steps.front();
+  return path.collectives.front();
 }
 
 bool isAlongDimension(ReshardKind kind) {
