@@ -65,7 +65,7 @@ static std::optional<std::string> checkStages(const Group &group,
 namespace {
 
 /// A collective whose input has a valid distribution.
-struct CollectiveStep {
+struct CheckedCollective {
   CollectiveKind kind;
   int64_t inputElements;
   int64_t outputElements;
@@ -180,15 +180,15 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
   const Distribution &input = *operands.inputs.front();
   const int64_t inputElements = operands.inputElements;
   const int64_t members = mesh.getNumMembers(group);
-  CollectiveStep step = {exchange.kind,
-                         inputElements,
-                         operands.outputElements,
-                         /*sharePlace=*/0,
-                         inputElements / members,
-                         operands.firstElements == members,
-                         /*gathered=*/{},
-                         /*isOpen=*/operands.hasOneRow};
-  step.sharePlace = input.firstPlace.value_or(step.ownPlace);
+  CheckedCollective collective = {exchange.kind,
+                                  inputElements,
+                                  operands.outputElements,
+                                  /*sharePlace=*/0,
+                                  inputElements / members,
+                                  operands.firstElements == members,
+                                  /*gathered=*/{},
+                                  /*isOpen=*/operands.hasOneRow};
+  collective.sharePlace = input.firstPlace.value_or(collective.ownPlace);
   auto isMember = [&](const Axis &axis) {
     return llvm::is_contained(group.axes, axis.name);
   };
@@ -204,21 +204,21 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
               checkStages(group, holding, mesh, *operands.shared))
         return DistributionError{number, 0, std::move(*reason)};
     isUnknown |= holding.holding == Holding::Part && holding.places.empty();
-    for (uint32_t member : step.members)
+    for (uint32_t member : collective.members)
       if (llvm::is_contained(holding.inside, member))
         return DistributionError{number, 0,
                                  "expected parts in the order of the mesh's "
                                  "axes, in which they are put side by side"};
-    step.members.push_back(static_cast<uint32_t>(number));
-    step.gathered.append(holding.places);
-    step.isOpen |= holding.places.size() > 1;
+    collective.members.push_back(static_cast<uint32_t>(number));
+    collective.gathered.append(holding.places);
+    collective.isOpen |= holding.places.size() > 1;
   }
   const bool gathers = exchange.kind == CollectiveKind::AllGather ||
                        exchange.kind == CollectiveKind::AllToAll;
   output = Distribution();
   for (auto [number, axis] : llvm::enumerate(mesh.getAxes())) {
     const AxisHolding &holding = input.axes[number];
-    if (gathers && !isMember(axis) && step.isBetween(number, input))
+    if (gathers && !isMember(axis) && collective.isBetween(number, input))
       return DistributionError{number, 0,
                                "expected parts that are neighbours: those of "
                                "other ranks lie between the parts that are "
@@ -230,11 +230,11 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
       output.axes.push_back(
           {Holding::Part, {stagePlace}, false, {}, false, holding.shared});
     else if (isMember(axis) && !isSilent)
-      output.axes.push_back(step.getMember(number));
+      output.axes.push_back(collective.getMember(number));
     else if (gathers && isUnknown && holding.holding == Holding::Part)
       output.axes.push_back({Holding::Part, {}});
     else
-      output.axes.push_back(step.getOther(number, input));
+      output.axes.push_back(collective.getOther(number, input));
   }
   output.forgetShape();
   // An all_reduce keeps its shares in place.

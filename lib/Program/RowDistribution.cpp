@@ -17,9 +17,9 @@ struct RowOperands {
 
 /// An all_to_all_v. Each rank has different rows before and after it. If the
 /// input is cut above all of its rows, so is the output.
-class RowStep {
+class RowCollective {
 public:
-  RowStep(const Exchange &exchange, const CollectiveOperands &operands)
+  RowCollective(const Exchange &exchange, const CollectiveOperands &operands)
       : fills(exchange.rows.fill != 0),
         rowElements(exchange.rows.rowBytes / getBytes(exchange.type)),
         inputElements(operands.inputElements),
@@ -66,7 +66,8 @@ static bool haveOwnCounts(const RowOperands &operands) {
 }
 
 std::optional<DistributionError>
-RowStep::applyMember(const RowOperands &operands, AxisHolding &output) const {
+RowCollective::applyMember(const RowOperands &operands,
+                           AxisHolding &output) const {
   const AxisHolding &input = operands.input;
   if (std::optional<DistributionError> error = checkCounts(operands))
     return error;
@@ -81,8 +82,9 @@ RowStep::applyMember(const RowOperands &operands, AxisHolding &output) const {
 }
 
 /// Handles a part that is cut above its rows, or whose rows are all cut.
-std::optional<DistributionError> RowStep::applyPart(const RowOperands &operands,
-                                                    AxisHolding &output) const {
+std::optional<DistributionError>
+RowCollective::applyPart(const RowOperands &operands,
+                         AxisHolding &output) const {
   const bool haveOwn = haveOwnCounts(operands);
   output = operands.input;
   output.places.clear();
@@ -103,7 +105,8 @@ std::optional<DistributionError> RowStep::applyPart(const RowOperands &operands,
 }
 
 std::optional<DistributionError>
-RowStep::applyOther(const RowOperands &operands, AxisHolding &output) const {
+RowCollective::applyOther(const RowOperands &operands,
+                          AxisHolding &output) const {
   if (std::optional<DistributionError> error = checkCounts(operands))
     return error;
   const AxisHolding &input = operands.input;
@@ -135,7 +138,7 @@ RowStep::applyOther(const RowOperands &operands, AxisHolding &output) const {
 std::optional<DistributionError>
 applyRowExchange(const Exchange &exchange, const Group &group, const Mesh &mesh,
                  const CollectiveOperands &operands, Distribution &output) {
-  const RowStep step(exchange, operands);
+  const RowCollective collective(exchange, operands);
   output = Distribution();
   for (auto [number, axis] : llvm::enumerate(mesh.getAxes())) {
     const RowOperands held = {operands.inputs[0]->axes[number],
@@ -147,7 +150,8 @@ applyRowExchange(const Exchange &exchange, const Group &group, const Mesh &mesh,
       continue;
     const bool isMember = llvm::is_contained(group.axes, axis.name);
     std::optional<DistributionError> error =
-        isMember ? step.applyMember(held, made) : step.applyOther(held, made);
+        isMember ? collective.applyMember(held, made)
+                 : collective.applyOther(held, made);
     if (error) {
       error->axis = number;
       return error;

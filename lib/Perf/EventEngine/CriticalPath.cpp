@@ -12,7 +12,7 @@ class PathFinder {
 public:
   PathFinder(const Queues &queues, const Timeline &timeline);
 
-  std::vector<PathStep> find();
+  std::vector<PathSegment> find();
 
 private:
   double getStart(ItemId item) const { return timeline.getStart(item); }
@@ -77,14 +77,14 @@ ItemId PathFinder::getCause(ItemId item) const {
   llvm_unreachable("covers all kinds");
 }
 
-std::vector<PathStep> PathFinder::find() {
-  std::vector<PathStep> path;
+std::vector<PathSegment> PathFinder::find() {
+  std::vector<PathSegment> path;
   ItemId item = findLast();
   while (item.index >= 0) {
     ItemId cause = getCause(item);
-    PathStep step{cause, getStart(cause), timeline.getEnd(cause)};
-    if (step.start < step.end)
-      path.push_back(step);
+    PathSegment segment{cause, getStart(cause), timeline.getEnd(cause)};
+    if (segment.start < segment.end)
+      path.push_back(segment);
     item = {cause.queue, cause.index - 1};
   }
   std::reverse(path.begin(), path.end());
@@ -93,8 +93,8 @@ std::vector<PathStep> PathFinder::find() {
 
 } // namespace
 
-std::vector<PathStep> findCriticalPath(const Queues &queues,
-                                       const Timeline &timeline) {
+std::vector<PathSegment> findCriticalPath(const Queues &queues,
+                                          const Timeline &timeline) {
   return PathFinder(queues, timeline).find();
 }
 

@@ -79,9 +79,10 @@ CriticalWork::CriticalWork(const Program &program, const StepQueues &queues,
   // For each queue, the items on the path with their times on it.
   std::vector<std::map<int32_t, double>> onPath(
       queues.getQueues().getNumQueues());
-  for (const events::PathStep &step :
+  for (const events::PathSegment &segment :
        events::findCriticalPath(queues.getQueues(), times))
-    onPath[step.item.queue][step.item.index] += step.end - step.start;
+    onPath[segment.item.queue][segment.item.index] +=
+        segment.end - segment.start;
   const std::vector<double> groupStarts = queues.getGroupStarts(times);
   for (size_t number = 0; number < program.stages.size(); ++number) {
     const StageProgram &stage = program.stages[number];

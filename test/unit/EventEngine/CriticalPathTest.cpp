@@ -9,16 +9,16 @@ using namespace mf::events;
 
 namespace {
 
-std::vector<PathStep> find(const Queues &queues) {
+std::vector<PathSegment> find(const Queues &queues) {
   llvm::Expected<Timeline> timeline = simulate(queues);
   EXPECT_TRUE(static_cast<bool>(timeline))
       << llvm::toString(timeline.takeError());
   return timeline ? findCriticalPath(queues, *timeline)
-                  : std::vector<PathStep>();
+                  : std::vector<PathSegment>();
 }
 
-void expectSteps(llvm::ArrayRef<PathStep> found,
-                 llvm::ArrayRef<PathStep> expected) {
+void expectSteps(llvm::ArrayRef<PathSegment> found,
+                 llvm::ArrayRef<PathSegment> expected) {
   ASSERT_EQ(found.size(), expected.size());
   for (size_t index = 0; index < found.size(); ++index) {
     EXPECT_EQ(found[index].item, expected[index].item) << index;
@@ -79,7 +79,7 @@ TEST(CriticalPathTest, RandomPathsAddUp) {
     llvm::Expected<Timeline> timeline = simulate(queues);
     ASSERT_TRUE(static_cast<bool>(timeline));
     double time = 0;
-    for (const PathStep &step : findCriticalPath(queues, *timeline)) {
+    for (const PathSegment &step : findCriticalPath(queues, *timeline)) {
       EXPECT_EQ(step.start, time) << round;
       EXPECT_GT(step.end, step.start);
       EXPECT_EQ(step.end, timeline->getEnd(step.item));

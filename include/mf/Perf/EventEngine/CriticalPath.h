@@ -10,20 +10,20 @@ namespace mf::events {
 
 /// A segment of the critical path. Work counts as a whole, a rendezvous from
 /// the start of the last item that joins it.
-struct PathStep {
+struct PathSegment {
   ItemId item;
   double start = 0;
   double end = 0;
 };
 
 /// Returns the critical path from time 0 to the end of the simulation: each
-/// step starts when the previous one ends. A wait continues on the queue that
-/// records the event, a rendezvous on the queue of the last item that joined.
-/// Items without duration are left out. If several paths are possible, the path
-/// stays on its queue if it can, and otherwise continues on the first queue.
-/// Transfers that share links lengthen each other's steps.
-std::vector<PathStep> findCriticalPath(const Queues &queues,
-                                       const Timeline &timeline);
+/// segment starts when the previous one ends. A wait continues on the queue
+/// that records the event, a rendezvous on the queue of the last item that
+/// joined. Items without duration are left out. If several paths are possible,
+/// the path stays on its queue if it can, and otherwise continues on the first
+/// queue. Transfers that share links lengthen each other's segments.
+std::vector<PathSegment> findCriticalPath(const Queues &queues,
+                                          const Timeline &timeline);
 
 } // namespace mf::events
 
