@@ -3,9 +3,11 @@
 
 #include "passes/config/ModelKeys.h"
 #include "dialects/mf/ModelSource.h"
+#include "mf/Frontend/Config/LayoutKeys.h"
 #include "mf/Frontend/Config/RankLayout.h"
-#include "mf/Frontend/Import/ModelSpec.h"
+#include "mf/Frontend/Import/ModelBuilder.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
 using namespace mf;
@@ -13,6 +15,8 @@ using namespace mf;
 /// The key whose value is not that of the YAML but the product with
 /// data_parallel.
 static constexpr llvm::StringLiteral batchSize = "batch_size";
+/// What the names of keys of the layout begin with.
+static constexpr llvm::StringLiteral ofLayout = "parallel_config.";
 
 namespace {
 
@@ -44,7 +48,7 @@ static std::vector<ChangedKey> findAdded(const TrainingConfig &config,
   std::vector<ChangedKey> added;
   if (spec)
     for (const auto &[path, value] : spec->madeFrom)
-      if (!known.contains(path))
+      if (!known.contains(path) && !llvm::StringRef(path).starts_with(ofLayout))
         added.push_back({path, "", value, findKey(config, path).getLocation()});
   return added;
 }
@@ -67,6 +71,73 @@ static std::optional<ChangedKey> findChangedBatch(const TrainingConfig &config,
                     /*isPerRank=*/true};
 }
 
+/// Returns the model that the importer makes for a layout, with as many samples
+/// on all data-parallel ranks as for the YAML's own; null if there is none.
+static OwningOpRef<ModuleOp> importFor(TrainingConfig layout,
+                                       const TrainingConfig &own,
+                                       MLIRContext *context) {
+  DiagnosticList ignored;
+  const int64_t samples =
+      own.runner.batchSize * resolveRanks(own, ignored).dataParallel;
+  const int64_t replicas = resolveRanks(layout, ignored).dataParallel;
+  if (samples % replicas != 0)
+    return nullptr;
+  layout.runner.batchSize = samples / replicas;
+  std::optional<ModelSpec> spec = readModelSpec(layout, {}, ignored);
+  if (!spec || ignored.hasErrors())
+    return nullptr;
+  spec->madeFrom.clear();
+  return buildModel(context, *spec);
+}
+
+static bool areEquivalent(OwningOpRef<ModuleOp> &one,
+                          OwningOpRef<ModuleOp> &other) {
+  return OperationEquivalence::isEquivalentTo(
+      *one, *other, OperationEquivalence::IgnoreLocations);
+}
+
+/// Returns the changed keys of the layout on which the model depends. Few
+/// models depend on any, so that the importer is asked: it makes the model for
+/// the layout before and for the one now.
+static std::vector<ChangedKey> findChangedLayout(const TrainingConfig &config,
+                                                 DictionaryAttr known,
+                                                 MLIRContext *context) {
+  LayoutValues now = listLayoutValues(config), then;
+  for (const NamedAttribute key : known)
+    if (llvm::StringRef name = key.getName(); name.consume_front(ofLayout))
+      then[name.str()] = cast<StringAttr>(key.getValue()).str();
+  // Each layout has the values that are not the default.
+  LayoutValues keys = now;
+  keys.insert(then.begin(), then.end());
+  TrainingConfig before = config;
+  std::vector<ChangedKey> changed;
+  for (const auto &[key, either] : keys) {
+    const std::string unset = getDefaultLayoutValue(key);
+    const std::string &old = then.try_emplace(key, unset).first->second;
+    const std::string &own = now.try_emplace(key, unset).first->second;
+    if (old == own)
+      continue;
+    setLayoutValue(key, old, before);
+    changed.push_back({key, old, own, config.parallel.node[key].getLocation()});
+  }
+  if (changed.empty())
+    return {};
+  OwningOpRef<ModuleOp> ofNow = importFor(config, config, context);
+  OwningOpRef<ModuleOp> ofBefore = importFor(before, config, context);
+  if (!ofNow || !ofBefore || areEquivalent(ofNow, ofBefore))
+    return {};
+  // Those whose old value alone makes another model.
+  std::vector<ChangedKey> causes;
+  for (const ChangedKey &change : changed) {
+    TrainingConfig other = config;
+    setLayoutValue(change.path, change.before, other);
+    OwningOpRef<ModuleOp> model = importFor(other, config, context);
+    if (model && !areEquivalent(ofNow, model))
+      causes.push_back(change);
+  }
+  return causes.empty() ? changed : causes;
+}
+
 static std::string showChange(const ChangedKey &key) {
   std::string text = quote(key.path) +
                      (key.isPerRank ? " times the data-parallel ranks" : "") +
@@ -87,6 +158,8 @@ void mf::passes::checkModelKeys(ModuleOp module, const TrainingConfig &config,
   for (const NamedAttribute key : known) {
     const llvm::StringRef path = key.getName();
     const llvm::StringRef value = cast<StringAttr>(key.getValue());
+    if (path.starts_with(ofLayout))
+      continue;
     if (path == batchSize) {
       if (auto batch = findChangedBatch(config, value))
         changed.push_back(std::move(*batch));
@@ -98,6 +171,8 @@ void mf::passes::checkModelKeys(ModuleOp module, const TrainingConfig &config,
           {path.str(), value.str(), describeKeyValue(now), now.getLocation()});
   }
   for (ChangedKey &key : findAdded(config, known))
+    changed.push_back(std::move(key));
+  for (ChangedKey &key : findChangedLayout(config, known, module.getContext()))
     changed.push_back(std::move(key));
   if (changed.empty())
     return;

@@ -8,6 +8,7 @@
 #include "PrefixReader.h"
 #include "PretrainedConfig.h"
 #include "SpecLimits.h"
+#include "mf/Frontend/Config/LayoutKeys.h"
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
@@ -362,6 +363,8 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
     spec.madeFrom["lora_config"] = describeKeyValue(config.model.adapters);
   spec.madeFrom["batch_size"] =
       std::to_string(config.runner.batchSize * spec.ranks.dataParallel);
+  for (const auto &[key, value] : listLayoutValues(config))
+    spec.madeFrom["parallel_config." + key] = value;
   // A config.json holds much that MindSpore Transformers does not read.
   reportUnreadKeys(reader, config.model.node["model_config"]);
   if (keys)

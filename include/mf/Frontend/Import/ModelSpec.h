@@ -221,8 +221,9 @@ struct ModelSpec {
   bool parallelOptimizerTable = false;
 
   /// The keys of the YAML that were read, by path, with their values as text.
-  /// That of batch_size counts the samples of all of data_parallel. Empty for a
-  /// config.json.
+  /// That of batch_size counts the samples of all of data_parallel. Keys of
+  /// parallel_config are there if their value is not the default, read or not.
+  /// Empty for a config.json.
   std::map<std::string, std::string> madeFrom;
 
   /// Returns the standard deviation of the initial values of a weight.
