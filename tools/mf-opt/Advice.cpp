@@ -16,6 +16,8 @@
 #include <chrono>
 #include <cmath>
 #include <future>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 using namespace mf::planner;
@@ -45,7 +47,15 @@ public:
   /// Waits for the result and returns it.
   llvm::Expected<planner::WaySearchResult> take();
 
+  /// Returns what was found so far.
+  std::optional<planner::WaySearchResult> getFound() {
+    const std::lock_guard<std::mutex> lock(isFinding);
+    return found;
+  }
+
 private:
+  std::mutex isFinding;
+  std::optional<planner::WaySearchResult> found;
   // A future cannot hold an llvm::Expected by value.
   using Result = std::shared_ptr<llvm::Expected<planner::WaySearchResult>>;
   std::future<Result> result;
@@ -56,8 +66,12 @@ private:
 
 AdviceSearch::AdviceSearch(PlanRequest request, const std::atomic<bool> &stop) {
   request.stop = &stop;
-  std::packaged_task<Result()> task([request = std::move(request)] {
-    return std::make_shared<Expected<WaySearchResult>>(searchWays(request));
+  std::packaged_task<Result()> task([this, request = std::move(request)] {
+    return std::make_shared<Expected<WaySearchResult>>(
+        searchWays(request, [this](WaySearchResult partial) {
+          const std::lock_guard<std::mutex> lock(isFinding);
+          found = std::move(partial);
+        }));
   });
   result = task.get_future();
   thread = std::thread(std::move(task));
@@ -242,15 +256,26 @@ static void addTwiceTheRanks(const PlanRequest &request,
     unsetenv(variable);
 }
 
-/// Ends the program without waiting for a search that does not stop.
-[[noreturn]] static void giveUp(const std::string &reason) {
-  WithColor::note() << reason << " before settings were found that fit\n";
+/// Prints what was found so far, and ends the program without waiting for a
+/// search that does not stop.
+[[noreturn]] static void giveUp(AdviceSearch &search,
+                                const AdviceOptions &options,
+                                const std::string &reason) {
+  const std::optional<WaySearchResult> found = search.getFound();
+  if (!found || found->given.fits(found->limitBytes))
+    WithColor::note() << reason << " before settings were found that fit\n";
+  else if (found->best)
+    WithColor::note() << reason
+                      << ": a way that costs less may have been missed\n";
+  if (found && !found->given.fits(found->limitBytes))
+    printFound(options.request, *found, options.target);
   llvm::outs().flush();
-  llvm::sys::Process::Exit(EXIT_FAILURE, /*NoCleanup=*/true);
+  llvm::sys::Process::Exit(options.exitCode, /*NoCleanup=*/true);
 }
 
 /// Waits for a result.
-static void await(const AdviceSearch &search, const Interrupt &stop) {
+static void await(AdviceSearch &search, const AdviceOptions &options,
+                  const Interrupt &stop) {
   constexpr double grace = 2;
   const StopWatch clock;
   std::optional<double> stopped;
@@ -261,7 +286,7 @@ static void await(const AdviceSearch &search, const Interrupt &stop) {
       stopped = waited;
     if (stopped && waited - *stopped >= grace) {
       line.clear();
-      giveUp(stop.describe());
+      giveUp(search, options, stop.describe());
     }
     line.show(
         formatv("looking for settings that fit: {0:f0} s, ^C ends it", waited)
@@ -278,11 +303,10 @@ llvm::Error checkAdviceTime(double seconds) {
       "--advise=false looks for nothing");
 }
 
-void printAdvice(const PlanRequest &request, StringRef target,
-                 std::optional<double> seconds) {
-  const Interrupt stop(seconds, "--advise-time-limit");
-  AdviceSearch search(request, stop.getFlag());
-  await(search, stop);
+void printAdvice(const AdviceOptions &options) {
+  const Interrupt stop(options.seconds, "--advise-time-limit");
+  AdviceSearch search(options.request, stop.getFlag());
+  await(search, options, stop);
   Expected<WaySearchResult> found = search.take();
   if (!found) {
     WithColor::note() << "cannot search for settings that fit: "
@@ -293,11 +317,11 @@ void printAdvice(const PlanRequest &request, StringRef target,
   if (found->given.fits(found->limitBytes))
     return;
   if (!found->best && !found->isCutShort && !stop.isSet())
-    addTwiceTheRanks(request, *found);
+    addTwiceTheRanks(options.request, *found);
   if (found->isCutShort && found->best)
     WithColor::note() << stop.describe()
                       << ": a way that costs less may have been missed\n";
-  printFound(request, *found, target);
+  printFound(options.request, *found, options.target);
 }
 
 } // namespace mf::tools

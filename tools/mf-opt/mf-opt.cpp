@@ -280,15 +280,15 @@ static void printAdvice(StringRef model, const TrainingStep &step) {
     errs() << "error: " << toString(read.takeError()) << "\n";
     return;
   }
-  mf::planner::PlanRequest request;
+  mf::tools::AdviceOptions advice{{}, getOptions().target};
+  mf::planner::PlanRequest &request = advice.request;
   request.input = getCompilerInput(model, step);
   request.yaml = *step.config;
   request.target = std::move(*read);
   request.limitBytes = step.memory.getLimitBytes();
-  std::optional<double> seconds;
   if (getOptions().adviseTimeLimit.getNumOccurrences() > 0)
-    seconds = getOptions().adviseTimeLimit;
-  mf::tools::printAdvice(request, getOptions().target, seconds);
+    advice.seconds = getOptions().adviseTimeLimit;
+  mf::tools::printAdvice(advice);
 }
 
 static LogicalResult run(StringRef inputName, StringRef outputName,

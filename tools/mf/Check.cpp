@@ -20,6 +20,9 @@ using llvm::formatv;
 
 namespace mf::tools {
 
+/// The exit code for a step that does not fit.
+static constexpr int doesNotFit = 2;
+
 namespace {
 
 struct CheckOptions {
@@ -212,16 +215,16 @@ static Error advise(const CheckOptions &options, target::Target target,
   Expected<YamlInput> input = readYaml(options.step, options.file.input);
   if (!input)
     return input.takeError();
-  planner::PlanRequest request;
+  AdviceOptions advice{{}, options.target, {}, doesNotFit};
+  planner::PlanRequest &request = advice.request;
   request.input = std::move(input->compiler);
   request.input.quiet = true;
   request.yaml = checked.step.yaml;
   request.target = std::move(target);
   request.limitBytes = checked.stages.front().limitBytes;
-  std::optional<double> seconds;
   if (options.adviseTimeLimit.getNumOccurrences() > 0)
-    seconds = options.adviseTimeLimit;
-  printAdvice(request, options.target, seconds);
+    advice.seconds = options.adviseTimeLimit;
+  printAdvice(advice);
   return Error::success();
 }
 
@@ -273,7 +276,6 @@ int runCheck(int argc, char **argv) {
   bool fits = true;
   if (Error error = run(options, fits))
     return fail(std::move(error));
-  constexpr int doesNotFit = 2;
   return fits ? 0 : doesNotFit;
 }
 

@@ -22,9 +22,14 @@ namespace {
 /// one.
 using Combination = std::vector<size_t>;
 
+/// The steps that are compiled at once, whatever the machine has, so that all
+/// machines try the same.
+constexpr size_t mostAtOnce = 2;
+
 class WaySearch {
 public:
-  explicit WaySearch(const PlanRequest &request) : request(request) {}
+  explicit WaySearch(const PlanRequest &request, WayProgress progress = {})
+      : request(request), progress(std::move(progress)) {}
 
   Error begin();
   void tryAlone();
@@ -35,6 +40,8 @@ public:
   void tryLarger();
   llvm::Error finish();
   WaySearchResult take() { return std::move(result); }
+  /// Passes on what was found so far.
+  void report();
 
   const WaySearchResult &getResult() const { return result; }
   /// Returns whether a step that fits takes hardly longer than the given one.
@@ -42,6 +49,7 @@ public:
 
 private:
   const PlanRequest &request;
+  const WayProgress progress;
   WaySearchResult result;
   std::vector<MemoryWay> ways;
   std::map<Combination, WayStep> compiled;
@@ -61,6 +69,7 @@ private:
   bool addOpened(Combination &current);
   bool improve(Combination &current);
   void leaveOut(Combination &current);
+  void findNearest();
   void sortSteps(std::vector<WayStep> &steps) const;
   void take(const WayStep &step);
 };
@@ -123,8 +132,6 @@ WayStep WaySearch::compileStep(const Combination &combination) const {
 }
 
 void WaySearch::compileAll(llvm::ArrayRef<Combination> combinations) {
-  // Two at a time, whatever the machine has, so that all machines try the same.
-  constexpr size_t mostAtOnce = 2;
   std::vector<Combination> missing;
   for (const Combination &combination : combinations)
     if (!compiled.count(combination) &&
@@ -249,14 +256,21 @@ void WaySearch::tryAlone() {
         all.back()[way] = value;
       }
   request.report(llvm::formatv("compiling {0} ways alone", all.size()).str());
-  compileAll(all);
-  for (const Combination &one : all)
-    if (auto found = compiled.find(one);
-        found != compiled.end() && found->second.measure) {
-      result.alone.push_back(found->second);
-      take(found->second);
-    }
-  sortSteps(result.alone);
+  // What is compiled by then counts if the rest takes too long.
+  for (llvm::ArrayRef<Combination> rest = all; !rest.empty();
+       rest = rest.drop_front(std::min(mostAtOnce, rest.size()))) {
+    const llvm::ArrayRef<Combination> now =
+        rest.take_front(std::min(mostAtOnce, rest.size()));
+    compileAll(now);
+    for (const Combination &one : now)
+      if (auto found = compiled.find(one);
+          found != compiled.end() && found->second.measure) {
+        result.alone.push_back(found->second);
+        take(found->second);
+      }
+    sortSteps(result.alone);
+    report();
+  }
 }
 
 bool WaySearch::isCheap() const {
@@ -440,9 +454,8 @@ void WaySearch::tryLarger() {
   sortSteps(result.larger);
 }
 
-/// Plans the arenas of the step of the answer as mf-opt does.
-Error WaySearch::finish() {
-  result.isCutShort = request.isStopped();
+/// Finds the step that misses least on the given devices.
+void WaySearch::findNearest() {
   const auto addsDevices = [&](const Combination &combination) {
     for (const auto &[way, value] : llvm::zip(ways, combination))
       if (way.addsDevices && value > 0)
@@ -453,6 +466,21 @@ Error WaySearch::finish() {
   for (const auto &[combination, step] : compiled)
     if (!addsDevices(combination) && getMiss(step) < getMiss(result.nearest))
       result.nearest = step;
+}
+
+void WaySearch::report() {
+  if (!progress)
+    return;
+  findNearest();
+  WaySearchResult found = result;
+  found.isCutShort = true;
+  progress(std::move(found));
+}
+
+/// Plans the arenas of the step of the answer as mf-opt does.
+Error WaySearch::finish() {
+  result.isCutShort = request.isStopped();
+  findNearest();
   WayStep &answer = result.best ? *result.best : result.nearest;
   if (answer.measure->isExact())
     return Error::success();
@@ -470,18 +498,22 @@ Error WaySearch::finish() {
   return Error::success();
 }
 
-Expected<WaySearchResult> planner::searchWays(const PlanRequest &request) {
-  WaySearch search(request);
+Expected<WaySearchResult> planner::searchWays(const PlanRequest &request,
+                                              const WayProgress &progress) {
+  WaySearch search(request, progress);
   if (Error error = search.begin())
     return std::move(error);
+  search.report();
   search.tryAlone();
   const WayStep given = {{}, request.yaml, search.getResult().given};
   if (!search.isCheap())
     search.tryPlan(given, /*keepsOffsetAndSwap=*/true);
   if (!search.getResult().best)
     search.tryPlan(given, /*keepsOffsetAndSwap=*/false);
+  search.report();
   if (!search.getResult().best)
     search.combine();
+  search.report();
   if (!search.getResult().best)
     search.tryLarger();
   if (Error error = search.finish())

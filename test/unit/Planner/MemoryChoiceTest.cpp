@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Perf/Target/TargetFile.h"
 #include "mf/Plan/Settings/MemoryWays.h"
 #include "llvm/ADT/STLExtras.h"
 #include <gtest/gtest.h>
@@ -68,6 +69,42 @@ TEST(MemoryChoiceTest, ChoicesTogetherKeepTheSamples) {
         EXPECT_EQ(countSamples(changed), countSamples(yaml)) << changed;
       }
   }
+}
+
+// What a search has found counts if the rest takes too long.
+TEST(MemoryChoiceTest, ASearchReportsWhatItHasFound) {
+  PlanRequest request;
+  request.input.fileName = "a.yaml";
+  request.yaml = "use_parallel: False\n"
+                 "runner_config: {batch_size: 1}\n"
+                 "model:\n"
+                 "  arch: {type: LlamaForCausalLM}\n"
+                 "  model_config: {type: LlamaConfig, num_layers: 2, "
+                 "seq_length: 64, hidden_size: 32, num_heads: 2, "
+                 "vocab_size: 64}\n";
+  mlir::MLIRContext context;
+  request.target = *target::readTarget("atlas-800t-a2", context);
+  request.limitBytes = 1;
+  std::vector<WaySearchResult> reports;
+  llvm::Expected<WaySearchResult> found = searchWays(
+      request, [&](const WaySearchResult &part) { reports.push_back(part); });
+  ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+  ASSERT_GE(reports.size(), 3U);
+  // The first has only the given step.
+  EXPECT_TRUE(reports.front().alone.empty());
+  EXPECT_TRUE(reports.front().nearest.taken.empty());
+  int64_t before = std::numeric_limits<int64_t>::max();
+  for (const WaySearchResult &report : reports) {
+    EXPECT_TRUE(report.isCutShort);
+    EXPECT_FALSE(report.best.has_value());
+    const StepMeasure &nearest = *report.nearest.measure;
+    const int64_t missing =
+        nearest.stages[nearest.findFullest()].getMissingBytes(1);
+    EXPECT_LE(missing, before);
+    before = missing;
+  }
+  EXPECT_FALSE(reports[1].alone.empty());
+  EXPECT_FALSE(found->isCutShort);
 }
 
 // Twice the devices share the samples also after a choice of smaller batches.

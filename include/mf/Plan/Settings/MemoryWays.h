@@ -69,9 +69,14 @@ struct WaySearchResult {
   bool isCutShort = false;
 };
 
+/// Receives what a search has found by then, as if it were cut short.
+using WayProgress = std::function<void(WaySearchResult)>;
+
 /// Searches for the shortest step that fits, the smallest change first. Fails
-/// if the YAML does not compile.
-llvm::Expected<WaySearchResult> searchWays(const PlanRequest &request);
+/// if the YAML does not compile. `progress` is called after each part of the
+/// search, from the thread that searches.
+llvm::Expected<WaySearchResult> searchWays(const PlanRequest &request,
+                                           const WayProgress &progress = {});
 
 /// Plans a step. If it does not fit with any offset, recompute and swap, the
 /// ways are taken that the step needs, and it is planned with them.
