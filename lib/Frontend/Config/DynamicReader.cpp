@@ -37,6 +37,10 @@ static std::string checkDynamicType(const Node &value, const DynamicType &type,
     wrong += " (" + getPythonText(value) + ")";
   if (value && !type.takes(value.getKind()))
     return wrong;
+  // Readers of an int would take its default.
+  if (value.isInt() && !value.getInt() && !type.takes(NodeKind::Float))
+    return "expected an int that fits 64 bits for '" + name + "', but got " +
+           getPythonText(value);
   if (!type.element)
     return {};
   for (auto [number, item] : llvm::enumerate(value.getElements())) {
