@@ -17,10 +17,10 @@ def Partition : Pass<"mf-partition", "::mf::ir::ModelOp"> {
     first. Norm, head and loss are on the stage that is visited last.
 
     ```mlir
-    mf.layer @layers.1 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> { ... }
+    mf.layer @layers.1 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> attributes {settings = ...} { ... }
     // becomes, with two stages of one layer each,
     mf.layer @layers.1 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
-        attributes {placement = #mf.placement<stage = 1, chunk = 0>} { ... }
+        attributes {placement = #mf.placement<stage = 1, chunk = 0>, settings = ...} { ... }
     ```
   }];
   let dependentDialects = ["::mf::ir::MfDialect"];

@@ -7,11 +7,12 @@
 include "mlir/Pass/PassBase.td"
 
 def ReadConfig : Pass<"mf-read-config", "::mlir::ModuleOp"> {
-  let summary = "Read a training YAML into a typed attribute of the model";
+  let summary = "Read a training YAML into attributes of the model and its layers";
   let description = [{
     Reads `file`, an unmodified MindSpore Transformers YAML or one with only
-    some of its sections, and sets the model's `training` attribute. Missing keys
-    have MindSpore Transformers' defaults. Errors and warnings state file, line
+    some of its sections, and sets the model's `training` attribute and the
+    `settings` of its body layers. Missing keys have MindSpore Transformers'
+    defaults. Errors and warnings state file, line
     and column. If parallel_config has several ranks, the module gets their mesh.
     An axis is represented by several factors if the ranks of expert_parallel end
     within it, and these axes replace `ep` in the model's cuts and attributes.
@@ -20,12 +21,10 @@ def ReadConfig : Pass<"mf-read-config", "::mlir::ModuleOp"> {
     again.
 
     ```mlir
-    mf.model @two_layers attributes {micro_batch_size = 1 : i64, ...} { ... }
+    mf.layer @layers.1 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> { ... }
     // becomes
-    mf.model @two_layers attributes {micro_batch_size = 1 : i64, ...,
-        training = #mf.training<
-        parallel = <stages = 2, interleave = 1, micro_batches = 2, ...>,
-        recompute = <recompute = false, select = true, ...>, ...>, ...} { ... }
+    mf.layer @layers.1 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> attributes {settings =
+        #mf.layer_settings<number = 1, ..., requests = [select_recompute "feed_forward\\.mul" unnamed ...]>} { ... }
     ```
   }];
   let options = [
@@ -36,7 +35,10 @@ def ReadConfig : Pass<"mf-read-config", "::mlir::ModuleOp"> {
            "replaces runner_config.gradient_accumulation_steps; 0 keeps it">,
     Option<"schedule", "schedule", "std::string", /*default=*/"",
            "the name in mf/Pipeline/Policy.h of a schedule that replaces that of "
-           "pipeline_scheduler; empty keeps it">
+           "pipeline_scheduler; empty keeps it">,
+    Option<"quiet", "quiet", "bool", /*default=*/"true",
+           "do not print `INFO` lines about the settings of all layers on "
+           "standard error">
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }

@@ -2,13 +2,13 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// The settings of a YAML keep the form in which they are written, so that their
-// parameters are untyped attributes. These verifiers define the valid forms.
+// Some parameters are untyped attributes, and numbers have ranges. These
+// verifiers define what is valid.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/mf/AttributeForms.h"
 #include "dialects/mf/MfDialect.h"
-#include "dialects/mf/SettingForms.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
@@ -17,8 +17,54 @@ using namespace mf::ir;
 using EmitError = function_ref<InFlightDiagnostic()>;
 
 //===----------------------------------------------------------------------===//
-// Forms of settings
+// Forms of parameters
 //===----------------------------------------------------------------------===//
+
+bool mf::ir::isInteger(Attribute attribute) {
+  auto integer = dyn_cast<IntegerAttr>(attribute);
+  return integer && integer.getType().isSignlessInteger(64);
+}
+
+bool mf::ir::isListOf(Attribute attribute,
+                      llvm::function_ref<bool(Attribute)> isItem) {
+  auto items = dyn_cast<ArrayAttr>(attribute);
+  return items && llvm::all_of(items, isItem);
+}
+
+std::vector<int64_t> mf::ir::getNumbers(Attribute list) {
+  std::vector<int64_t> numbers;
+  if (list)
+    for (auto number : cast<ArrayAttr>(list).getAsRange<IntegerAttr>())
+      numbers.push_back(number.getInt());
+  return numbers;
+}
+
+/// Reports a parameter that is not a number of at least `smallest`.
+static LogicalResult verifyNumber(EmitError emitError, StringRef name,
+                                  int64_t number, int64_t smallest) {
+  if (number >= smallest)
+    return success();
+  return emitError() << "expected " << name << " to be an int of at least "
+                     << smallest << ", but got " << number;
+}
+
+/// Reports a parameter that is not a number with a property, `what`.
+static LogicalResult verifyNumber(EmitError emitError, StringRef name,
+                                  const llvm::APFloat &number, StringRef what,
+                                  llvm::function_ref<bool(double)> isValid) {
+  const double value = number.convertToDouble();
+  if (number.isFinite() && isValid(value))
+    return success();
+  return emitError() << "expected " << name << " to be " << what << ", but got "
+                     << value;
+}
+
+static bool isPositive(double value) { return value > 0; }
+static bool isNotNegative(double value) { return value >= 0; }
+static bool isRatio(double value) { return value >= 0 && value <= 1; }
+static constexpr StringLiteral positive = "a positive number";
+static constexpr StringLiteral notNegative = "a number of at least 0";
+static constexpr StringLiteral ratio = "a number from 0 to 1";
 
 /// Returns whether this is an offset of a stage. It is limited, because larger
 /// values are not numbers of layers and their sums could overflow.
@@ -87,7 +133,8 @@ LogicalResult ParallelAttr::verify(
     int64_t microBatches, Attribute offset, int64_t gradientGroups,
     StringRef scheduler, int64_t sequencePieces, bool sequenceParallel,
     StringAttr contextParallel, OptimizerShardAttr optimizerShard,
-    bool gradientsMean, bool fullBatch, int64_t rowBlocks, int64_t copies) {
+    bool gradientsMean, bool fullBatch, int64_t rowBlocks, int64_t copies,
+    bool gathersAgain) {
   if (scheduler.empty())
     return emitError() << "expected the name of a scheduler, but got ''";
   if (contextParallel &&
@@ -127,38 +174,84 @@ LogicalResult ParallelAttr::verify(
   return success();
 }
 
-LogicalResult PatternAttr::verify(EmitError emitError, StringAttr pattern,
-                                  Attribute setting, Attribute location) {
-  if (!isSelection(setting))
-    return emitError() << "expected a bool, a list of counts or a list of such "
-                          "lists for pattern "
-                       << pattern << ", but got " << setting;
-  return success();
+LogicalResult OptimizerShardAttr::verify(EmitError emitError, int64_t level,
+                                         int64_t threshold,
+                                         int64_t weightShardSize) {
+  if (level < 1 || level > 3)
+    return emitError() << "expected level to be an int from 1 to 3, but got "
+                       << level;
+  if (failed(verifyNumber(emitError, "threshold", threshold, 0)))
+    return failure();
+  return weightShardSize == -1
+             ? success()
+             : verifyNumber(emitError, "weight_shard_size", weightShardSize, 1);
 }
 
-LogicalResult SwapEntryAttr::verify(EmitError emitError, int64_t prefetch,
-                                    Attribute layers, Attribute location) {
-  if (prefetch < 1)
-    return emitError() << "expected prefetch to be positive, but got "
-                       << prefetch;
-  if (!isa<BoolAttr>(layers) && !isListOf(layers, isInteger) &&
-      !areLayerNumbers(layers))
-    return emitError() << "expected layers to be a bool or a list of layers, "
-                          "but got "
-                       << layers;
-  return success();
+// NOLINTBEGIN(performance-unnecessary-value-param): tablegen declares it.
+LogicalResult WeightAverageAttr::verify(EmitError emitError, int64_t interval,
+                                        int64_t fused, llvm::APFloat share,
+                                        bool sums) {
+  if (failed(verifyNumber(emitError, "interval", interval, 1)) ||
+      failed(verifyNumber(emitError, "fused", fused, 1)))
+    return failure();
+  return verifyNumber(emitError, "share", share, "a number above 0 and below 1",
+                      [](double value) { return value > 0 && value < 1; });
 }
 
-static LogicalResult verifyEntries(EmitError emitError, ArrayAttr entries) {
-  for (Attribute entry : entries)
-    if (!isa<SwapEntryAttr>(entry))
-      return emitError() << "expected #mf.swap_entry, but got " << entry;
-  return success();
+LogicalResult MuonAttr::verify(EmitError emitError, llvm::APFloat momentum,
+                               bool nesterov, llvm::APFloat rms,
+                               llvm::APFloat eps, ArrayAttr coefficients,
+                               ArrayAttr adamwInclude, bool spreads,
+                               FloatAttr logitThreshold) {
+  auto isTriple = [](Attribute item) {
+    return isListOf(item, llvm::IsaPred<FloatAttr>) &&
+           cast<ArrayAttr>(item).size() == 3;
+  };
+  if (coefficients.empty() || !isListOf(coefficients, isTriple))
+    return emitError() << "expected coefficients to be a list of three numbers "
+                          "for each step, but got "
+                       << coefficients;
+  if (!areNames(adamwInclude))
+    return emitError() << "expected adamw_include to be a list of texts, but "
+                          "got "
+                       << adamwInclude;
+  if (logitThreshold &&
+      failed(verifyNumber(emitError, "logit_threshold",
+                          logitThreshold.getValue(), positive, isPositive)))
+    return failure();
+  return success(
+      succeeded(
+          verifyNumber(emitError, "momentum", momentum, ratio, isRatio)) &&
+      succeeded(verifyNumber(emitError, "rms", rms, positive, isPositive)) &&
+      succeeded(
+          verifyNumber(emitError, "eps", eps, notNegative, isNotNegative)));
 }
 
-LogicalResult OpSwapAttr::verify(EmitError emitError, StringAttr pattern,
-                                 ArrayAttr entries, Attribute location) {
-  return verifyEntries(emitError, entries);
+LogicalResult CameAttr::verify(EmitError emitError, llvm::APFloat eps,
+                               llvm::APFloat instabilityEps,
+                               llvm::APFloat clipThreshold,
+                               llvm::APFloat decayRate, llvm::APFloat beta3) {
+  return success(
+      succeeded(
+          verifyNumber(emitError, "eps", eps, notNegative, isNotNegative)) &&
+      succeeded(verifyNumber(emitError, "instability_eps", instabilityEps,
+                             notNegative, isNotNegative)) &&
+      succeeded(verifyNumber(emitError, "clip_threshold", clipThreshold,
+                             positive, isPositive)) &&
+      succeeded(
+          verifyNumber(emitError, "decay_rate", decayRate, ratio, isRatio)) &&
+      succeeded(verifyNumber(emitError, "beta3", beta3, ratio, isRatio)));
+}
+
+LogicalResult ClippingAttr::verify(EmitError emitError, llvm::APFloat maxNorm) {
+  return verifyNumber(emitError, "max_norm", maxNorm, positive, isPositive);
+}
+// NOLINTEND(performance-unnecessary-value-param)
+
+LogicalResult LossScaleUpdateAttr::verify(EmitError emitError, int64_t factor,
+                                          int64_t window) {
+  return success(succeeded(verifyNumber(emitError, "factor", factor, 1)) &&
+                 succeeded(verifyNumber(emitError, "window", window, 1)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,15 +23,7 @@
 #include "dialects/mf/MfEnums.h.inc"
 
 namespace mf {
-struct CameConfig;
-struct ClippingConfig;
-struct FusionConfig;
-struct LossScaleUpdateConfig;
-struct MuonConfig;
-struct OptimizerShardConfig;
-struct RecomputeConfig;
-struct SwapConfig;
-struct WeightAverageConfig;
+struct LayerSettings;
 } // namespace mf
 
 namespace mf::ir {

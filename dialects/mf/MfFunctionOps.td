@@ -44,6 +44,7 @@ class Mf_FunctionOp<string mnemonic, dag attributes, list<Trait> traits = []>
 def Mf_LayerOp : Mf_FunctionOp<"layer",
     (ins Mf_LayerKindAttr:$kind,
          OptionalAttr<Mf_PlacementAttr>:$placement,
+         OptionalAttr<Mf_LayerSettingsAttr>:$settings,
          OptionalAttr<FlatSymbolRefAttr>:$cell_tree,
          UnitAttr:$joins_next,
          DefaultValuedAttr<I64Attr, "0">:$past,
@@ -55,7 +56,8 @@ def Mf_LayerOp : Mf_FunctionOp<"layer",
     the layer before it, in order. A `head` layer takes those and, if it computes
     the loss, the labels. A result that is a scalar in fp32 is a loss: it is added
     to the step's loss and not passed to the next layer. `placement` is the
-    layer's stage and chunk once the model is partitioned.
+    layer's stage and chunk once the model is partitioned. `settings` is what the YAML
+    asks of a body layer.
 
     The last argument may be a draw, tensor<3xi64>: the seed, the number of the
     step's update and that of the micro-batch. Random bits depend on these.

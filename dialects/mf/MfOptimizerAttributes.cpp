@@ -1,8 +1,8 @@
 //===- MfOptimizerAttributes.cpp - AdamW, Muon and their matrices ---------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "dialects/mf/AttributeForms.h"
 #include "dialects/mf/MfDialect.h"
-#include "dialects/mf/SettingForms.h"
 #include <numeric>
 
 using namespace mlir;
@@ -96,6 +96,5 @@ bool OptimizerAttr::decays(StringRef parameter, int64_t rank) {
 //===----------------------------------------------------------------------===//
 
 bool MuonAttr::trains(StringRef parameter, int64_t rank) {
-  return (rank == 2 || rank == 3) &&
-         !isAnyOf(getKeys().getAs<ArrayAttr>("adamw_include"), parameter);
+  return (rank == 2 || rank == 3) && !isAnyOf(getAdamwInclude(), parameter);
 }

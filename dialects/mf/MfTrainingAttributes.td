@@ -6,48 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-// An attribute with the same members as a struct of TrainingConfig. Their names,
-// types, defaults and ranges come from the records of the struct
-// (mf/Frontend/Config/KnownKeys.h), so that they are defined once.
-class Mf_SettingsAttr<string className, string attrMnemonic, string config,
-                      string declarations = "">
-    : Mf_Attr<className, attrMnemonic> {
-  defvar type = "::mf::" # config;
-  let parameters = (ins "::mlir::DictionaryAttr":$keys);
-  let builders = [AttrBuilder<(ins "const " # type # " &":$config), [{
-    return $_get($_ctxt, ::mf::ir::toKeys($_ctxt, config));
-  }]>];
-  let hasCustomAssemblyFormat = 1;
-  let genVerifyDecl = 1;
-  let extraClassDeclaration = [{
-    /// Returns the parameters as a part of a TrainingConfig.
-    }] # type # [{ getConfig() const;
-  }] # declarations;
-  let extraClassDefinition = type # [{ $cppClass::getConfig() const {
-      }] # type # [{ config;
-      ::mf::ir::fromKeys(getKeys(), config);
-      return config;
-    }
-    ::mlir::Attribute $cppClass::parse(::mlir::AsmParser &parser, ::mlir::Type) {
-      }] # type # [{ config;
-      if (::mf::ir::parseKeys(parser, config))
-        return {};
-      return get(parser.getContext(), config);
-    }
-    void $cppClass::print(::mlir::AsmPrinter &printer) const {
-      ::mf::ir::printKeys(printer, getKeys(), &::mf::partId<}] # type # [{>);
-    }
-    ::llvm::LogicalResult $cppClass::verify(
-        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
-        ::mlir::DictionaryAttr keys) {
-      }] # type # [{ config;
-      return ::mf::ir::verifyKeys(emitError, keys, config);
-    }
-  }];
-}
-
-def Mf_OptimizerShardAttr
-    : Mf_SettingsAttr<"OptimizerShard", "optimizer_shard", "OptimizerShardConfig"> {
+def Mf_OptimizerShardAttr : Mf_Attr<"OptimizerShard", "optimizer_shard"> {
   let summary = "how ranks share the state of the optimizer";
   let description = [{
     Ranks with the same part of a parameter divide its storage among themselves
@@ -56,6 +15,10 @@ def Mf_OptimizerShardAttr
     divides parameters and moments, 2 also accumulated gradients. With 3 a rank
     also gathers the whole weights of a layer only while the layer runs.
   }];
+  let parameters = (ins "int64_t":$level, "int64_t":$threshold,
+                        DefaultValuedParameter<"int64_t", "-1">:$weight_shard_size);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
@@ -86,6 +49,8 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
     `copies`: micro_batch_interleave_num, the number of copies of the model in one
     pass, each on its own rows. `micro_batch_size` of the model counts the rows of
     one copy, and the gradient is that of the sum of the copies' losses.
+    `gathers_again`: parallel_optimizer_comm_recompute, which lets recomputed layers
+    gather their weights again.
   }];
   let parameters = (ins "int64_t":$stages, "int64_t":$interleave,
                         "int64_t":$micro_batches,
@@ -99,7 +64,8 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
                         DefaultValuedParameter<"bool", "false">:$gradients_mean,
                         DefaultValuedParameter<"bool", "true">:$full_batch,
                         DefaultValuedParameter<"int64_t", "1">:$row_blocks,
-                        DefaultValuedParameter<"int64_t", "1">:$copies);
+                        DefaultValuedParameter<"int64_t", "1">:$copies,
+                        DefaultValuedParameter<"bool", "false">:$gathers_again);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -112,65 +78,36 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
   }];
 }
 
-def Mf_PatternAttr : Mf_Attr<"Pattern", "pattern"> {
-  let summary = "one operator pattern of the YAML and the layers it covers";
+def Mf_LayerSettingsAttr : Mf_Attr<"LayerSettings", "layer_settings"> {
+  let summary = "what the YAML asks of one layer";
   let description = [{
-    `setting` is a bool, a list of numbers of layers per stage, or a list of such
-    lists, one per chunk. `location` is the place of the pattern in the YAML.
+    Each of `requests` is a key of the YAML. `recompute` and `layer_swap` are about the
+    whole layer. The other keys have a pattern for names of operators, with `whole` for
+    whole paths of Cells. `prefetch` says how long before its first reader a swapped
+    value comes back, in kernels, or with `layers` in layers. `unnamed` marks a value of
+    the YAML that names no operators (and, with swap on, no layers). The location is that
+    in the YAML. `recompute` includes what the patterns of `select_recompute` and
+    `select_comm_recompute` name.
+
+    `number` is the layer's number in messages, and `comm_fusion` the group in which its
+    gradients are reduced. `swap_on`: the YAML switches swap on. `selects`: it selects
+    operators in some layer. `slices`: ranks with the same input of a recomputed layer
+    each keep a part of it. `keeps_comm`: recomputed Cells do not run their communication
+    again. `kept_operators`: parts of names of operators that do not run again in any
+    recomputed Cell.
+
+    ```mlir
+    #mf.layer_settings<number = 3, requests = [recompute]>
+    #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.mul", select_recompute_exclude "attention\\.wo\\.matmul"]>
+    #mf.layer_settings<swap_on, requests = [layer_swap prefetch 2, op_swap ".*\\.flash_attention" prefetch 1]>
+    ```
   }];
-  let parameters = (ins "::mlir::StringAttr":$pattern,
-                        "::mlir::Attribute":$setting,
-                        OptionalParameter<"::mlir::Attribute">:$location);
-  let assemblyFormat = "`<` $pattern `,` $setting (`,` $location^)? `>`";
-  let genVerifyDecl = 1;
+  let parameters = (ins AttrOrTypeParameter<"::mf::LayerSettings", "",
+                                            "const ::mf::LayerSettings &">:$value);
+  let hasCustomAssemblyFormat = 1;
 }
 
-def Mf_RecomputeConfigAttr
-    : Mf_SettingsAttr<"RecomputeConfig", "recompute_config", "RecomputeConfig"> {
-  let summary = "the YAML's recompute_config";
-  let description = [{
-    Each value is as the user wrote it: a bool, an array of counts, an array of
-    arrays, an array of strings, or an array of `#mf.pattern`. They become
-    counts per stage and chunk only where they are applied, since that needs
-    the number of layers. `kept_operators`: parts of names of operators that do
-    not run again in any recomputed layer.
-  }];
-}
-
-def Mf_SwapEntryAttr : Mf_Attr<"SwapEntry", "swap_entry"> {
-  let summary = "layers whose activations are swapped, and when they come back";
-  let description = [{
-    `layers` is true for all layers, or an array of layer numbers from 0.
-    `prefetch` is the number of kernels between the start of the copy to the
-    device and its first reader.
-  }];
-  let parameters = (ins "int64_t":$prefetch, "::mlir::Attribute":$layers,
-                        OptionalParameter<"::mlir::Attribute">:$location);
-  let assemblyFormat = "`<` struct(params) `>`";
-  let genVerifyDecl = 1;
-}
-
-def Mf_OpSwapAttr : Mf_Attr<"OpSwap", "op_swap"> {
-  let summary = "one operator pattern of op_swap and its entries";
-  let parameters = (ins "::mlir::StringAttr":$pattern,
-                        "::mlir::ArrayAttr":$entries,
-                        OptionalParameter<"::mlir::Attribute">:$location);
-  let assemblyFormat = "`<` $pattern `,` $entries (`,` $location^)? `>`";
-  let genVerifyDecl = 1;
-}
-
-def Mf_SwapConfigAttr
-    : Mf_SettingsAttr<"SwapConfig", "swap_config", "SwapConfig"> {
-  let summary = "the YAML's swap_config";
-  let description = [{
-    If both `layer_swap` and `op_swap` are absent, the default policy applies: it
-    swaps flash attention of all layers with `default_prefetch`. An empty array is
-    different, since it swaps nothing.
-  }];
-}
-
-def Mf_WeightAverageAttr
-    : Mf_SettingsAttr<"WeightAverage", "weight_average", "WeightAverageConfig"> {
+def Mf_WeightAverageAttr : Mf_Attr<"WeightAverage", "weight_average"> {
   let summary = "the average that PmaAdamW makes of each parameter";
   let description = [{
     Every `interval` steps the average becomes (1 - share) average + share
@@ -178,13 +115,13 @@ def Mf_WeightAverageAttr
     steps the parameter becomes the average, or average / `fused` with `sums`, and
     the average becomes 0.
   }];
+  let parameters = (ins "int64_t":$interval, "int64_t":$fused, Mf_Double<>:$share,
+                        DefaultValuedParameter<"bool", "false">:$sums);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
-def Mf_MuonAttr : Mf_SettingsAttr<"Muon", "muon", "MuonConfig", [{
-    /// Returns whether Muon, rather than AdamW, updates a parameter of this
-    /// rank (number of dimensions).
-    bool trains(::llvm::StringRef parameter, int64_t rank);
-  }]> {
+def Mf_MuonAttr : Mf_Attr<"Muon", "muon"> {
   let summary = "how Muon updates matrices";
   let description = [{
     The momentum of each matrix is divided by its norm + `eps`, made orthogonal by
@@ -196,9 +133,21 @@ def Mf_MuonAttr : Mf_SettingsAttr<"Muon", "muon", "MuonConfig", [{
     its direction, not all of them. With `logit_threshold` weights are scaled down
     after their update as their `logit_clip` says.
   }];
+  let parameters = (ins Mf_Double<>:$momentum, "bool":$nesterov, Mf_Double<>:$rms,
+                        Mf_Double<>:$eps, "::mlir::ArrayAttr":$coefficients,
+                        OptionalParameter<"::mlir::ArrayAttr">:$adamw_include,
+                        DefaultValuedParameter<"bool", "false">:$spreads,
+                        OptionalParameter<"::mlir::FloatAttr">:$logit_threshold);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Returns whether Muon, rather than AdamW, updates a parameter of this
+    /// rank (number of dimensions).
+    bool trains(::llvm::StringRef parameter, int64_t rank);
+  }];
 }
 
-def Mf_CameAttr : Mf_SettingsAttr<"Came", "came", "CameConfig"> {
+def Mf_CameAttr : Mf_Attr<"Came", "came"> {
   let summary = "how Came updates parameters";
   let description = [{
     The running mean of the squared gradient + `eps` decays by 1 -
@@ -207,6 +156,11 @@ def Mf_CameAttr : Mf_SettingsAttr<"Came", "came", "CameConfig"> {
     update and the first moment, + `instability_eps`, decays by `beta3` (Luo et
     al., 2023).
   }];
+  let parameters = (ins Mf_Double<>:$eps, Mf_Double<>:$instability_eps,
+                        Mf_Double<>:$clip_threshold, Mf_Double<>:$decay_rate,
+                        Mf_Double<>:$beta3);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
@@ -241,9 +195,11 @@ def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
   }];
 }
 
-def Mf_ClippingAttr
-    : Mf_SettingsAttr<"Clipping", "clipping", "ClippingConfig"> {
+def Mf_ClippingAttr : Mf_Attr<"Clipping", "clipping"> {
   let summary = "gradient clipping by global norm";
+  let parameters = (ins Mf_Double<>:$max_norm);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Mf_LrScheduleAttr : Mf_Attr<"LrSchedule", "lr_schedule"> {
@@ -274,8 +230,7 @@ def Mf_LrScheduleAttr : Mf_Attr<"LrSchedule", "lr_schedule"> {
   }];
 }
 
-def Mf_LossScaleUpdateAttr
-    : Mf_SettingsAttr<"LossScaleUpdate", "loss_scale_update", "LossScaleUpdateConfig"> {
+def Mf_LossScaleUpdateAttr : Mf_Attr<"LossScaleUpdate", "loss_scale_update"> {
   let summary = "how the loss scale follows overflows";
   let description = [{
     A step with a gradient that is not finite divides the scale by `factor`, but
@@ -283,6 +238,9 @@ def Mf_LossScaleUpdateAttr
     `factor`. The runner updates the scale after each step and copies it to the
     device.
   }];
+  let parameters = (ins "int64_t":$factor, "int64_t":$window);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 def Mf_ExpertBalanceAttr : Mf_Attr<"ExpertBalance", "expert_balance"> {
@@ -308,7 +266,7 @@ def Mf_DropRateAttr : Mf_Attr<"DropRate", "drop_rate"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-def Mf_FusionsAttr : Mf_SettingsAttr<"Fusions", "fusions", "FusionConfig"> {
+def Mf_FusionsAttr : Mf_Attr<"Fusions", "fusions"> {
   let summary = "which groups of operators become one kernel";
   let description = [{
     `rotary` (use_fused_rope): rotary embedding. `swiglu` (use_fused_swiglu): SiLU
@@ -317,6 +275,15 @@ def Mf_FusionsAttr : Mf_SettingsAttr<"Fusions", "fusions", "FusionConfig"> {
     tokens by expert. `route` (use_fused_ops_topkrouter): computing the places of
     tokens in their experts.
   }];
+  let builders = [AttrBuilder<(ins), [{
+    return $_get($_ctxt, false, false, true, false, false);
+  }]>];
+  let parameters = (ins DefaultValuedParameter<"bool", "false">:$rotary,
+                        DefaultValuedParameter<"bool", "false">:$swiglu,
+                        DefaultValuedParameter<"bool", "true">:$group_matmuls,
+                        DefaultValuedParameter<"bool", "false">:$permute_tokens,
+                        DefaultValuedParameter<"bool", "false">:$route);
+  let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
@@ -328,12 +295,12 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
     not set it. `fusions` is set if the YAML differs from the default.
     `graph_kernel_fusion`: jit_level O1 or enable_graph_kernel, which only changes
     how long vector operators take. `loss_chunks`: chunk_loss_num, the number of
-    pieces of the sequence into which the loss is cut. `locations`: the places of
-    keys in the YAML, by key, for messages of later passes.
+    pieces of the sequence into which the loss is cut. `dynamic_graph`: the YAML is
+    one of the dynamic graph. `locations`: the places of
+    keys in the YAML, by key, for messages of later passes. The place of a fusion's
+    key is under the fusion, and has the name of the key.
   }];
   let parameters = (ins "::mf::ir::ParallelAttr":$parallel,
-                        "::mf::ir::RecomputeConfigAttr":$recompute,
-                        "::mf::ir::SwapConfigAttr":$swap,
                         "::mf::ir::OptimizerAttr":$optimizer,
                         "::mf::ir::LrScheduleAttr":$lr_schedule,
                         OptionalParameter<"::mf::ir::ClippingAttr">:$clipping,
@@ -345,9 +312,16 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
                         OptionalParameter<"::mf::ir::FusionsAttr">:$fusions,
                         DefaultValuedParameter<"bool", "false">:$graph_kernel_fusion,
                         DefaultValuedParameter<"int64_t", "1">:$loss_chunks,
+                        DefaultValuedParameter<"bool", "false">:$dynamic_graph,
                         OptionalParameter<"::mlir::DictionaryAttr">:$locations);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
+    /// Returns a place of `locations`, or null.
+    template <typename Place = ::mlir::LocationAttr>
+    Place getLocation(::llvm::StringRef key) const {
+      ::mlir::DictionaryAttr locations = getLocations();
+      return locations ? locations.getAs<Place>(key) : Place();
+    }
     /// Returns whether the loss scale can differ from 1.
     bool scalesLoss() const {
       return getLossScaleUpdate() || !getLossScale().isExactlyValue(1.0);

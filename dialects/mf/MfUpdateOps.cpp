@@ -321,12 +321,24 @@ AverageWeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 void AverageWeightOp::emitLaunches(LaunchEmitter &emitter) {
+  Builder builder(getContext());
+  WeightAverageAttr average = getAverage();
+  auto number = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
   emitter.launch(
       "mfAverageWeight",
       {emitter.getBuffer(getStep()), emitter.getBuffer(getOverflow())},
       {emitter.getState(State::Parameter, getParam()),
        emitter.getState(State::Average, getParam())},
-      getAverage().getKeys());
+      builder.getDictionaryAttr(
+          {number("interval", average.getInterval()),
+           number("fused", average.getFused()),
+           builder.getNamedAttr(
+               "share",
+               builder.getF64FloatAttr(average.getShare().convertToDouble())),
+           builder.getNamedAttr("sums",
+                                builder.getBoolAttr(average.getSums()))}));
 }
 
 void NonFiniteOp::emitLaunches(LaunchEmitter &emitter) {

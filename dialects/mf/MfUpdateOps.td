@@ -276,7 +276,7 @@ def Mf_AverageWeightOp : Mf_ParamStateOp<"average_weight"> {
     average or replaced by it. Nothing changes if `overflow` is not 0.
 
     ```mlir
-    mf.average_weight @w, %step, %overflow <interval = 1000, fused = 10, share = 2.000000e-01, sums = false> : tensor<f32>, tensor<f32>
+    mf.average_weight @w, %step, %overflow <interval = 1000, fused = 10, share = 2.000000e-01> : tensor<f32>, tensor<f32>
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$param, Mf_FloatTensor:$step,

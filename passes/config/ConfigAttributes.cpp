@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/ConfigAttributes.h"
-#include "dialects/mf/SettingForms.h"
-#include "dialects/mf/SettingsKeys.h"
+#include "dialects/mf/AttributeForms.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 
@@ -19,50 +18,22 @@ using mlir::IntegerAttr;
 using mlir::MLIRContext;
 
 //===----------------------------------------------------------------------===//
-// Settings and their places
+// Places of settings
 //===----------------------------------------------------------------------===//
+
+static Attribute toPlace(MLIRContext *context, const Location &location) {
+  if (!location.isKnown())
+    return {};
+  return mlir::FileLineColLoc::get(context, location.file, location.line,
+                                   location.column);
+}
 
 mf::Location passes::getKeyLocation(TrainingAttr training,
                                     llvm::StringRef key) {
-  mlir::DictionaryAttr locations = training.getLocations();
-  return fromPlace(locations ? locations.get(key) : Attribute());
-}
-
-RecomputeConfig passes::getRecomputeConfig(TrainingAttr training) {
-  RecomputeConfig config = training.getRecompute().getConfig();
-  for (const KnownKey *key : getMembers(&partId<RecomputeConfig>)) {
-    const KeyField member = key->member(&config);
-    if (auto *const *setting = std::get_if<LayerSetting *>(&member)) {
-      (*setting)->location = getKeyLocation(training, key->name);
-      if ((*setting)->kind == LayerSetting::Kind::Selection)
-        (*setting)->selection.location = (*setting)->location;
-    }
-  }
-  return config;
-}
-
-SwapConfig passes::getSwapConfig(TrainingAttr training) {
-  SwapConfig config = training.getSwap().getConfig();
-  config.location = getKeyLocation(training, "swap");
-  config.prefetchLocation = getKeyLocation(training, "default_prefetch");
-  return config;
-}
-
-//===----------------------------------------------------------------------===//
-// Fusions
-//===----------------------------------------------------------------------===//
-
-FusionConfig passes::getFusionConfig(TrainingAttr training) {
-  FusionsAttr fusions = training.getFusions();
-  FusionConfig config = fusions ? fusions.getConfig() : FusionConfig();
-  for (const FusionKeys &keys : getFusionKeys())
-    for (llvm::StringRef key : keys.getAll())
-      if (Location place = getKeyLocation(training, key); place.isKnown()) {
-        FusionSwitch &fusion = config.*keys.fusion;
-        fusion.key = key;
-        fusion.location = place;
-      }
-  return config;
+  auto file = training.getLocation<mlir::FileLineColLoc>(key);
+  return file ? Location{file.getFilename().str(), file.getLine(),
+                         file.getColumn()}
+              : Location();
 }
 
 //===----------------------------------------------------------------------===//
@@ -113,12 +84,29 @@ StageOffset passes::getStageOffset(TrainingAttr training) {
 /// Returns the keys that the YAML has. The schedule itself defines the
 /// defaults.
 static mlir::NamedAttrList getRateParameters(MLIRContext *context,
-                                             const LrScheduleConfig &config) {
-  mlir::NamedAttrList parameters(toKeys(context, config));
-  parameters.erase("type");
+                                             LrScheduleConfig config) {
+  Builder builder(context);
+  mlir::NamedAttrList parameters;
+  for (const KnownKey &key : lrScheduleSection.keys) {
+    auto add = [&](auto member) {
+      using Member = decltype(member);
+      if constexpr (std::is_same_v<Member, std::optional<int64_t> *>) {
+        if (*member)
+          parameters.set(key.name, builder.getI64IntegerAttr(**member));
+      } else if constexpr (std::is_same_v<Member, std::optional<double> *>) {
+        if (*member)
+          parameters.set(key.name, builder.getF64FloatAttr(**member));
+      } else if constexpr (std::is_same_v<Member, int64_t *>) {
+        parameters.set(key.name, builder.getI64IntegerAttr(*member));
+      } else if constexpr (std::is_same_v<Member, double *>) {
+        parameters.set(key.name, builder.getF64FloatAttr(*member));
+      }
+    };
+    if (key.member)
+      std::visit(add, key.member(&config));
+  }
   if (config.lateSteps != 0)
-    parameters.set("late_steps",
-                   Builder(context).getI64IntegerAttr(config.lateSteps));
+    parameters.set("late_steps", builder.getI64IntegerAttr(config.lateSteps));
   return parameters;
 }
 
@@ -163,8 +151,13 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
   add("fine_grain_interleave",
       config.model.config["fine_grain_interleave"].getLocation());
   for (const FusionKeys &keys : getFusionKeys())
-    if (const FusionSwitch &fusion = fusions.*keys.fusion; !fusion.key.empty())
-      add(fusion.key, fusion.location);
+    if (const FusionSwitch &fusion = fusions.*keys.fusion;
+        fusion.location.isKnown())
+      locations.push_back(builder.getNamedAttr(
+          keys.name,
+          mlir::NameLoc::get(
+              builder.getStringAttr(fusion.key),
+              passes::getLocation(builder.getContext(), fusion.location))));
   if (locations.empty())
     return {};
   return builder.getDictionaryAttr(locations);
@@ -187,7 +180,9 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
   bool sharesSamples = ranks.dataParallel > 1;
   OptimizerShardAttr shard;
   if (parallel.enableParallelOptimizer && hasReplicas)
-    shard = OptimizerShardAttr::get(context, parallel.optimizerShard);
+    shard = OptimizerShardAttr::get(context, parallel.optimizerShard.level,
+                                    parallel.optimizerShard.threshold,
+                                    parallel.optimizerShard.weightShardSize);
   return ParallelAttr::getChecked(
       emitError, context, options.pipelineStages, options.interleave,
       batch.getPasses(), toAttribute(builder, options.offset),
@@ -195,14 +190,50 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
       ranks.sequenceParallel, algorithm, shard,
       parallel.gradientsMean && hasReplicas,
       !sharesSamples || (parallel.fullBatch && parallel.isSemiOrAuto()),
-      rowBlocks, batch.microBatchInterleaveNum);
+      rowBlocks, batch.microBatchInterleaveNum,
+      config.recompute.parallelOptimizerCommRecompute);
 }
 
-/// Returns the attribute of a part of the configuration, or null if there is no
-/// such part.
-template <typename Attr, typename Part>
-static Attr getSettings(MLIRContext *context, const std::optional<Part> &part) {
-  return part ? Attr::get(context, *part) : Attr();
+static ArrayAttr getTexts(Builder &builder,
+                          const std::vector<std::string> &texts) {
+  llvm::SmallVector<llvm::StringRef> names(texts.begin(), texts.end());
+  return names.empty() ? ArrayAttr() : builder.getStrArrayAttr(names);
+}
+
+static MuonAttr getMuon(Builder &builder, const MuonConfig &muon) {
+  llvm::SmallVector<Attribute> coefficients;
+  for (const std::array<double, 3> &step : muon.coefficients)
+    coefficients.push_back(builder.getF64ArrayAttr(step));
+  return MuonAttr::get(
+      builder.getContext(), llvm::APFloat(muon.momentum), muon.nesterov,
+      llvm::APFloat(muon.matchedAdamWRms), llvm::APFloat(muon.eps),
+      builder.getArrayAttr(coefficients), getTexts(builder, muon.adamwInclude),
+      muon.spreadsWeights,
+      muon.logitThreshold ? builder.getF64FloatAttr(*muon.logitThreshold)
+                          : mlir::FloatAttr());
+}
+
+static OptimizerAttr getOptimizer(Builder &builder,
+                                  const OptimizerConfig &config) {
+  MLIRContext *context = builder.getContext();
+  WeightAverageAttr average;
+  if (const auto &from = config.average)
+    average =
+        WeightAverageAttr::get(context, from->interleaveStep, from->fusedNum,
+                               llvm::APFloat(from->emaAlpha), from->sums);
+  CameAttr came;
+  if (const auto &from = config.came)
+    came = CameAttr::get(
+        context, llvm::APFloat(from->eps), llvm::APFloat(from->instabilityEps),
+        llvm::APFloat(from->clipThreshold), llvm::APFloat(from->decayRate),
+        llvm::APFloat(from->beta3));
+  return OptimizerAttr::get(
+      context, builder.getStringAttr(config.type), llvm::APFloat(config.beta1),
+      llvm::APFloat(config.beta2), llvm::APFloat(config.eps),
+      llvm::APFloat(config.weightDecay), config.correctsBias(), average,
+      config.muon ? getMuon(builder, *config.muon) : MuonAttr(),
+      config.correctsEps(), came, getTexts(builder, config.decayInclude),
+      getTexts(builder, config.decayExclude));
 }
 
 TrainingAttr passes::getTrainingAttr(
@@ -216,22 +247,10 @@ TrainingAttr passes::getTrainingAttr(
                   schedule, hasReplicas);
   if (!parallel)
     return {};
-  const OptimizerConfig &source = config.optimizer;
-  auto getPatterns = [&](const std::vector<std::string> &patterns) {
-    llvm::SmallVector<llvm::StringRef> texts(patterns.begin(), patterns.end());
-    return texts.empty() ? ArrayAttr() : builder.getStrArrayAttr(texts);
-  };
-  auto optimizer = OptimizerAttr::get(
-      context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),
-      llvm::APFloat(source.beta2), llvm::APFloat(source.eps),
-      llvm::APFloat(source.weightDecay), source.correctsBias(),
-      getSettings<WeightAverageAttr>(context, source.average),
-      getSettings<MuonAttr>(context, source.muon), source.correctsEps(),
-      getSettings<CameAttr>(context, source.came),
-      getPatterns(source.decayInclude), getPatterns(source.decayExclude));
   ClippingAttr clipping;
   if (batch.useClipGrad)
-    clipping = ClippingAttr::get(context, config.wrapper.clipping);
+    clipping = ClippingAttr::get(
+        context, llvm::APFloat(config.wrapper.clipping.maxNorm));
   ExpertBalanceAttr balance;
   if (const auto &callback = config.callbacks.balance)
     balance = ExpertBalanceAttr::get(context, llvm::APFloat(callback->rate),
@@ -244,21 +263,25 @@ TrainingAttr passes::getTrainingAttr(
                       static_cast<double>(callback->expertNum)),
         callback->numLayers);
   // A module whose fusions all have their defaults has no attribute.
-  FusionsAttr fused = FusionsAttr::get(context, fusions);
-  if (fused.getKeys().empty())
+  FusionsAttr fused =
+      FusionsAttr::get(context, fusions.rotary.isOn, fusions.swiglu.isOn,
+                       fusions.groupMatmuls.isOn, fusions.permuteTokens.isOn,
+                       fusions.route.isOn);
+  if (fused == FusionsAttr::get(context))
     fused = {};
   const LossScaleConfig &scale = config.wrapper.scaleSense;
   LossScaleUpdateAttr scaleUpdate;
   if (scale.followsOverflows())
-    scaleUpdate = LossScaleUpdateAttr::get(context, scale.update);
+    scaleUpdate = LossScaleUpdateAttr::get(context, scale.update.factor,
+                                           scale.update.window);
   return TrainingAttr::get(
-      context, parallel, RecomputeConfigAttr::get(context, config.recompute),
-      SwapConfigAttr::get(context, config.swap), optimizer,
+      context, parallel, getOptimizer(builder, config.optimizer),
       getLrSchedule(builder, config), clipping, llvm::APFloat(scale.value),
       scaleUpdate,
       config.context.hasMaxDeviceMemory ? config.context.maxDeviceMemory : 0,
       balance, dropRate, fused, config.context.graphKernelFusion,
-      config.chunkLossNum, getLocations(builder, config, options, fusions));
+      config.chunkLossNum, config.recompute.isOfDynamicGraph,
+      getLocations(builder, config, options, fusions));
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,6 +14,7 @@
 #include "mf/Frontend/Config/BatchRules.h"
 #include "mf/Frontend/Config/FusionConfig.h"
 #include "mf/Frontend/Config/RankLayout.h"
+#include "mf/Frontend/Config/ResolvedLayers.h"
 #include "mf/Frontend/Config/StageMap.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mlir/IR/Diagnostics.h"
@@ -37,16 +38,6 @@ getTrainingAttr(EmitError emitError, mlir::MLIRContext *context,
 /// Returns the place of `key` in the YAML, if the `training` attribute has it.
 Location getKeyLocation(ir::TrainingAttr training, llvm::StringRef key);
 
-/// Returns the recompute_config that a `training` attribute contains.
-RecomputeConfig getRecomputeConfig(ir::TrainingAttr training);
-
-/// Returns the swap_config that it contains.
-SwapConfig getSwapConfig(ir::TrainingAttr training);
-
-/// Returns the fusions that it contains, with the places of their keys in the
-/// YAML.
-FusionConfig getFusionConfig(ir::TrainingAttr training);
-
 /// Returns the offset that it contains.
 StageOffset getStageOffset(ir::TrainingAttr training);
 
@@ -56,14 +47,16 @@ StageOffset getStageOffset(ir::TrainingAttr training);
 std::optional<StageMap> createStageMap(ir::ModelOp model,
                                        DiagnosticList &diagnostics);
 
+/// Resolves what the YAML asks of the layers of a model with a `training`
+/// attribute, and sets their `settings`. Sets nothing if the layers cannot be
+/// placed, which mf-partition reports.
+std::optional<ResolvedLayers> setLayerSettings(ir::ModelOp model,
+                                               const TrainingConfig &config,
+                                               DiagnosticList &diagnostics);
+
 /// Reports a mesh whose number of stages differs from that of the `training`
 /// attribute.
 mlir::LogicalResult checkMesh(ir::ModelOp model);
-
-/// Returns the stage map that the placements of a model's layers define.
-/// Reports layers without a placement, and stages and chunks that neither the
-/// `training` attribute nor the mesh has.
-mlir::FailureOr<StageMap> readStageMap(ir::ModelOp model);
 
 /// Returns `location` as an MLIR location, which is unknown if it has no file.
 mlir::Location getLocation(mlir::MLIRContext *context,

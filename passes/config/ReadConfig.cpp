@@ -12,6 +12,7 @@
 #include "mf/Support/NearestName.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/ExpertAxes.h"
 #include "passes/config/ModelKeys.h"
@@ -313,11 +314,14 @@ void resolveCallbacks(ModuleOp module, TrainingConfig &config,
     }
 }
 
-struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
-  using ReadConfigBase::ReadConfigBase;
+struct ReadConfigPass : mf::passes::PrintingPass<
+                            mf::passes::impl::ReadConfigBase<ReadConfigPass>> {
+  using PrintingPass::PrintingPass;
   ReadConfigPass(const mf::passes::ReadConfigOptions &options,
-                 std::optional<std::string> text)
-      : ReadConfigBase(options), text(std::move(text)) {}
+                 std::optional<std::string> text,
+                 mf::passes::LayerReportHandler handler)
+      : PrintingPass(options), text(std::move(text)),
+        handler(std::move(handler)) {}
 
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -394,8 +398,11 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     if (!training ||
         failed(mf::passes::setRankMesh(getOperation(), config, ranks)))
       return signalPassFailure();
-    for (auto model : getOperation().getOps<ir::ModelOp>())
+    for (auto model : getOperation().getOps<ir::ModelOp>()) {
       model.setTrainingAttr(training);
+      if (!setLayerSettings(model, config))
+        return signalPassFailure();
+    }
     if (config.wrapper.hasLocalLoss)
       getOperation().walk(
           [](ir::CrossEntropyOp loss) { loss.setOwnMeans(true); });
@@ -405,6 +412,30 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
 private:
   /// The text to read instead of the file.
   std::optional<std::string> text;
+  mf::passes::LayerReportHandler handler;
+
+  bool setLayerSettings(ir::ModelOp model, const TrainingConfig &config) {
+    DiagnosticList diagnostics;
+    const std::optional<ResolvedLayers> resolved =
+        mf::passes::setLayerSettings(model, config, diagnostics);
+    if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
+      return false;
+    if (!resolved)
+      return true;
+    for (llvm::StringRef line : resolved->initLines)
+      remark::analysis(model.getLoc(), remark::RemarkOpts::name("Settings")
+                                           .category("recompute")
+                                           .function(model.getSymName()))
+          << remark::add("{0}", line);
+    if (!quiet)
+      resolved->printLog(mf::passes::PrintedPlan(model).os());
+    if (handler) {
+      llvm::json::Object report = resolved->toJson();
+      report["model"] = model.getSymName();
+      handler(std::move(report));
+    }
+    return true;
+  }
 
   /// Returns whether ranks have copies of anything, by the YAML or by a mesh
   /// that the module already has.
@@ -436,6 +467,8 @@ private:
 
 std::unique_ptr<Pass>
 mf::passes::createReadConfig(const ReadConfigOptions &options,
-                             std::string text) {
-  return std::make_unique<ReadConfigPass>(options, std::move(text));
+                             std::optional<std::string> text,
+                             LayerReportHandler handler) {
+  return std::make_unique<ReadConfigPass>(options, std::move(text),
+                                          std::move(handler));
 }

@@ -8,9 +8,12 @@
 
 namespace mf::passes {
 
-/// Creates mf-read-config that reads `text` as the contents of `options.file`.
+/// Creates mf-read-config that reads `text` as the contents of `options.file`,
+/// or the file without `text`. `handler`, which may be empty, receives the
+/// normalised settings of each model.
 std::unique_ptr<mlir::Pass> createReadConfig(const ReadConfigOptions &options,
-                                             std::string text);
+                                             std::optional<std::string> text,
+                                             LayerReportHandler handler);
 
 } // namespace mf::passes
 

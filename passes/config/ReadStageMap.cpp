@@ -45,7 +45,7 @@ std::optional<StageMap> passes::createStageMap(ModelOp model,
   options.numLayers = model.getNumBodyLayers() - options.mtpLayers;
   options.mayLeaveOutMtp =
       model.getFamily().value_or("").starts_with("mcore") &&
-      !getRecomputeConfig(training).isOfDynamicGraph;
+      !training.getDynamicGraph();
   options.pipelineStages = parallel.getStages();
   options.interleave = parallel.getInterleave();
   options.offset = getStageOffset(training);
@@ -67,34 +67,26 @@ mlir::LogicalResult passes::checkMesh(ModelOp model) {
          << stages << " stages (pipeline_stage), but the mesh is " << mesh;
 }
 
-mlir::FailureOr<StageMap> passes::readStageMap(ModelOp model) {
-  ParallelAttr parallel = model.getTrainingAttr().getParallel();
-  if (failed(checkMesh(model)))
-    return mlir::failure();
-  std::vector<LayerPlace> places;
-  for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
-    PlacementAttr placement = layer.getPlacementAttr();
-    if (!placement)
-      return layer.emitOpError("has no placement; run mf-partition first");
-    int64_t stage = placement.getStage();
-    int64_t chunk = placement.getChunk();
-    if (stage < 0 || stage >= parallel.getStages() || chunk < 0 ||
-        chunk >= parallel.getInterleave())
-      return layer.emitOpError("is chunk ")
-             << chunk << " of stage " << stage << ", but the training "
-             << "attribute has " << parallel.getStages() << " stages (stages) "
-             << "with " << parallel.getInterleave()
-             << " chunks each (interleave); run mf-partition";
-    if (layer.isNumbered() && placement.getPiece() == 0)
-      places.push_back({stage, chunk});
-  }
-  StageMap placed = StageMap::fromPlaces(
-      std::move(places), parallel.getStages(), parallel.getInterleave());
-  // An offset may count more layers than exist. MindSpore Transformers
-  // distributes recompute counts by the numbers of the offset, which placements
-  // do not show.
+std::optional<ResolvedLayers>
+passes::setLayerSettings(ModelOp model, const TrainingConfig &config,
+                         DiagnosticList &diagnostics) {
   DiagnosticList ignored;
-  std::optional<StageMap> asked = createStageMap(model, ignored);
-  return asked && asked->placesAlike(placed) ? std::move(*asked)
-                                             : std::move(placed);
+  const std::optional<StageMap> stages = createStageMap(model, ignored);
+  if (!stages)
+    return std::nullopt;
+  const NameFamily names = model.getFamily().value_or("").starts_with("mcore")
+                               ? NameFamily::Mcore
+                               : NameFamily::Classic;
+  ResolvedLayers resolved = resolveLayers(config, *stages, names, diagnostics);
+  // A layer that joins the next one has the settings of that.
+  size_t number = 0;
+  for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
+    if (layer.getKind() != LayerKind::Body)
+      continue;
+    if (number < resolved.layers.size())
+      layer.setSettingsAttr(
+          LayerSettingsAttr::get(model.getContext(), resolved.layers[number]));
+    number += layer.isNumbered();
+  }
+  return resolved;
 }

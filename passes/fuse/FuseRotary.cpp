@@ -127,7 +127,7 @@ struct FuseRotaryPass : mf::passes::PrintingPass<
       for (AddOp sum : layer.getBody().getOps<AddOp>())
         if (std::optional<Rotation> rotation = match(sum))
           fusion.add(getCandidate(sum, *rotation));
-    fusion.run(&mf::FusionConfig::rotary);
+    fusion.run("rotary", &mf::ir::FusionsAttr::getRotary);
   }
 };
 

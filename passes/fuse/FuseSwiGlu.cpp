@@ -193,7 +193,7 @@ struct FuseSwiGluPass : mf::passes::PrintingPass<
           fusion.add(std::move(candidate));
         }
     }
-    fusion.run(&mf::FusionConfig::swiglu);
+    fusion.run("swiglu", &mf::ir::FusionsAttr::getSwiglu);
   }
 
 private:

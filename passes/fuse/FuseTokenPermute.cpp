@@ -120,7 +120,7 @@ struct FuseTokenPermutePass
       for (SortOp sort : layer.getBody().getOps<SortOp>())
         if (std::optional<Permutation> found = match(sort))
           fusion.add(getCandidate(*found));
-    fusion.run(&mf::FusionConfig::permuteTokens);
+    fusion.run("permute_tokens", &mf::ir::FusionsAttr::getPermuteTokens);
   }
 };
 

@@ -373,7 +373,7 @@ struct FuseTopKRouterPass
       for (OneHotOp mask : layer.getBody().getOps<OneHotOp>())
         if (std::optional<PlacesSite> site = matchPlaces(mask))
           fusion.add(getCandidate(*site));
-    fusion.run(&mf::FusionConfig::route);
+    fusion.run("route", &mf::ir::FusionsAttr::getRoute);
   }
 };
 

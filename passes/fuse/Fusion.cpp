@@ -36,24 +36,29 @@ void FusionCandidate::setPlace(Operation *root, StringRef fused) {
   name = fused.str();
 }
 
-FusionSwitch Fusion::getSwitch(FusionSwitch FusionConfig::*which) {
+bool Fusion::isSelected(bool (FusionsAttr::*isSelected)() const) {
   TrainingAttr training = model.getTrainingAttr();
   if (!training)
-    return {/*isOn=*/true, "", Location()};
-  return getFusionConfig(training).*which;
+    return true;
+  FusionsAttr fusions = training.getFusions();
+  return ((fusions ? fusions : FusionsAttr::get(model.getContext())).*
+          isSelected)();
 }
 
-void Fusion::warn(const FusionSwitch &asked) {
-  DiagnosticList diagnostics;
-  diagnostics.warning(
-      asked.location,
-      quote(asked.key) + " has no effect: " +
-          (candidates.empty()
-               ? "no layer has what becomes one " + what.str()
-               : "only dense layers beside layers with experts have what "
-                 "becomes one " +
-                     what.str() + ", and these have no such form"));
-  emitDiagnostics(model.getLoc(), diagnostics);
+/// The place of a fusion's key has the name of the key.
+void Fusion::warn(StringRef fusion) {
+  TrainingAttr training = model.getTrainingAttr();
+  auto key = training ? training.getLocation<NameLoc>(fusion) : NameLoc();
+  if (!key)
+    return;
+  InFlightDiagnostic warning = emitWarning(key.getChildLoc());
+  warning << "'" << key.getName().getValue() << "' has no effect: ";
+  if (candidates.empty())
+    warning << "no layer has what becomes one " << what;
+  else
+    warning << "only dense layers beside layers with experts have what "
+               "becomes one "
+            << what << ", and these have no such form";
 }
 
 void Fusion::print(bool isSelected) {
@@ -93,13 +98,13 @@ static void eraseUnread(Operation *op) {
   }
 }
 
-void Fusion::run(FusionSwitch FusionConfig::*which) {
-  FusionSwitch asked = getSwitch(which);
+void Fusion::run(StringRef fusion, bool (FusionsAttr::*isOn)() const) {
+  const bool isAsked = isSelected(isOn);
   if (printPlan)
-    print(asked.isOn);
+    print(isAsked);
   int64_t fused = 0, kernelsSaved = 0, bytesSaved = 0;
   for (const FusionCandidate &candidate : candidates) {
-    if (!candidate.isFused(asked.isOn))
+    if (!candidate.isFused(isAsked))
       continue;
     ++fused;
     kernelsSaved += candidate.kernelsBefore - candidate.kernelsAfter;
@@ -112,8 +117,8 @@ void Fusion::run(FusionSwitch FusionConfig::*which) {
       eraseUnread(before.getDefiningOp());
   }
   if (fused == 0) {
-    if (asked.isOn && asked.location.isKnown())
-      warn(asked);
+    if (isAsked)
+      warn(fusion);
     return;
   }
   remark::passed(model.getLoc(),

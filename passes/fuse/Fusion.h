@@ -5,7 +5,6 @@
 #define MF_PASSES_FUSE_FUSION_H
 
 #include "dialects/mf/MfOps.h"
-#include "passes/config/ConfigAttributes.h"
 #include <functional>
 
 namespace mf::passes {
@@ -56,12 +55,12 @@ public:
   /// Replaces the fused operators and erases those without readers. The model's
   /// `training` attribute has the switch; without it, all fusions are selected.
   /// A key that selects a fusion for which the model has no operators is a
-  /// warning.
-  void run(FusionSwitch FusionConfig::*which);
+  /// warning. `fusion` is the parameter's name.
+  void run(llvm::StringRef fusion, bool (ir::FusionsAttr::*isSelected)() const);
 
 private:
-  FusionSwitch getSwitch(FusionSwitch FusionConfig::*which);
-  void warn(const FusionSwitch &asked);
+  bool isSelected(bool (ir::FusionsAttr::*isSelected)() const);
+  void warn(llvm::StringRef fusion);
   void print(bool isSelected);
 
   ir::ModelOp model;

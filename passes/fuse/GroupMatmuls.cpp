@@ -44,7 +44,7 @@ struct GroupMatmulsPass
     for (LayerOp layer : model.getBody().getOps<LayerOp>())
       for (ExpertMatmulOp op : layer.getBody().getOps<ExpertMatmulOp>())
         fusion.add(getCandidate(op));
-    fusion.run(&mf::FusionConfig::groupMatmuls);
+    fusion.run("group_matmuls", &mf::ir::FusionsAttr::getGroupMatmuls);
   }
 };
 

@@ -33,7 +33,8 @@ static DictionaryAttr getLossScaleSettings(ir::TrainingAttr training) {
   attributes.set("value", builder.getF64FloatAttr(
                               training.getLossScale().convertToDouble()));
   if (ir::LossScaleUpdateAttr update = training.getLossScaleUpdate()) {
-    attributes.append(update.getKeys());
+    attributes.set("factor", builder.getI64IntegerAttr(update.getFactor()));
+    attributes.set("window", builder.getI64IntegerAttr(update.getWindow()));
   }
   return attributes.getDictionary(training.getContext());
 }

@@ -10,7 +10,7 @@
 #ifndef MF_PASSES_MARK_COLLECTIVEPLAN_H
 #define MF_PASSES_MARK_COLLECTIVEPLAN_H
 
-#include "mf/Frontend/Config/LayerPlan.h"
+#include "mf/Frontend/Layers/LayerPlan.h"
 
 namespace mf::passes {
 

@@ -13,7 +13,7 @@
 #define MF_PASSES_MARK_EXPERTLEVELS_H
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Frontend/Config/LayerPlan.h"
+#include "mf/Frontend/Layers/LayerPlan.h"
 #include "llvm/ADT/SetVector.h"
 #include <array>
 

@@ -43,21 +43,14 @@ static llvm::json::Object reportOperators(LayerOp layer,
 llvm::json::Object passes::makeLayerReport(ModelOp model,
                                            ArrayRef<LayerOp> layers,
                                            const LayerPlan &plan) {
-  llvm::json::Object report = std::move(*plan.toJson().getAsObject());
-  report["model"] = model.getSymName();
-  llvm::json::Array &rows = *report.getArray("layers");
+  llvm::json::Array rows = plan.toJson();
   for (auto [row, layer, effects] : llvm::zip_equal(rows, layers, plan.layers))
     (*row.getAsObject())["operators"] = reportOperators(layer, effects);
-  return report;
+  return llvm::json::Object{{"model", model.getSymName()},
+                            {"layers", std::move(rows)}};
 }
 
-void passes::emitLayerRemarks(ModelOp model, ArrayRef<LayerOp> layers,
-                              const LayerPlan &plan) {
-  for (StringRef line : plan.initLines)
-    remark::analysis(model.getLoc(), remark::RemarkOpts::name("Settings")
-                                         .category("recompute")
-                                         .function(model.getSymName()))
-        << remark::add("{0}", line);
+void passes::emitLayerRemarks(ArrayRef<LayerOp> layers, const LayerPlan &plan) {
   for (auto [entry, effects] : llvm::zip_equal(layers, plan.layers)) {
     LayerOp layer = entry;
     int64_t numMarked = 0;

@@ -11,20 +11,19 @@
 #define MF_PASSES_MARK_LAYERREPORT_H
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Frontend/Config/LayerPlan.h"
+#include "mf/Frontend/Layers/LayerPlan.h"
 
 namespace mf::passes {
 
-/// Returns `plan` with the name of the model and, for each layer, every
-/// operator that has a setting. `layers` are the body layers, already marked.
-/// The order of keys is deterministic.
+/// Returns the name of the model and what `plan` has of its layers, each with
+/// every operator that has a setting. `layers` are the body layers, already
+/// marked. The order of keys is deterministic.
 llvm::json::Object makeLayerReport(ir::ModelOp model,
                                    llvm::ArrayRef<ir::LayerOp> layers,
                                    const LayerPlan &plan);
 
-/// Emits remarks with the normalised settings and with the settings of each
-/// layer.
-void emitLayerRemarks(ir::ModelOp model, llvm::ArrayRef<ir::LayerOp> layers,
+/// Emits remarks with the settings of each layer.
+void emitLayerRemarks(llvm::ArrayRef<ir::LayerOp> layers,
                       const LayerPlan &plan);
 
 } // namespace mf::passes

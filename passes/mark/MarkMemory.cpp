@@ -3,7 +3,7 @@
 
 #include "passes/mark/MarkMemory.h"
 #include "dialects/mf/MfOps.h"
-#include "mf/Frontend/Config/LayerPlan.h"
+#include "mf/Frontend/Layers/LayerPlan.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -178,10 +178,8 @@ bool ActivationSlicer::slice(LayerOp layer,
     if (!decision.isWarning || hasWarned)
       return false;
     hasWarned = true;
-    DictionaryAttr locations = model.getTrainingAttr().getLocations();
-    auto place =
-        locations ? locations.getAs<LocationAttr>("recompute_slice_activation")
-                  : LocationAttr();
+    LocationAttr place =
+        model.getTrainingAttr().getLocation("recompute_slice_activation");
     emitWarning(place ? mlir::Location(place) : model.getLoc())
         << "recompute_slice_activation has no effect: the kept input of '"
         << layer.getSymName() << "' is not sliced, as " << decision.reason;
@@ -219,9 +217,16 @@ bool escapes(Operation *op, const LayerTarget &cell,
   return false;
 }
 
+/// Returns what the YAML asks of a layer; nothing if that is not set.
+const LayerSettings &getSettings(LayerOp layer) {
+  static const LayerSettings none;
+  LayerSettingsAttr settings = layer.getSettingsAttr();
+  return settings ? settings.getValue() : none;
+}
+
 /// Returns the names of one layer against which patterns are matched.
 CellTree buildCellTree(LayerOp layer, mlir::SymbolTable &symbols,
-                       bool selectRecompute, bool isOfDynamicGraph) {
+                       bool isOfDynamicGraph) {
   CellTree tree;
   if (std::optional<StringRef> name = layer.getCellTree())
     if (auto names = symbols.lookup<CellTreeOp>(*name))
@@ -244,7 +249,8 @@ CellTree buildCellTree(LayerOp layer, mlir::SymbolTable &symbols,
     tree.addOperator(path);
     usesFlashAttention |= path.ends_with(".flash_attention");
   }
-  setModelPresets(tree, selectRecompute, usesFlashAttention);
+  setModelPresets(tree, getSettings(layer).selectsOperators,
+                  usesFlashAttention);
   mf::passes::ExpertLevels(layer).addNames(tree);
   return tree;
 }
@@ -254,7 +260,7 @@ class LayerMarker {
 public:
   explicit LayerMarker(ModelOp model)
       : model(model), symbols(model),
-        recompute(mf::passes::getRecomputeConfig(model.getTrainingAttr())) {}
+        isOfDynamicGraph(model.getTrainingAttr().getDynamicGraph()) {}
 
   /// `handler` receives the names of each layer; it may be empty.
   std::optional<LayerPlan> plan(const mf::passes::LayerNamesHandler &handler);
@@ -266,18 +272,15 @@ public:
 private:
   ModelOp model;
   mlir::SymbolTable symbols;
-  RecomputeConfig recompute;
+  bool isOfDynamicGraph;
   SmallVector<LayerOp> layers;
   std::vector<SmallVector<LayerOp, 1>> pieces;
 };
 
 std::optional<LayerPlan>
 LayerMarker::plan(const mf::passes::LayerNamesHandler &handler) {
-  bool selects = recompute.selectRecompute.isTruthy();
+  std::vector<PlannedLayer> planned;
   std::vector<CellTree> trees;
-  // The index of each layer in the stage map. A layer that joins the next one
-  // shares its index.
-  std::vector<int64_t> stageNumbers;
   int64_t nextNumber = 0;
   llvm::StringMap<size_t> numbers;
   for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
@@ -289,28 +292,25 @@ LayerMarker::plan(const mf::passes::LayerNamesHandler &handler) {
       pieces[number->second].push_back(layer);
       continue;
     }
+    PlacementAttr placement = layer.getPlacementAttr();
+    if (!placement) {
+      layer.emitOpError("has no placement; run mf-partition first");
+      return std::nullopt;
+    }
     layers.push_back(layer);
-    stageNumbers.push_back(layer.getJoinsNext() ? nextNumber : nextNumber++);
+    // A layer that joins the next one has the number of that.
+    planned.push_back({layer.getJoinsNext() ? nextNumber : nextNumber++,
+                       placement.getStage(), placement.getChunk(),
+                       &getSettings(layer)});
     pieces.push_back({layer});
-    trees.push_back(
-        buildCellTree(layer, symbols, selects, recompute.isOfDynamicGraph));
+    trees.push_back(buildCellTree(layer, symbols, isOfDynamicGraph));
     if (handler)
       handler(layer.getCell(), trees.back());
   }
-  FailureOr<StageMap> stages = mf::passes::readStageMap(model);
-  if (failed(stages))
-    return std::nullopt;
+  for (auto [layer, tree] : llvm::zip_equal(planned, trees))
+    layer.tree = &tree;
   DiagnosticList diagnostics;
-  SwapConfig swap = mf::passes::getSwapConfig(model.getTrainingAttr());
-  ParallelAttr parallel = model.getTrainingAttr().getParallel();
-  NameFamily names = model.getFamily().value_or("").starts_with("mcore")
-                         ? NameFamily::Mcore
-                         : NameFamily::Classic;
-  LayerPlanInput input{recompute, swap, *stages,
-                       names,     {},   parallel.getGradientGroups()};
-  for (auto [number, tree] : llvm::zip_equal(stageNumbers, trees))
-    input.layers.push_back({number, &tree});
-  LayerPlan plan = planLayers(input, diagnostics);
+  LayerPlan plan = planLayers(planned, /*logs=*/!isOfDynamicGraph, diagnostics);
   if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
     return std::nullopt;
   for (auto [layer, effects] : llvm::zip_equal(layers, plan.layers))
@@ -426,8 +426,6 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
     // The conflicts of the first piece are those of all pieces.
     SwapConflicts conflicts, repeated;
     ActivationSlicer slicer(model);
-    keptOperators =
-        mf::passes::getRecomputeConfig(model.getTrainingAttr()).keptOperators;
     countSwapKernels(layers, plan->layers);
     for (auto [number, effects] : llvm::enumerate(plan->layers))
       for (LayerOp layer : planner.getPieces(number))
@@ -442,7 +440,7 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
     }
     if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
       return signalPassFailure();
-    mf::passes::emitLayerRemarks(model, layers, *plan);
+    mf::passes::emitLayerRemarks(layers, *plan);
     if (handler)
       handler(mf::passes::makeLayerReport(model, layers, *plan));
   }
@@ -457,7 +455,7 @@ private:
         continue;
       // A preset of an earlier pass stays where no setting asks for recompute.
       std::optional<RecomputeKind> mark =
-          getMark(effects, communication, op, keptOperators);
+          getMark(effects, communication, op, getSettings(layer).keptOperators);
       const bool isSet = mark && *mark != RecomputeKind::Output;
       if (isSet || op.getRecomputeMark() != RecomputeKind::Preset)
         op.setRecomputeMark(mark);
@@ -471,8 +469,6 @@ private:
 
   mf::passes::LayerReportHandler handler;
   mf::passes::LayerNamesHandler namesHandler;
-  /// Name parts of operators whose results recomputed cells keep.
-  std::vector<std::string> keptOperators;
 };
 
 } // namespace

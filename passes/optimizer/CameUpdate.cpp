@@ -71,17 +71,18 @@ Value CameBuilder::divideByRoot(Value value, Value rows, Value columns) {
 Value CameBuilder::divideByMoment(Value value, Value squares) {
   const int64_t last = getType(value).getRank() - 1;
   if (last == 0)
-    return DivOp::create(builder, loc, value,
-                         buildRoot(buildAverage(AveragedState::SecondMoment,
-                                                squares, came.decayRate,
-                                                /*grows=*/true)));
+    return DivOp::create(
+        builder, loc, value,
+        buildRoot(buildAverage(AveragedState::SecondMoment, squares,
+                               came.getDecayRate().convertToDouble(),
+                               /*grows=*/true)));
   Value rows =
       buildAverage(AveragedState::SquareRows, buildMean(squares, last, last),
-                   came.decayRate, /*grows=*/true);
-  Value columns =
-      buildAverage(AveragedState::SquareColumns,
-                   buildMean(squares, last - 1, last - 1), came.decayRate,
-                   /*grows=*/true);
+                   came.getDecayRate().convertToDouble(), /*grows=*/true);
+  Value columns = buildAverage(AveragedState::SquareColumns,
+                               buildMean(squares, last - 1, last - 1),
+                               came.getDecayRate().convertToDouble(),
+                               /*grows=*/true);
   return divideByRoot(value, rows, columns);
 }
 
@@ -89,7 +90,7 @@ Value CameBuilder::clip(Value update) {
   auto dims = llvm::to_vector(llvm::seq<int64_t>(0, getType(update).getRank()));
   Value squares = MulOp::create(builder, loc, update, update);
   Value norm = buildRoot(buildMean(squares, dims, dims));
-  Value excess = scale(norm, 1 / came.clipThreshold);
+  Value excess = scale(norm, 1 / came.getClipThreshold().convertToDouble());
   Value divisor =
       ClampMinOp::create(builder, loc, excess, builder.getF64FloatAttr(1),
                          nullptr, nullptr, nullptr);
@@ -101,13 +102,15 @@ Value CameBuilder::weighByConfidence(Value update, Value moment) {
   if (last == 0)
     return moment;
   Value difference = AddOp::create(builder, loc, update, scale(moment, -1));
-  Value squares = addConstant(
-      MulOp::create(builder, loc, difference, difference), came.instabilityEps);
+  Value squares =
+      addConstant(MulOp::create(builder, loc, difference, difference),
+                  came.getInstabilityEps().convertToDouble());
   Value rows = buildAverage(AveragedState::InstabilityRows,
-                            buildMean(squares, last, last), came.beta3);
-  Value columns =
-      buildAverage(AveragedState::InstabilityColumns,
-                   buildMean(squares, last - 1, last - 1), came.beta3);
+                            buildMean(squares, last, last),
+                            came.getBeta3().convertToDouble());
+  Value columns = buildAverage(AveragedState::InstabilityColumns,
+                               buildMean(squares, last - 1, last - 1),
+                               came.getBeta3().convertToDouble());
   return divideByRoot(moment, rows, columns);
 }
 
@@ -131,8 +134,8 @@ LogicalResult CameBuilder::update(ParamOp updated, Value rate) {
   Value gradient = TakeGradientOp::create(
       builder, loc, param.getStoredType().clone(builder.getF32Type()), name,
       /*factors=*/ValueRange());
-  Value squares =
-      addConstant(MulOp::create(builder, loc, gradient, gradient), came.eps);
+  Value squares = addConstant(MulOp::create(builder, loc, gradient, gradient),
+                              came.getEps().convertToDouble());
   Value update = clip(divideByMoment(gradient, squares));
   Value moment = buildAverage(AveragedState::FirstMoment, update,
                               optimizer.getBeta1().convertToDouble());

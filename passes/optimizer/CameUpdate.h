@@ -5,7 +5,6 @@
 #define MF_PASSES_OPTIMIZER_CAMEUPDATE_H
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Frontend/Config/TrainingConfig.h"
 
 namespace mf::passes {
 
@@ -16,8 +15,8 @@ class CameBuilder {
 public:
   CameBuilder(mlir::OpBuilder &builder, ir::OptimizerAttr optimizer,
               mlir::Value step, mlir::Value overflow)
-      : builder(builder), optimizer(optimizer),
-        came(optimizer.getCame().getConfig()), step(step), overflow(overflow) {}
+      : builder(builder), optimizer(optimizer), came(optimizer.getCame()),
+        step(step), overflow(overflow) {}
 
   mlir::LogicalResult update(ir::ParamOp param, mlir::Value rate);
 
@@ -48,7 +47,7 @@ private:
 
   mlir::OpBuilder &builder;
   ir::OptimizerAttr optimizer;
-  CameConfig came;
+  ir::CameAttr came;
   mlir::Value step, overflow;
   ir::ParamOp param;
   mlir::Location loc = builder.getUnknownLoc();

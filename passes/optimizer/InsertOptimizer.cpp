@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Program/DropRates.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -81,15 +80,12 @@ static LogicalResult clip(OpBuilder &builder, ParamOp param,
 static LogicalResult clipLogits(OpBuilder &builder, OptimizerAttr optimizer,
                                 ArrayRef<ParamOp> params, Value overflow) {
   MuonAttr muon = optimizer.getMuon();
-  std::optional<double> threshold;
-  if (muon)
-    threshold = muon.getConfig().logitThreshold;
+  const FloatAttr threshold = muon ? muon.getLogitThreshold() : FloatAttr();
   if (!threshold)
     return success();
   for (ParamOp param : params)
     if (param.needsGradient() && param.getLogitClip() &&
-        failed(clip(builder, param, builder.getF64FloatAttr(*threshold),
-                    overflow)))
+        failed(clip(builder, param, threshold, overflow)))
       return failure();
   return success();
 }
@@ -476,7 +472,7 @@ LogicalResult UpdateBuilder::build() {
   if (stage == stages - 1)
     ReportOp::create(builder, loc, overflow, "overflow");
   if (ClippingAttr clipping = training.getClipping())
-    clip(norm, clipping.getConfig().maxNorm);
+    clip(norm, clipping.getMaxNorm().convertToDouble());
   if (failed(update(splitRates(body->getArgument(0)), body->getArgument(1),
                     overflow)))
     return failure();

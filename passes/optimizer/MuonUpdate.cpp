@@ -56,11 +56,11 @@ Value MuonBuilder::reshape(Value value, ArrayRef<int64_t> shape) {
 
 Value MuonBuilder::buildDirection(ParamOp param) {
   auto type = param.getStoredType().clone(builder.getBF16Type());
-  return MomentumOp::create(builder, loc, type,
-                            FlatSymbolRefAttr::get(param.getSymNameAttr()),
-                            overflow, /*factors=*/ValueRange(),
-                            builder.getF64FloatAttr(muon.momentum),
-                            builder.getBoolAttr(muon.nesterov));
+  return MomentumOp::create(
+      builder, loc, type, FlatSymbolRefAttr::get(param.getSymNameAttr()),
+      overflow, /*factors=*/ValueRange(),
+      builder.getF64FloatAttr(muon.getMomentum().convertToDouble()),
+      builder.getBoolAttr(muon.getNesterov()));
 }
 
 Value MuonBuilder::gather(ParamOp param, Value part) {
@@ -92,9 +92,10 @@ Value MuonBuilder::normalize(Value matrices) {
       ReduceSumOp::create(builder, loc, squares, ArrayRef<int64_t>{1, 2});
   Value norms = SqrtOp::create(builder, loc, sums, nullptr, nullptr, nullptr);
   norms = convert(norms, type.getElementType());
-  norms = AddScalarOp::create(builder, loc, norms,
-                              builder.getF64FloatAttr(muon.eps), nullptr,
-                              nullptr, nullptr);
+  norms = AddScalarOp::create(
+      builder, loc, norms,
+      builder.getF64FloatAttr(muon.getEps().convertToDouble()), nullptr,
+      nullptr, nullptr);
   return DivOp::create(builder, loc, matrices,
                        reshape(norms, {type.getDimSize(0), 1, 1}));
 }
@@ -110,24 +111,27 @@ Value MuonBuilder::runNewtonSchulz(Value matrices) {
                            nullptr, nullptr, nullptr);
   };
   Value x = normalize(matrices);
-  for (const std::array<double, 3> &step : muon.coefficients) {
+  for (auto step : muon.getCoefficients().getAsRange<ArrayAttr>()) {
+    auto getFactor = [&](unsigned number) {
+      return cast<FloatAttr>(step[number]).getValueAsDouble();
+    };
     Value a = MatmulOp::create(builder, loc, x, x, /*transposeA=*/isTall,
                                /*transposeB=*/!isTall);
     Value square = MatmulOp::create(builder, loc, a, a);
-    Value sum =
-        AddOp::create(builder, loc, times(a, step[1]), times(square, step[2]));
+    Value sum = AddOp::create(builder, loc, times(a, getFactor(1)),
+                              times(square, getFactor(2)));
     Value product =
         isTall ? MatmulOp::create(builder, loc, x, sum, /*transposeA=*/false,
                                   /*transposeB=*/true)
                : MatmulOp::create(builder, loc, sum, x);
-    x = AddOp::create(builder, loc, times(x, step[0]), product);
+    x = AddOp::create(builder, loc, times(x, getFactor(0)), product);
   }
   return x;
 }
 
 double MuonBuilder::getScale(int64_t rows, int64_t columns) {
   return std::sqrt(static_cast<double>(std::max(rows, columns))) *
-         muon.matchedAdamWRms;
+         muon.getRms().convertToDouble();
 }
 
 /// Cuts `whole`, [experts, rows, columns], along `axis` into parts of `sizes`.
@@ -251,7 +255,7 @@ void MuonBuilder::takeStep(ParamOp param, Value direction, Value rate) {
 
 int64_t MuonBuilder::getNumOwners(ParamOp param) {
   SmallVector<Cut> cuts = getMatrixCuts(param);
-  if (!muon.spreadsWeights || param.getTensorType().getRank() != 2 ||
+  if (!muon.getSpreads() || param.getTensorType().getRank() != 2 ||
       llvm::any_of(cuts, [&](const Cut &cut) {
         return cut.dim != static_cast<int64_t>(param.getStorageDim());
       }))

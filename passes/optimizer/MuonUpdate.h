@@ -5,7 +5,6 @@
 #define MF_PASSES_OPTIMIZER_MUONUPDATE_H
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Frontend/Config/TrainingConfig.h"
 
 namespace mf::passes {
 
@@ -17,8 +16,8 @@ class MuonBuilder {
 public:
   MuonBuilder(mlir::OpBuilder &builder, ir::OptimizerAttr optimizer,
               mlir::Value overflow)
-      : builder(builder), optimizer(optimizer),
-        muon(optimizer.getMuon().getConfig()), overflow(overflow) {}
+      : builder(builder), optimizer(optimizer), muon(optimizer.getMuon()),
+        overflow(overflow) {}
 
   /// Updates all of `params` with their learning rates. If only one rank
   /// computes each matrix (`spreads`), parameters with the same type, layout
@@ -54,7 +53,7 @@ private:
 
   mlir::OpBuilder &builder;
   ir::OptimizerAttr optimizer;
-  MuonConfig muon;
+  ir::MuonAttr muon;
   mlir::Value overflow;
   mlir::Location loc = builder.getUnknownLoc();
   /// The factor for the parameter that was made orthogonal last; 1 if its

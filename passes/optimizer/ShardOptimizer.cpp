@@ -33,7 +33,7 @@ class OptimizerSharder {
 public:
   OptimizerSharder(ModelOp model, ParallelAttr parallel, bool gathersAgain,
                    bool printPlan)
-      : model(model), settings(parallel.getOptimizerShard().getConfig()),
+      : model(model), settings(parallel.getOptimizerShard()),
         hasOneBackward(parallel.hasOneBackward()),
         hasOneStage(parallel.getStages() == 1), gathersAgain(gathersAgain),
         printPlan(printPlan), mesh(MeshAttr::find(model)),
@@ -56,7 +56,7 @@ private:
             ArrayRef<StorageDecision> decisions);
 
   ModelOp model;
-  mf::OptimizerShardConfig settings;
+  OptimizerShardAttr settings;
   bool hasOneBackward, hasOneStage;
   /// True if recomputed layers gather again in backward, on any level.
   bool gathersAgain;
@@ -132,7 +132,7 @@ static bool isRecomputed(LayerOp layer) {
 bool OptimizerSharder::isGatheredAgain(TiedGroup &group) {
   if (auto sharing = ParameterSharing::find(group.params.front()))
     return sharing->gathersAgain;
-  if (settings.level > 2)
+  if (settings.getLevel() > 2)
     return true;
   return gathersAgain && llvm::all_of(group.reads, [](GetParamOp read) {
            return isRecomputed(read->getParentOfType<LayerOp>());
@@ -144,7 +144,7 @@ void OptimizerSharder::gatherOnce(TiedGroup &group) {
   Type element = getGatheredElement(group);
   for (ParamOp param : group.params) {
     param.setGatheredAttr(TypeAttr::get(param.getLocalType().clone(element)));
-    param.setScatterGradients(param.getStored() && settings.level > 1);
+    param.setScatterGradients(param.getStored() && settings.getLevel() > 1);
   }
   for (GetParamOp read : group.reads) {
     auto type = cast<RankedTensorType>(read.getType());
@@ -254,10 +254,8 @@ void OptimizerSharder::warn(ArrayRef<UsedParameter> parameters,
   for (auto [parameter, decision] : llvm::zip_equal(parameters, decisions))
     if (decision.isWarning)
       names[decision.reason].push_back(parameter.name);
-  DictionaryAttr locations = model.getTrainingAttr().getLocations();
-  auto key = locations
-                 ? locations.getAs<LocationAttr>("optimizer_weight_shard_size")
-                 : LocationAttr();
+  LocationAttr key =
+      model.getTrainingAttr().getLocation("optimizer_weight_shard_size");
   for (const auto &[reason, kept] : names) {
     auto first = model.lookupSymbol<ParamOp>(kept.front());
     InFlightDiagnostic warning =
@@ -285,8 +283,8 @@ LogicalResult OptimizerSharder::run() {
   std::vector<UsedParameter> parameters;
   for (auto &entry : groups)
     parameters.push_back(describe(entry.second));
-  std::vector<StorageDecision> decisions =
-      planStorage(mesh, settings, parameters);
+  std::vector<StorageDecision> decisions = planStorage(
+      mesh, settings.getThreshold(), settings.getWeightShardSize(), parameters);
   if (printPlan)
     printStorage(parameters, decisions, mf::passes::PrintedPlan(model).os());
   if (failed(check(parameters, decisions)))
@@ -313,9 +311,7 @@ struct ShardOptimizerPass
       return signalPassFailure();
     TrainingAttr training = model.getTrainingAttr();
     ParallelAttr parallel = training.getParallel();
-    bool gathersAgain =
-        training.getRecompute().getConfig().parallelOptimizerCommRecompute &&
-        mayGatherAgain(training);
+    bool gathersAgain = parallel.getGathersAgain() && mayGatherAgain(training);
     if (parallel.getOptimizerShard() &&
         failed(
             OptimizerSharder(model, parallel, gathersAgain, printPlan).run()))
@@ -332,7 +328,7 @@ private:
     std::string reason;
     if (!settings)
       reason = "enable_parallel_optimizer is False";
-    else if (settings.getConfig().level > 2)
+    else if (settings.getLevel() > 2)
       return true;
     else if (parallel.getStages() > 1)
       reason = "with pipeline_stage " + std::to_string(parallel.getStages()) +
@@ -346,10 +342,7 @@ private:
                " parameters are gathered once in a step";
     else
       return true;
-    DictionaryAttr locations = training.getLocations();
-    auto place =
-        locations ? locations.getAs<LocationAttr>(key) : LocationAttr();
-    if (place)
+    if (LocationAttr place = training.getLocation(key))
       emitWarning(place) << key << " has no effect: " << reason;
     return false;
   }

@@ -91,8 +91,8 @@ static StorageDecision decideSharing(const MeshSizes &mesh,
   return {axes, llvm::formatv("{0} ranks share it", ranks)};
 }
 
-static StorageDecision decide(const MeshSizes &mesh,
-                              const OptimizerShardConfig &settings,
+static StorageDecision decide(const MeshSizes &mesh, int64_t threshold,
+                              int64_t shardSize,
                               const UsedParameter &parameter) {
   using llvm::formatv;
   auto keep = [](std::string reason, bool isWarning = false) {
@@ -105,30 +105,29 @@ static StorageDecision decide(const MeshSizes &mesh,
   int64_t bytes = parameter.elementBytes;
   for (int64_t extent : parameter.shape)
     bytes *= extent;
-  if (bytes < settings.threshold * 1024)
+  if (bytes < threshold * 1024)
     return keep(formatv("has {0} bytes, less than the threshold of {1} KB",
-                        bytes, settings.threshold));
+                        bytes, threshold));
   Axes axes = getReplicas(mesh, parameter.layout);
   const int64_t copies = mesh.getNumParts(axes);
   int64_t ranks = copies;
   if (ranks == 1)
     return keep("no other rank has the same part");
-  if (settings.weightShardSize > 0) {
-    if (ranks % settings.weightShardSize != 0)
+  if (shardSize > 0) {
+    if (ranks % shardSize != 0)
       return keep(formatv("{0} ranks have the same part, which does not divide "
                           "by optimizer_weight_shard_size {1}",
-                          ranks, settings.weightShardSize),
+                          ranks, shardSize),
                   /*isWarning=*/true);
-    std::optional<Axes> inner = takeInner(mesh, axes, settings.weightShardSize);
+    std::optional<Axes> inner = takeInner(mesh, axes, shardSize);
     if (!inner)
       return keep(
           formatv("optimizer_weight_shard_size {0} is not the product of the "
                   "inner axes of its {1} ranks: [{2:$[, ]}]",
-                  settings.weightShardSize, ranks,
-                  llvm::make_range(axes.begin(), axes.end())),
+                  shardSize, ranks, llvm::make_range(axes.begin(), axes.end())),
           /*isWarning=*/true);
     axes = *inner;
-    ranks = settings.weightShardSize;
+    ranks = shardSize;
   }
   if (ranks == 1)
     return keep("optimizer_weight_shard_size is 1");
@@ -146,11 +145,11 @@ static StorageDecision decide(const MeshSizes &mesh,
 }
 
 std::vector<StorageDecision>
-planStorage(const MeshSizes &mesh, const OptimizerShardConfig &settings,
+planStorage(const MeshSizes &mesh, int64_t threshold, int64_t shardSize,
             llvm::ArrayRef<UsedParameter> parameters) {
   std::vector<StorageDecision> decisions;
   for (const UsedParameter &parameter : parameters)
-    decisions.push_back(decide(mesh, settings, parameter));
+    decisions.push_back(decide(mesh, threshold, shardSize, parameter));
   return decisions;
 }
 

@@ -11,7 +11,6 @@
 #define MF_PASSES_OPTIMIZER_STORAGEPLAN_H
 
 #include "dialects/mf/ShardingRule.h"
-#include "mf/Frontend/Config/TrainingConfig.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,10 +48,11 @@ struct StorageDecision {
 /// Returns one decision per parameter. By MindSpore's rules a parameter is
 /// sharded if it is opted in, has at least `threshold` KB as a whole, is the
 /// same on several ranks, and has a dimension `dim`, the first for most, that
-/// is divisible by their number. A parameter that requests axes itself gets
+/// is divisible by their number. Only `shardSize` of these ranks share a
+/// parameter if that is positive. A parameter that requests axes itself gets
 /// these if its dimension is divisible.
 std::vector<StorageDecision>
-planStorage(const ir::MeshSizes &mesh, const OptimizerShardConfig &settings,
+planStorage(const ir::MeshSizes &mesh, int64_t threshold, int64_t shardSize,
             llvm::ArrayRef<UsedParameter> parameters);
 
 void printStorage(llvm::ArrayRef<UsedParameter> parameters,

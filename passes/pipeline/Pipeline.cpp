@@ -28,9 +28,25 @@ void mf::passes::buildMarkingPipeline(OpPassManager &manager,
   readConfig.file = options.config;
   readConfig.gradientAccumulationSteps = options.gradientAccumulationSteps;
   readConfig.schedule = options.schedule;
-  manager.addPass(options.configText
-                      ? createReadConfig(readConfig, *options.configText)
-                      : createReadConfig(readConfig));
+  readConfig.quiet = options.quiet;
+  // A report has the settings of a model and then what its layers get.
+  const auto settings = std::make_shared<llvm::StringMap<llvm::json::Object>>();
+  LayerReportHandler settingsHandler, layersHandler;
+  if (options.layerReportHandler) {
+    settingsHandler = [settings](llvm::json::Object report) {
+      const std::string model = report.getString("model")->str();
+      (*settings)[model] = std::move(report);
+    };
+    layersHandler = [settings, handler = options.layerReportHandler](
+                        llvm::json::Object report) {
+      llvm::json::Object whole = settings->lookup(*report.getString("model"));
+      for (auto &[key, value] : report)
+        whole[key] = std::move(value);
+      handler(std::move(whole));
+    };
+  }
+  manager.addPass(
+      createReadConfig(readConfig, options.configText, settingsHandler));
 
   OpPassManager &model = manager.nest<ir::ModelOp>();
   // Models whose importer already inserted adapters are not changed.
@@ -51,8 +67,8 @@ void mf::passes::buildMarkingPipeline(OpPassManager &manager,
   // hold the same value are known only while there are layouts.
   MarkMemoryOptions mark;
   mark.quiet = options.quiet;
-  model.addPass(createMarkMemory(mark, options.layerReportHandler,
-                                 options.layerNamesHandler));
+  model.addPass(
+      createMarkMemory(mark, layersHandler, options.layerNamesHandler));
 }
 
 /// Compares the limit of memory with a device, if there is one.

@@ -295,8 +295,8 @@ void PieceBuilder::createLayer() {
       builder.getFunctionType(arguments, {}), whole.getKind(),
       PlacementAttr::get(builder.getContext(), at.getStage(), at.getChunk(),
                          piece, /*keeps=*/false),
-      whole.getCellTreeAttr(), whole.getJoinsNext(), piece * numKept,
-      isLast() ? 0 : numKept, ArrayAttr(), ArrayAttr());
+      whole.getSettingsAttr(), whole.getCellTreeAttr(), whole.getJoinsNext(),
+      piece * numKept, isLast() ? 0 : numKept, ArrayAttr(), ArrayAttr());
   Block &body = layer.getBody().emplaceBlock();
   for (Type type : arguments)
     body.addArgument(type, whole.getLoc());

@@ -190,7 +190,7 @@ void AccountTrainerPass::runOnOperation() {
   if (failed(mf::passes::checkTraining(model)))
     return signalPassFailure();
   // The compiler of the static graph plans a step as mf does.
-  if (!mf::passes::getRecomputeConfig(model.getTrainingAttr()).isOfDynamicGraph)
+  if (!model.getTrainingAttr().getDynamicGraph())
     return;
   FailureOr<TapedModel> taped = readModel();
   if (failed(taped))

@@ -42,9 +42,6 @@ CUTS = {
     "lm_head.weight": '[["mp"], []]',
 }
 TRAINING = """#mf.training<parallel = <stages = %(pp)d, interleave = 1, micro_batches = %(micro)d, scheduler = "1f1b"%(settings)s>,
-  recompute = <recompute = %(recompute)s, select = %(select)s, select_comm = %(select_comm)s, select_exclude = false,
-  select_comm_exclude = %(comm_exclude)s, parallel_optimizer_comm = %(gather)s, mp_comm = %(mp_comm)s, slice_activation = %(slice)s>,
-  swap = %(swap)s,
   optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
   lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>,
   clipping = <max_norm = 0.5>, loss_scale = %(scale)s, max_device_memory = 0>"""
@@ -56,25 +53,30 @@ PASSES = (
 )
 
 
-def name(*patterns):
-    """All layers' operators and Cells of these patterns."""
-    quoted = ('#mf.pattern<"%s", true>' % pattern.replace("\\", r"\\") for pattern in patterns)
-    return "[%s]" % ", ".join(quoted)
+def ask(*requests, first="", flags=""):
+    """What all layers are asked for, and what else the first one is."""
+
+    def join(*parts):
+        return ", ".join(part for part in parts if part)
+
+    return dict(settings=[join(flags, "requests = [%s]" % join(*more, *requests)) for more in ([first], [])])
 
 
-SWAP = "<swap = true, default_prefetch = 3%s>"
+RECOMPUTE = ask("recompute")
+SWAP = ask(r'op_swap ".*\\.flash_attention" prefetch 3', flags="swap_on")
+NORMS = r'select_comm_recompute ".*\\.norm"'
 # Options that keep, repeat, slice or move communicated values.
 COMMUNICATION = [
-    dict(select_comm="true"),
-    dict(select_comm=name(r'.*\.norm', r'attention\.w[ko]\.matmul'), comm_exclude=name(r'ffn_norm\.norm')),
-    dict(select=name(r'attention', r'feed_forward\.mul')),
-    dict(select=name(r'feed_forward'), mp_comm="false", select_comm="true"),
-    dict(recompute="true", mp_comm="false"),
-    dict(recompute="[1]", comm_exclude=name(r'attention_norm\.norm'), select_comm="true"),
-    dict(recompute="true", slice="true"),
-    dict(recompute="[1]", slice="true", mp_comm="false"),
-    dict(recompute="true", gather="true"),
-    dict(swap=SWAP % ", layer_swap = [#mf.swap_entry<prefetch = 2, layers = true>]", select_comm="true"),
+    ask(NORMS),
+    ask(NORMS, r'select_comm_recompute "attention\\.w[ko]\\.matmul"', r'select_comm_recompute_exclude "ffn_norm\\.norm"'),
+    ask('select_recompute "attention"', r'select_recompute "feed_forward\\.mul"'),
+    ask('select_recompute "feed_forward"', NORMS, flags="keeps_comm"),
+    ask("recompute", flags="keeps_comm"),
+    ask(NORMS, r'select_comm_recompute_exclude "attention_norm\\.norm"', first="recompute"),
+    ask("recompute", flags="slices"),
+    ask(first="recompute", flags="slices, keeps_comm"),
+    dict(RECOMPUTE, gather=True),
+    ask(NORMS, "layer_swap prefetch 2", flags="swap_on"),
 ]
 
 
@@ -82,8 +84,7 @@ class Case:
     """A layout, and the options of its run."""
 
     def __init__(self, pp=1, dp=1, cp=1, mp=1, level=0, shard=-1, sequence=False, context=None, micro=2,
-                 recompute="false", select="false", select_comm="false", comm_exclude="false", mp_comm="true", slice="false",
-                 gather="false", swap="<swap = false, default_prefetch = 1>", threads=1, scale="1.0", blocks=1, copies=1, flight=8):  # fmt: skip
+                 settings=None, gather=False, threads=1, scale="1.0", blocks=1, copies=1, flight=8):  # fmt: skip
         self.__dict__.update({key: value for key, value in locals().items() if key != "self"})
 
     def change(self, **changes):
@@ -103,6 +104,8 @@ class Case:
             settings += ', context_parallel = "%s"' % self.context
         if self.blocks > 1:
             settings += ", row_blocks = %d" % self.blocks
+        if self.gather:
+            settings += ", gathers_again = true"
         if self.copies > 1:
             settings += ", copies = %d" % self.copies
         if self.level:
@@ -154,6 +157,11 @@ class Runs:
         text = text.replace("module attributes {", "module attributes {mf.mesh = #mf.mesh<%s>, " % mesh, 1)
         attributes = "attributes {training = %s, " % case.get_training()
         text = re.sub(r"(mf\.model @\S+ )attributes {", lambda match: match.group(1) + attributes, text, count=1)
+        if case.settings:
+            first, other = ("attributes {settings = #mf.layer_settings<%s>, " % settings for settings in case.settings)
+            layer = r"(mf\.layer @layers\.%s body [^\n]*)attributes {"
+            text = re.sub(layer % "0", lambda match: match.group(1) + first, text)
+            text = re.sub(layer % r"[1-9]\d*", lambda match: match.group(1) + other, text)
         with open(self.path("input.mlir"), "w") as file:
             file.write(text)
         passes = PASSES.replace("mf-lower-to-ascend", "mf-lower-to-ascend{in-flight=%d}" % case.flight)
@@ -213,7 +221,7 @@ def draw(generator):
         level=generator.choice([0, 1, 2, 3]), sequence=generator.random() < 0.5,
         context=generator.choice([None, "ulysses_cp"]) if case.mp * case.cp <= 8 else None,
         micro=max(case.pp, generator.choice([1, 2, 4])), scale=generator.choice(["1.0", "1024.0"]),
-        recompute=generator.choice(["false", "true"]), threads=generator.choice([1, 2]),
+        **generator.choice([{}, RECOMPUTE]), threads=generator.choice([1, 2]),
         blocks=generator.choice([1, 2]) if case.cp * case.mp <= 8 else 1, copies=generator.choice([1, 1, 2]),
     )  # fmt: skip
 
@@ -246,7 +254,7 @@ class Checks:
         if not max(loss, norm, gradients) < 1e-5:
             self.fail(case, "loss %g, norm %g, gradients %g off" % (loss, norm, gradients))
         program = open(self.runs.path("step.mlir")).read()
-        options = [dict(recompute="true"), dict(swap=SWAP % "")] if case.get_ranks() <= 4 else []
+        options = [RECOMPUTE, SWAP] if case.get_ranks() <= 4 else []
         drawn = self.generator.sample(range(len(COMMUNICATION)), 3 if case.get_ranks() <= 4 else 1)
         for change in [*options, *(COMMUNICATION[number] for number in drawn), dict(flight=0), dict(threads=3)]:
             if not have_same_bits(actual, self.runs.run(case.change(**change))):

@@ -5,7 +5,8 @@
 #define MF_TEST_FUZZ_READEVERYTHING_H
 
 #include "mf/Frontend/Config/BatchRules.h"
-#include "mf/Frontend/Config/LayerPlan.h"
+#include "mf/Frontend/Config/ResolvedLayers.h"
+#include "mf/Frontend/Layers/LayerPlan.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mf {
@@ -31,18 +32,18 @@ inline std::string readEverything(llvm::StringRef text, const CellTree &tree) {
       StageMap::create(getStageMapOptions(config, diagnostics), diagnostics);
   // Many layers say nothing new and take long.
   if (stages && stages->getNumLayers() <= 256 && !diagnostics.hasErrors()) {
-    LayerPlanInput input{config.recompute,
-                         config.swap,
-                         *stages,
-                         NameFamily::Classic,
-                         {},
-                         config.parallel.gradientAggregationGroup};
-    for (int64_t layer = 0; layer < stages->getNumLayers(); ++layer)
-      input.layers.push_back({layer, &tree});
-    LayerPlan plan = planLayers(input, diagnostics);
+    const ResolvedLayers resolved =
+        resolveLayers(config, *stages, NameFamily::Classic, diagnostics);
+    std::vector<PlannedLayer> layers;
+    for (const LayerSettings &settings : resolved.layers)
+      layers.push_back({settings.layer, 0, 0, &settings, &tree});
+    LayerPlan plan =
+        planLayers(layers, !config.recompute.isOfDynamicGraph, diagnostics);
+    resolved.printLog(stream);
     plan.printLog(stream);
     plan.printTable(stream);
-    stream << plan.toJson();
+    stream << llvm::json::Value(resolved.toJson())
+           << llvm::json::Value(plan.toJson());
   }
   diagnostics.print(stream);
   return output;

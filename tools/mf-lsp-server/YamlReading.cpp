@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/mf-lsp-server/YamlReading.h"
-#include "mf/Frontend/Config/CellTree.h"
 #include "mf/Frontend/Config/IndependentMessages.h"
 #include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/CellNames.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
+#include "mf/Frontend/Layers/CellTree.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/pipeline/Pipeline.h"

@@ -6,7 +6,6 @@
 #include "Functions.h"
 #include "Rank.h"
 #include "mf/Exec/Data/Safetensors.h"
-#include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Program/Attributes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <thread>
@@ -268,8 +267,8 @@ static program::LossScale getLossScale(ir::TrainingAttr training) {
   program::LossScale scale;
   scale.value = static_cast<float>(training.getLossScale().convertToDouble());
   if (ir::LossScaleUpdateAttr update = training.getLossScaleUpdate()) {
-    scale.factor = update.getConfig().factor;
-    scale.window = update.getConfig().window;
+    scale.factor = update.getFactor();
+    scale.window = update.getWindow();
   }
   return scale;
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ComparedSteps.h"
-#include "mf/Frontend/Config/TrainingConfig.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -38,7 +37,7 @@ getClipFactor(ir::TrainingAttr training,
   double squares = 0;
   for (const auto &[name, gradient] : gradients)
     squares += std::pow(getNorm(gradient), 2);
-  const double limit = training.getClipping().getConfig().maxNorm;
+  const double limit = training.getClipping().getMaxNorm().convertToDouble();
   return std::min(1.0, limit / (std::max(std::sqrt(squares), limit) + 1e-6));
 }
 
@@ -64,10 +63,11 @@ static double update(ir::OptimizerAttr optimizer, bool decays, double value,
   // set to its share in that average.
   if (!optimizer.getAverage())
     return updated;
-  const WeightAverageConfig average = optimizer.getAverage().getConfig();
-  if (average.interleaveStep != 1 || average.fusedNum != 1 || average.sums)
+  ir::WeightAverageAttr average = optimizer.getAverage();
+  if (average.getInterval() != 1 || average.getFused() != 1 ||
+      average.getSums())
     return updated;
-  return average.emaAlpha * updated;
+  return average.getShare().convertToDouble() * updated;
 }
 
 void compareWithAdamW(ir::ModelOp model, const ComparedSteps &before,

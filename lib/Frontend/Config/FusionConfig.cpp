@@ -9,30 +9,28 @@ namespace mf {
 /// The model's activation, whose value fusedswiglu selects that fusion, too.
 llvm::ArrayRef<FusionKeys> getFusionKeys() {
   static const FusionKeys all[] = {
-      {&FusionConfig::rotary, {"use_fused_rope", "apply_rope_fusion"}, {}, {}},
+      {&FusionConfig::rotary,
+       "rotary",
+       {"use_fused_rope", "apply_rope_fusion"},
+       {},
+       {}},
       {&FusionConfig::swiglu,
+       "swiglu",
        {"use_fused_swiglu", "bias_swiglu_fusion"},
        {},
        {},
        FusionChoice{"hidden_act", "fusedswiglu", "swiglu"}},
       {&FusionConfig::groupMatmuls,
+       "group_matmuls",
        {},
        {"moe_grouped_gemm", "use_gmm"},
        {"use_gmm"}},
       {&FusionConfig::permuteTokens,
+       "permute_tokens",
        {},
        {"moe_permute_fusion"},
        {"use_fused_ops_permute"}},
-      {&FusionConfig::route, {}, {}, {"use_fused_ops_topkrouter"}}};
-  return all;
-}
-
-std::vector<llvm::StringLiteral> FusionKeys::getAll() const {
-  std::vector<llvm::StringLiteral> all = model;
-  llvm::append_range(all, mcoreModel);
-  llvm::append_range(all, classicExperts);
-  if (mcoreChoice)
-    all.push_back(mcoreChoice->key);
+      {&FusionConfig::route, "route", {}, {}, {"use_fused_ops_topkrouter"}}};
   return all;
 }
 

@@ -51,7 +51,7 @@ static KeyWords describeKey(const KnownKey &key, TrainingConfig &config) {
       words.type = key.range.words.str();
     }
   };
-  if (key.field && !key.isReadApart)
+  if (key.field)
     std::visit(describe, key.field(config));
   else if (key.use == KeyUse::Used)
     missing << key.neutral;

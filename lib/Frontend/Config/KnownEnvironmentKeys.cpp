@@ -7,7 +7,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mf/Frontend/Config/FusionConfig.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 
 namespace mf {
@@ -144,15 +143,7 @@ static constexpr KnownKey modelKeys[] = {
     used("model_config", "the model: sizes, types, layers of stages"),
     used("arch", "the network's class, or a map with its type"),
 };
-/// getFusionKeys says which keys they follow from.
-static constexpr KnownKey fusions[] = {
-    derived<&FusionConfig::rotary>("rotary", withoutDefault),
-    derived<&FusionConfig::swiglu>("swiglu", withoutDefault),
-    derived<&FusionConfig::groupMatmuls>("group_matmuls", withoutDefault),
-    derived<&FusionConfig::permuteTokens>("permute_tokens", withoutDefault),
-    derived<&FusionConfig::route>("route", withoutDefault),
-};
-constexpr KnownSection modelSection = {"model", false, modelKeys, {}, fusions};
+constexpr KnownSection modelSection = {"model", false, modelKeys};
 
 static constexpr KnownKey topLevelKeys[] = {
     section("recompute_config"),

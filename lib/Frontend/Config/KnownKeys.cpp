@@ -10,6 +10,7 @@
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/SettingEdit.h"
+#include "mf/Frontend/Layers/LayerSettings.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mf {
@@ -34,55 +35,43 @@ static llvm::ArrayRef<llvm::StringRef> getContextAlgorithms() {
 }
 
 static constexpr KnownKey recomputeKeys[] = {
-    key<&Recompute::recompute>("recompute",
+    key<&Recompute::recompute>(getName(LayerKey::Recompute),
                                "layers that run again as a whole in backward",
-                               withoutPatterns, withPlace),
-    key<&Recompute::selectRecompute>("select_recompute",
-                                     "operators that run again in backward",
-                                     as("select"), withPlace),
+                               withoutPatterns),
+    key<&Recompute::selectRecompute>(getName(LayerKey::SelectRecompute),
+                                     "operators that run again in backward"),
     key<&Recompute::selectCommRecompute>(
-        "select_comm_recompute",
-        "operators whose collectives run again in backward", as("select_comm"),
-        withPlace),
+        getName(LayerKey::SelectCommRecompute),
+        "operators whose collectives run again in backward"),
     key<&Recompute::selectRecomputeExclude>(
-        "select_recompute_exclude",
-        "operators that do not run again, whatever else says so",
-        as("select_exclude"), withPlace),
+        getName(LayerKey::SelectRecomputeExclude),
+        "operators that do not run again, whatever else says so"),
     key<&Recompute::selectCommRecomputeExclude>(
-        "select_comm_recompute_exclude",
-        "operators whose collectives do not run again",
-        as("select_comm_exclude"), withPlace),
+        getName(LayerKey::SelectCommRecomputeExclude),
+        "operators whose collectives do not run again"),
     key<&Recompute::parallelOptimizerCommRecompute>(
         "parallel_optimizer_comm_recompute",
-        "recomputed layers gather their weights again",
-        as("parallel_optimizer_comm"), withPlace),
+        "recomputed layers gather their weights again", withPlace),
     key<&Recompute::mpCommRecompute>(
         "mp_comm_recompute",
-        "recomputed layers repeat their collectives of model parallelism",
-        as("mp_comm")),
+        "recomputed layers repeat their collectives of model parallelism"),
     key<&Recompute::recomputeSliceActivation>(
         "recompute_slice_activation",
         "inputs of recomputed layers are kept in slices of model parallelism",
-        as("slice_activation"), withPlace),
+        withPlace),
 };
-static constexpr KnownKey recomputeDerived[] = {
-    derived<&Recompute::keptOperators>("kept_operators"),
-    derived<&Recompute::isOfDynamicGraph>("dynamic_graph", withoutDefault),
-};
-constexpr KnownSection recomputeSection = {
-    "recompute_config", true, recomputeKeys, {}, recomputeDerived};
+constexpr KnownSection recomputeSection = {"recompute_config", true,
+                                           recomputeKeys};
 
 static constexpr KnownKey swapKeys[] = {
     key<&Swap::swap>(
-        "swap", "activations go to host memory between forward and backward",
-        withPlace),
+        "swap", "activations go to host memory between forward and backward"),
     key<&Swap::defaultPrefetch>(
         "default_prefetch",
-        "kernels between copy and reader for the default policy", withPlace),
-    key<&Swap::layerSwap>("layer_swap", "layers that are swapped as a whole",
-                          readApart),
-    key<&Swap::opSwap>("op_swap", "operators that are swapped, in some layers",
-                       readApart),
+        "kernels between copy and reader for the default policy"),
+    used(getName(LayerKey::LayerSwap), "layers that are swapped as a whole"),
+    used(getName(LayerKey::OpSwap),
+         "operators that are swapped, in some layers"),
 };
 constexpr KnownSection swapSection = {"swap_config", true, swapKeys};
 
@@ -171,18 +160,14 @@ static constexpr KnownKey parallelOptimizerKeys[] = {
     key<&Parallel::gradientAccumulationShard>(
         "gradient_accumulation_shard",
         "accumulated gradients are sharded as well"),
-    key<&OptimizerShardConfig::level>(
-        "optimizer_level",
-        "level1 shards state, level2 also gradients, level3 also weights",
-        as("level"), upTo(3), readApart),
+    used("optimizer_level",
+         "level1 shards state, level2 also gradients, level3 also weights"),
     key<&OptimizerShardConfig::threshold>(
         "parallel_optimizer_threshold",
-        "size in KB from which on a parameter is sharded", as("threshold"),
-        from(0)),
+        "size in KB from which on a parameter is sharded", from(0)),
     key<&OptimizerShardConfig::weightShardSize>(
         "optimizer_weight_shard_size",
-        "ranks that share one parameter; -1 is all", as("weight_shard_size"),
-        orMinusOne, withPlace, withoutDefault),
+        "ranks that share one parameter; -1 is all", orMinusOne, withPlace),
 };
 constexpr KnownSection parallelOptimizerSection = {
     "parallel.parallel_optimizer_config", false, parallelOptimizerKeys};
@@ -220,9 +205,8 @@ static constexpr KnownKey wrapperKeys[] = {
     key<&Wrapper::type>("type", "the class of the step"),
     key<&Wrapper::useClipGrad>("use_clip_grad",
                                "gradients are clipped by their global norm"),
-    key<&ClippingConfig::maxNorm>("max_grad_norm",
-                                  "the norm to which they are clipped",
-                                  as("max_norm"), positive),
+    key<&ClippingConfig::maxNorm>(
+        "max_grad_norm", "the norm to which they are clipped", positive),
     used("scale_sense", "factor on the loss, or a map with a type"),
     key<&Wrapper::calculatePerTokenLoss>(
         "calculate_per_token_loss", "the loss is the mean over all tokens",
@@ -247,10 +231,9 @@ constexpr KnownSection wrapperSection = {"runner_wrapper", false, wrapperKeys,
 static constexpr KnownKey lossScaleKeys[] = {
     used("type", "the class that updates the factor"),
     key<&Scale::value>("loss_scale_value", "the first factor"),
-    key<&ScaleUpdate::factor>("scale_factor", "by what an overflow divides it",
-                              as("factor")),
-    key<&ScaleUpdate::window>(
-        "scale_window", "steps without overflow until it grows", as("window")),
+    key<&ScaleUpdate::factor>("scale_factor", "by what an overflow divides it"),
+    key<&ScaleUpdate::window>("scale_window",
+                              "steps without overflow until it grows"),
     notModelled("max_scale_window"),
     notModelled("min_scale_window"),
 };
@@ -307,16 +290,6 @@ llvm::ArrayRef<const KnownSection *> getKnownSections() {
                                                      &modelSection,
                                                      &topLevel};
   return sections;
-}
-
-llvm::SmallVector<const KnownKey *> getMembers(PartId part) {
-  llvm::SmallVector<const KnownKey *> members;
-  for (const KnownSection *section : getKnownSections())
-    for (llvm::ArrayRef<KnownKey> keys : {section->keys, section->derived})
-      for (const KnownKey &key : keys)
-        if (key.part == part && key.member)
-          members.push_back(&key);
-  return members;
 }
 
 std::string KnownKey::describeNumbers(bool sayBoth) const {

@@ -27,39 +27,32 @@ static constexpr KnownKey optimizerKeys[] = {
                              "no effect: the rate is that of lr_schedule"),
     key<&Adam::swap>("swap", "the state lives on the host",
                      notLowered("the optimizer's state stays on the device")),
-    key<&Average::interleaveStep>(
-        "interleave_step", "steps between averages (PmaAdamW)", as("interval")),
+    key<&Average::interleaveStep>("interleave_step",
+                                  "steps between averages (PmaAdamW)"),
     key<&Average::fusedNum>("fused_num",
-                            "averages until parameters take it (PmaAdamW)",
-                            as("fused")),
-    key<&Average::emaAlpha>("ema_alpha",
-                            "share of the parameter in an average (PmaAdamW)",
-                            as("share"), share),
-    key<&Average::sums>("fused_algo",
-                        "ema or sma, the kind of average (PmaAdamW)",
-                        as("sums"), readApart),
+                            "averages until parameters take it (PmaAdamW)"),
+    key<&Average::emaAlpha>(
+        "ema_alpha", "share of the parameter in an average (PmaAdamW)", share),
+    used("fused_algo", "ema or sma, the kind of average (PmaAdamW)",
+         of<Average>),
     key<&Orthogonal::momentum>("momentum", "decay of the momentum (Muon)",
                                ratio),
     key<&Orthogonal::nesterov>("nesterov",
                                "the direction looks one momentum ahead (Muon)"),
     key<&Orthogonal::matchedAdamWRms>(
         "matched_adamw_rms",
-        "the root of the mean square of an update's elements (Muon)", as("rms"),
-        positive),
+        "the root of the mean square of an update's elements (Muon)", positive),
     used("ns_steps", "Newton-Schulz steps of one triple of coefficients (Muon)",
          of<Orthogonal>),
-    key<&Orthogonal::coefficients>(
-        "ns_coefficients",
-        "their coefficients, or a list of triples with their steps (Muon)",
-        as("coefficients"), readApart),
+    used("ns_coefficients",
+         "their coefficients, or a list of triples with their steps (Muon)",
+         of<Orthogonal>),
     used("adamw_betas", "beta1 and beta2 of what AdamW updates (Muon)",
          of<Orthogonal>),
     used("adamw_eps", "eps of what AdamW updates (Muon)", of<Orthogonal>),
-    key<&Orthogonal::adamwInclude>(
-        "adamw_include", "parameters that AdamW updates (Muon)", readApart),
-    key<&Orthogonal::spreadsWeights>("comm_strategy",
-                                     "who works on which matrix (Muon)",
-                                     as("spreads"), readApart),
+    used("adamw_include", "parameters that AdamW updates (Muon)",
+         of<Orthogonal>),
+    used("comm_strategy", "who works on which matrix (Muon)", of<Orthogonal>),
     key<&Factored::clipThreshold>(
         "clip_threshold", "the largest root mean square of an update (Came)",
         positive),
@@ -78,9 +71,8 @@ static constexpr KnownKey optimizerKeys[] = {
     used("compression", "averages in fp16 (Came)", of<Factored>),
     used("qk_clip_enabled", "weights shrink where logits are large (Muon)",
          of<Orthogonal>),
-    key<&Orthogonal::logitThreshold>(
-        "qk_clip_threshold", "the logit from which on they do (Muon)",
-        as("logit_threshold"), positive, readApart),
+    used("qk_clip_threshold", "the logit from which on they do (Muon)",
+         of<Orthogonal>),
     used("micro_batch_num",
          "what qk_clip_threshold is multiplied by in the static graph (Muon)"),
     notModelled("amsgrad", "False"),
@@ -89,14 +81,8 @@ static constexpr KnownKey optimizerKeys[] = {
 static constexpr IrrelevantKeys optimizerRest[] = {
     {sameNumbers, "use_fused"},
 };
-/// Keys of AdamW have another meaning for the other optimizers.
-static constexpr KnownKey optimizerDerived[] = {
-    derived<&Orthogonal::eps>("eps", notNegative),
-    derived<&Factored::eps>("eps", notNegative),
-    derived<&Factored::instabilityEps>("instability_eps", notNegative),
-};
 constexpr KnownSection optimizerSection = {"optimizer", false, optimizerKeys,
-                                           optimizerRest, optimizerDerived};
+                                           optimizerRest};
 
 // After the first key, an item of grouped_lr_schedule has the keys of a
 // schedule.

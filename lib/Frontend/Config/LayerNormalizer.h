@@ -4,7 +4,7 @@
 #ifndef MF_LIB_FRONTEND_CONFIG_LAYERNORMALIZER_H
 #define MF_LIB_FRONTEND_CONFIG_LAYERNORMALIZER_H
 
-#include "mf/Frontend/Config/LayerPlan.h"
+#include "mf/Frontend/Config/ResolvedLayers.h"
 
 namespace mf {
 
@@ -37,6 +37,22 @@ private:
   bool isSwapOn;
   DiagnosticList &diagnostics;
 };
+
+/// Returns the patterns that a select_recompute without names stands for.
+llvm::ArrayRef<llvm::StringRef> getDefaultSelectPatterns(NameFamily family);
+/// Returns the patterns that a select_comm_recompute without names stands for.
+llvm::ArrayRef<llvm::StringRef> getDefaultCommPatterns();
+/// Returns the pattern of the operators that are swapped if swap_config names
+/// neither layers nor operators.
+llvm::StringRef getDefaultSwapPattern();
+
+/// Returns the patterns of one key with the layers of each. A setting without
+/// names has the default patterns. The patterns are not checked against the
+/// model here.
+std::vector<PatternLayers>
+resolvePatterns(const LayerSetting &setting, LayerKey key,
+                llvm::ArrayRef<llvm::StringRef> defaults,
+                LayerNormalizer &normalizer, DiagnosticList &diagnostics);
 
 /// Returns `[1, 2]` or `[[1, 2], [3]]`, as Python prints them.
 std::string reprList(const std::vector<int64_t> &values);

@@ -1,7 +1,7 @@
 //===- RecomputeKeys.cpp - Keys that express recompute --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "PlanPatterns.h"
+#include "LayerNormalizer.h"
 #include "SettingKeys.h"
 #include "llvm/ADT/STLExtras.h"
 #include <set>

@@ -124,7 +124,7 @@ std::string SectionReader::readString(llvm::StringRef key,
 
 void SectionReader::read(const KnownKey &key, TrainingConfig &config) {
   Node value = get(key.name);
-  if (!key.field || key.isReadApart || !value ||
+  if (!key.field || !value ||
       (key.takesNull && value.getKind() == NodeKind::Null))
     return;
   auto readValue = [&](auto &member) {

@@ -1,7 +1,7 @@
 //===- SettingRead.cpp - Memory settings of a YAML ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "PlanPatterns.h"
+#include "LayerNormalizer.h"
 #include "SettingKeys.h"
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Pipeline/Policy.h"
@@ -171,14 +171,14 @@ SettingReader::readOperators(const LayerSetting &setting,
   if (isUnnamed && !defaults)
     return std::nullopt;
   std::vector<OperatorCounts> operators;
-  for (const ActivePattern &pattern :
-       resolvePatterns(setting, "", defaults.value_or(ArrayRef<StringRef>()),
-                       normalizer, ignored)) {
-    std::optional<StageTable> table = getTable(stages, pattern.layers.layers);
+  for (const PatternLayers &pattern : resolvePatterns(
+           setting, LayerKey::SelectRecompute,
+           defaults.value_or(ArrayRef<StringRef>()), normalizer, ignored)) {
+    std::optional<StageTable> table = getTable(stages, pattern.layers);
     if (!table)
       return std::nullopt;
     if (!hasNoLayers(*table))
-      operators.push_back({pattern.layers.pattern, std::move(*table)});
+      operators.push_back({pattern.request.pattern, std::move(*table)});
   }
   return operators;
 }

@@ -39,7 +39,7 @@ CellBuilder::CellBuilder(ModelOp model, const ModelSpec &spec,
   builder.setInsertionPointToEnd(&model.getBody().front());
   layer = LayerOp::create(
       builder, loc, layerName, builder.getFunctionType(arguments, results),
-      kind, PlacementAttr(), FlatSymbolRefAttr(),
+      kind, PlacementAttr(), LayerSettingsAttr(), FlatSymbolRefAttr(),
       /*joins_next=*/false, /*past=*/0, /*future=*/0, ArrayAttr(), ArrayAttr());
   Block &body = layer.getBody().emplaceBlock();
   for (Type argument : arguments)

@@ -4,7 +4,7 @@
 #include "LoraReader.h"
 #include "PrefixReader.h"
 #include "SpecReader.h"
-#include "mf/Frontend/Config/NameRegex.h"
+#include "mf/Frontend/Layers/NameRegex.h"
 #include "mf/Support/NearestName.h"
 
 namespace mf {

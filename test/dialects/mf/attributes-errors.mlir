@@ -26,54 +26,39 @@
 
 // -----
 
-// expected-error @below {{expected a bool, a list of counts or a list of such lists for pattern "a", but got 1 : i64}}
-"test.op"() {a = #mf.pattern<"a", 1>} : () -> ()
+// expected-error @below {{unknown setting 'recomput'; did you mean 'recompute'?}}
+"test.op"() {a = #mf.layer_settings<requests = [recomput]>} : () -> ()
 
 // -----
 
-// expected-error @below {{expected a bool, a list of counts or a list of such lists for pattern "a", but got ["b"]}}
-"test.op"() {a = #mf.pattern<"a", ["b"]>} : () -> ()
-
-// -----
-
-// expected-error @below {{expected recompute to be a bool, a list of counts or a list of such lists, but got [1, [1]]}}
-"test.op"() {a = #mf.recompute_config<recompute = [1, [1]], select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>} : () -> ()
+// expected-error @below {{unknown setting 'slice'; did you mean 'slices'?}}
+"test.op"() {a = #mf.layer_settings<slice>} : () -> ()
 
 // -----
 
 // Patterns are for operators, not for whole layers.
-// expected-error @below {{expected recompute to be a bool, a list of counts or a list of such lists, but got [#mf.pattern<"a", true>]}}
-"test.op"() {a = #mf.recompute_config<recompute = [#mf.pattern<"a", true>], select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>} : () -> ()
+// expected-error @below {{expected a place in a file, but got "a"}}
+"test.op"() {a = #mf.layer_settings<requests = [recompute "a"]>} : () -> ()
 
 // -----
 
-// expected-error @below {{expected select_exclude to be a bool}}
-"test.op"() {a = #mf.recompute_config<recompute = true, select = false, select_comm = false, select_exclude = 3, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>} : () -> ()
+// expected-error @below {{expected string}}
+"test.op"() {a = #mf.layer_settings<requests = [select_recompute 3]>} : () -> ()
 
 // -----
 
-// expected-error @below {{expected default_prefetch to be an int of at least 1, but got 0}}
-"test.op"() {a = #mf.swap_config<swap = true, default_prefetch = 0>} : () -> ()
+// expected-error @below {{expected prefetch from 1 to 2147483647, but got -1}}
+"test.op"() {a = #mf.layer_settings<requests = [layer_swap prefetch -1]>} : () -> ()
 
 // -----
 
-// expected-error @below {{expected layer_swap to be a list of #mf.swap_entry, but got [1]}}
-"test.op"() {a = #mf.swap_config<swap = true, default_prefetch = 1, layer_swap = [1]>} : () -> ()
+// expected-error @below {{expected number from 0 to 2147483647, but got -1}}
+"test.op"() {a = #mf.layer_settings<number = -1>} : () -> ()
 
 // -----
 
-// expected-error @below {{expected op_swap to be a list of #mf.op_swap, but got ["a"]}}
-"test.op"() {a = #mf.swap_config<swap = true, default_prefetch = 1, op_swap = ["a"]>} : () -> ()
-
-// -----
-
-// expected-error @below {{expected prefetch to be positive, but got -1}}
-"test.op"() {a = #mf.swap_entry<prefetch = -1, layers = true>} : () -> ()
-
-// -----
-
-// expected-error @below {{expected layers to be a bool or a list of layers, but got ["first"]}}
-"test.op"() {a = #mf.swap_entry<prefetch = 1, layers = ["first"]>} : () -> ()
+// expected-error @below {{expected a place in a file, but got loc(unknown)}}
+"test.op"() {a = #mf.layer_settings<requests = [recompute loc(unknown)]>} : () -> ()
 
 // -----
 
@@ -87,18 +72,23 @@
 
 // -----
 
-// expected-error @below {{unknown parameter 'windw'; did you mean 'window'?}}
-"test.op"() {a = #mf.loss_scale_update<windw = 1>} : () -> ()
-
-// -----
-
-// expected-error @below {{expected factor once, but got it again}}
-"test.op"() {a = #mf.loss_scale_update<factor = 2, factor = 3>} : () -> ()
-
-// -----
-
 // expected-error @below {{expected coefficients to be a list of three numbers for each step, but got []}}
-"test.op"() {a = #mf.muon<coefficients = []>} : () -> ()
+"test.op"() {a = #mf.muon<momentum = 0.95, nesterov = true, rms = 0.2, eps = 1.0e-7, coefficients = []>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected momentum to be a number from 0 to 1, but got 1.5}}
+"test.op"() {a = #mf.muon<momentum = 1.5, nesterov = true, rms = 0.2, eps = 1.0e-7, coefficients = [[3.5, -4.5, 2.0]]>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected level to be an int from 1 to 3, but got 4}}
+"test.op"() {a = #mf.optimizer_shard<level = 4, threshold = 64>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected share to be a number above 0 and below 1, but got 1.0}}
+"test.op"() {a = #mf.weight_average<interval = 1, fused = 1, share = 1.0>} : () -> ()
 
 // -----
 

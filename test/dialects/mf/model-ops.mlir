@@ -3,26 +3,29 @@
 
 // What the YAML said, in all its forms.
 // CHECK: mf.model @configured attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, training = #mf.training<
-// CHECK-SAME: parallel = <stages = 2, interleave = 2, micro_batches = 4, offset = {{\[}}[0, 1], [1, 0]]>
-// CHECK-SAME: recompute = <recompute = [1, true], select = [#mf.pattern<"feed_forward\\.mul", {{\[}}[1, 0], [0, 1]]>, #mf.pattern<"attention\\..*", true, #{{.*}}>], select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = true, mp_comm = false, slice_activation = false>
-// CHECK-SAME: swap = <swap = true, default_prefetch = 2, layer_swap = [#mf.swap_entry<prefetch = 1, layers = [0, 3], location = #{{.*}}>], op_swap = [#mf.op_swap<"attention\\..*", [#mf.swap_entry<prefetch = 4, layers = true>]>]>
+// CHECK-SAME: parallel = <stages = 2, interleave = 2, micro_batches = 4, offset = {{\[}}[0, 1], [1, 0]], gathers_again = true>
 // CHECK-SAME: optimizer = <type = "AdamW", beta1 = 9.000000e-01, beta2 = 0.94999999999999996, eps = 1.000000e-08, weight_decay = 1.000000e-01, bias_correction = true>
 // CHECK-SAME: lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.000000e-03 : f64}>
 // CHECK-SAME: clipping = <max_norm = 1.000000e+00>, loss_scale = 1.024000e+03, loss_scale_update = <factor = 2, window = 1000>, max_device_memory = 64>
 mf.model @configured attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
     training = #mf.training<
-      parallel = <stages = 2, interleave = 2, micro_batches = 4, offset = [[0, 1], [1, 0]]>,
-      recompute = <
-        recompute = [1, true],
-        select = [#mf.pattern<"feed_forward\\.mul", [[1, 0], [0, 1]]>, #mf.pattern<"attention\\..*", true, loc("train.yaml":3:5)>],
-        select_comm = false, select_exclude = false, select_comm_exclude = false,
-        parallel_optimizer_comm = true, mp_comm = false, slice_activation = false>,
-      swap = <swap = true, default_prefetch = 2, layer_swap = [#mf.swap_entry<prefetch = 1, layers = [0, 3], location = loc("train.yaml":9:5)>],
-              op_swap = [#mf.op_swap<"attention\\..*", [#mf.swap_entry<prefetch = 4, layers = true>]>]>,
+      parallel = <stages = 2, interleave = 2, micro_batches = 4, offset = [[0, 1], [1, 0]], gathers_again = true>,
       optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
       lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>,
       clipping = <max_norm = 1.0>, loss_scale = 1024.0, loss_scale_update = <factor = 2, window = 1000>, max_device_memory = 64>} {
+}
+
+// What the YAML asks of single layers.
+// CHECK: settings = #mf.layer_settings<number = 3, requests = [recompute]>
+// CHECK: settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.mul", select_recompute_exclude "attention\\.wo\\.matmul"]>
+// CHECK: settings = #mf.layer_settings<swap_on, requests = [layer_swap prefetch 2, op_swap ".*\\.flash_attention" prefetch 1]>
+// CHECK: settings = #mf.layer_settings<comm_fusion = 2, slices, keeps_comm, kept_operators = ["matmul"], requests = [select_comm_recompute ".*\\.norm" unnamed, select_comm_recompute_exclude "a", op_swap "b" whole prefetch 1 layers #{{.*}}]>
+mf.model @settings attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.layer @layers.3 body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {settings = #mf.layer_settings<number = 3, requests = [recompute]>} { mf.return %x : tensor<4xf32> }
+  mf.layer @a body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.mul", select_recompute_exclude "attention\\.wo\\.matmul"]>} { mf.return %x : tensor<4xf32> }
+  mf.layer @b body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {settings = #mf.layer_settings<swap_on, requests = [layer_swap prefetch 2, op_swap ".*\\.flash_attention" prefetch 1]>} { mf.return %x : tensor<4xf32> }
+  mf.layer @c body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {settings = #mf.layer_settings<comm_fusion = 2, slices, keeps_comm, kept_operators = ["matmul"], requests = [select_comm_recompute ".*\\.norm" unnamed, select_comm_recompute_exclude "a", op_swap "b" whole prefetch 1 layers loc("train.yaml":3:5)]>} { mf.return %x : tensor<4xf32> }
 }
 
 // A model that ties its head to its embedding, with a table that is not trained.

@@ -4,7 +4,6 @@
 // RUN: %roundtrip --mf-read-config="file=%t/section.yaml gradient-accumulation-steps=4" %t/model.mlir | FileCheck %s --check-prefix=ACCUMULATION
 // RUN: %roundtrip --mf-read-config=file=%t/pipeline.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=PIPELINE
 // RUN: %roundtrip --mf-read-config=file=%t/pipeline.yaml --remarks-filter-analyse=config %t/model.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: %roundtrip --mf-read-config=file=%t/swap.yaml %t/model.mlir | FileCheck %s --check-prefix=SWAP
 // RUN: %roundtrip --mf-read-config=file=%t/annealing.yaml %t/model.mlir | FileCheck %s --check-prefix=ANNEALING
 // RUN: %roundtrip --mf-read-config=file=%t/gpipe.yaml %t/model.mlir | FileCheck %s --check-prefix=GPIPE
 // RUN: %roundtrip --mf-read-config=file=%t/zero-bubble-v.yaml %t/model.mlir | FileCheck %s --check-prefix=ZERO
@@ -25,8 +24,10 @@ mf.model @second attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i
 
 //--- fusions.yaml
 # Keys of classic layer classes, and where they are.
+# FUSIONS-DAG: loc("use_gmm"(
+# FUSIONS-DAG: loc("use_fused_ops_topkrouter"(
 # FUSIONS: max_device_memory = 0, fusions = <rotary = true, swiglu = true, group_matmuls = false, route = true>
-# FUSIONS-SAME: use_fused_ops_topkrouter = #{{.*}}, use_fused_rope = #{{.*}}, use_fused_swiglu = #{{.*}}, use_gmm = #
+# FUSIONS-SAME: group_matmuls = #{{.*}}, rotary = #{{.*}}, route = #{{.*}}, swiglu = #
 model: {model_config: {use_fused_rope: True, use_fused_swiglu: True}}
 moe_config: {expert_num: 2, use_gmm: False, use_fused_ops_topkrouter: True}
 
@@ -58,13 +59,9 @@ parallel:
     optimizer_level: level2
 
 //--- whole.yaml
-# Patterns keep their place in the file.
-# WHOLE-DAG: #[[WQ:.*]] = loc("{{.*}}whole.yaml":[[#@LINE+14]]:5)
-# WHOLE-DAG: #[[NORM:.*]] = loc("{{.*}}whole.yaml":[[#@LINE+14]]:27)
 # Offsets are kept as written; micro-batches come from the pipeline.
 # WHOLE: mf.model @first
-# WHOLE-SAME: parallel = <stages = 2, interleave = 1, micro_batches = 4, offset = [1, -1]>
-# WHOLE-SAME: recompute = <recompute = [1, true], select = [#mf.pattern<"feed_forward\\.mul", true, #{{.*}}>, #mf.pattern<"attention\\.wq", [1, 0], #[[WQ]]>], select_comm = [#mf.pattern<".*\\.norm", true, #[[NORM]]>], select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = true, mp_comm = false, slice_activation = false>
+# WHOLE-SAME: parallel = <stages = 2, interleave = 1, micro_batches = 4, offset = [1, -1], gathers_again = true>
 use_parallel: True
 parallel_config:
   pipeline_stage: 2
@@ -90,7 +87,7 @@ lr_schedule:
   learning_rate: 1.e-5
   warmup_steps: 10
 # The device's memory in bytes: 54 GiB.
-# WHOLE-SAME: clipping = <max_norm = 5.000000e-01>, loss_scale = 1.024000e+03, max_device_memory = 57982058496, locations = {offset = #{{.*}}, recompute = #{{.*}}, select_comm_recompute = #{{.*}}, select_recompute = #{{.*}}}>
+# WHOLE-SAME: clipping = <max_norm = 5.000000e-01>, loss_scale = 1.024000e+03, max_device_memory = 57982058496, locations = {offset = #{{.*}}, parallel_optimizer_comm_recompute = #{{.*}}}>
 runner_wrapper:
   type: MFPipelineWithLossScaleCell
   use_clip_grad: True
@@ -107,11 +104,9 @@ model:
 //--- section.yaml
 # What a file does not say takes MindSpore Transformers' defaults.
 # SECTION: parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0 : i64>
-# SECTION-SAME: recompute = <recompute = true, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-# SECTION-SAME: swap = <swap = false, default_prefetch = 1>
 # SECTION-SAME: optimizer = <type = "AdamW", beta1 = 9.000000e-01, beta2 = 0.99899999999999999, eps = 1.000000e-08, weight_decay = 0.000000e+00, bias_correction = true>
 # SECTION-SAME: lr_schedule = <type = "CosineWithWarmUpLR", parameters = {learning_rate = 5.000000e-05 : f64, lr_end = 0.000000e+00 : f64, total_steps = -1 : i64, warmup_ratio = 0.000000e+00 : f64}>
-# SECTION-SAME: loss_scale = 6.553600e+04, loss_scale_update = <factor = 2, window = 1000>, max_device_memory = 0, locations = {recompute = #{{.*}}}>
+# SECTION-SAME: loss_scale = 6.553600e+04, loss_scale_update = <factor = 2, window = 1000>, max_device_memory = 0>
 recompute_config:
   recompute: True
 
@@ -136,20 +131,6 @@ model:
   model_config:
     pp_interleave_num: 2
     offset: [[0, 0], [0, 0]]
-
-//--- swap.yaml
-# Swap is carried too, with and without its lists.
-# SWAP: swap = <swap = true, default_prefetch = 10, layer_swap = [#mf.swap_entry<prefetch = 20, layers = [0, 3], location = #{{.*}}>], op_swap = [#mf.op_swap<".*\\.flash_attention", [#mf.swap_entry<prefetch = 5, layers = true, location = #{{.*}}>], #{{.*}}>]>
-swap_config:
-  swap: True
-  default_prefetch: 10
-  layer_swap:
-    - backward_prefetch: 20
-      layers: [0, 3]
-  op_swap:
-    - op_name: '.*\.flash_attention'
-      backward_prefetch: 5
-      layers: True
 
 //--- annealing.yaml
 # The annealing schedules have keys of their own.

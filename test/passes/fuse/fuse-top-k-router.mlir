@@ -4,14 +4,12 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-top-k-router{print-plan=true}))' %s 2>&1 >/dev/null | FileCheck --check-prefix=PLAN %s
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-top-k-router))' %s --remarks-filter=fuse 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-#off = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>, recompute = #recompute, swap = #swap,
+#off = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
   optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>
-#on = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>, recompute = #recompute, swap = #swap,
-  optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0, fusions = <route = true>, locations = {use_fused_ops_topkrouter = loc("some.yaml":5:9)}>
+#on = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
+  optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0, fusions = <route = true>, locations = {route = loc("use_fused_ops_topkrouter"("some.yaml":5:9))}>
 
 // An expert has two places; first choices get them before second ones.
 // CHECK-LABEL: mf.model @first_choices_first

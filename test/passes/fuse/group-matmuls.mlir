@@ -2,13 +2,11 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-group-matmuls{print-plan=true}))' %s 2>&1 >/dev/null | FileCheck --check-prefix=PLAN %s
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-group-matmuls))' %s --remarks-filter=fuse 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-#off = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>, recompute = #recompute, swap = #swap,
+#off = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
   optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0, fusions = <group_matmuls = false>>
-#on = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>, recompute = #recompute, swap = #swap,
+#on = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
   optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>
 
 // Nothing of the YAML says no.

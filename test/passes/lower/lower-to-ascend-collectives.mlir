@@ -53,15 +53,13 @@
 // PLAN: %[[D:.*]] = ascend.alloc in scratch at [[#PLACE]] : <8xf32, hbm>
 // PLAN-NEXT: ascend.wait @compute
 // PLAN-NEXT: ascend.launch "aclnnMul"(%[[ALL]], %[[ALL]]) -> (%[[D]])
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 65536>} {
   mf.param @w : tensor<16x1xf32> init <normal, value = 0.02>
   mf.forward @chunk0.forward (%tokens: tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)

@@ -3,8 +3,6 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend{in-flight=0},ascend.program(ascend-plan-memory),ascend-verify-program{ranks=false})' -split-input-file %s | FileCheck %s --check-prefix=NONE
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend{in-flight=1},ascend.program(ascend-plan-memory),ascend-verify-program{ranks=false})' -split-input-file %s --remarks-filter-passed=lower -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -50,7 +48,7 @@
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 mf.model @one_micro_batch attributes {
     micro_batch_size = 4 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, optimizer_shard = <level = 1, threshold = 0>>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, optimizer_shard = <level = 1, threshold = 0>>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @table : tensor<16x8xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp]> {parallel_optimizer = false}
   mf.param @layers.0.w : tensor<8x8xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp]>
@@ -85,8 +83,6 @@ mf.model @one_micro_batch attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -112,7 +108,7 @@ mf.model @one_micro_batch attributes {
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 mf.model @two_micro_batches attributes {
     micro_batch_size = 4 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 0>>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 0>>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @table : tensor<16x8xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp]> {parallel_optimizer = false}
   mf.param @layers.0.w : tensor<8x8xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp]>

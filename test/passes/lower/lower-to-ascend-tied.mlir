@@ -3,14 +3,12 @@
 // Tied gradients: a stage adds its own, one all-reduce sums over the stages in the order of the model, and a stage without
 // the owner, whose copies have memory of their own, gives each of them the sum.
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 mf.model @three_stages attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 1, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x4xf32> init <ones>
   mf.param @copy : tensor<16x4xf32> init <ones> tied to @w

@@ -115,14 +115,12 @@
 // CHECK-NEXT: %[[V21:.*]] = ascend.global @host.report.loss : <f32, host>
 // CHECK-NEXT: ascend.copy %[[V20]] to %[[V21]] on @d2h : <f32, hbm> to <f32, host>
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 mf.model @one_stage attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 4096>} {
   mf.param @w : tensor<16x4xf32> init <normal, value = 0.02>
   mf.param @cos : tensor<8x4xf32> init <rotary_cos, value = 10000.0> {frozen}

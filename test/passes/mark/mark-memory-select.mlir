@@ -1,6 +1,5 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-mark-memory))' %s | FileCheck %s
 
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -10,12 +9,10 @@ mf.model @select_names_one_operator attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      recompute = <recompute = false, select = [#mf.pattern<"feed_forward\\.w1\\.activation\\.silu", true>], select_comm = false, select_exclude = false, select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation\\.silu"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
     %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
@@ -42,12 +39,10 @@ mf.model @select_by_default_takes_the_families_operators attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      recompute = <recompute = false, select = true, select_comm = false, select_exclude = false, select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.mul" unnamed, select_recompute "feed_forward\\.w1\\.activation\\.silu" unnamed]>, placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
     %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
@@ -74,12 +69,10 @@ mf.model @select_names_a_cell attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      recompute = <recompute = false, select = [#mf.pattern<"feed_forward", true>], select_comm = false, select_exclude = false, select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
     %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
@@ -107,12 +100,10 @@ mf.model @select_names_a_nested_cell attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      recompute = <recompute = false, select = [#mf.pattern<"feed_forward\\.w1\\.activation", true>], select_comm = false, select_exclude = false, select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
     %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
@@ -139,12 +130,10 @@ mf.model @each_part_of_a_pattern_matches_one_name attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      recompute = <recompute = false, select = [#mf.pattern<"att.*n\\.w[qkv]\\.matmul", true>], select_comm = false, select_exclude = false, select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "att.*n\\.w[qkv]\\.matmul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
     %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul", recompute = #mf.recompute<select>} :
@@ -171,12 +160,10 @@ mf.model @patterns_cover_their_own_layers attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
-      recompute = <recompute = false, select = [#mf.pattern<"feed_forward\\.w1\\.activation\\.silu", [1, 0]>, #mf.pattern<"feed_forward\\.mul", [0, 1]>], select_comm = false, select_exclude = false, select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation\\.silu"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
     %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
@@ -197,7 +184,7 @@ mf.model @patterns_cover_their_own_layers attributes {
   }
   // CHECK: mf.layer @layers.1 body
   mf.layer @layers.1 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+      attributes {settings = #mf.layer_settings<number = 1, selects, requests = [select_recompute "feed_forward\\.mul"]>, placement = #mf.placement<stage = 1, chunk = 0>} {
     // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
     %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
@@ -223,12 +210,10 @@ mf.model @exclude_beats_select attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      recompute = <recompute = false, select = true, select_comm = false, select_exclude = [#mf.pattern<"feed_forward\\.mul", true>], select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.mul" unnamed, select_recompute "feed_forward\\.w1\\.activation\\.silu" unnamed, select_recompute_exclude "feed_forward\\.mul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
     %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
@@ -255,12 +240,10 @@ mf.model @comm_patterns_are_about_communication attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      recompute = <recompute = false, select = false, select_comm = [#mf.pattern<".*\\.norm", true>], select_exclude = false, select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+      attributes {settings = #mf.layer_settings<requests = [select_comm_recompute ".*\\.norm"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
     %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
@@ -287,11 +270,9 @@ mf.model @views_carry_results_out_of_a_cell attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      recompute = <recompute = false, select = [#mf.pattern<"attention", true>], select_comm = false, select_exclude = false, select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "attention"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK: mf.neg {{.*}} {name = "attention.inner", recompute = #mf.recompute<select>}
     %inner = mf.neg %x {name = "attention.inner"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.silu {{.*}} {name = "attention.outer", recompute = #mf.recompute<output>}

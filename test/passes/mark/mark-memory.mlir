@@ -1,6 +1,5 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-mark-memory))' %s | FileCheck %s
 
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -10,9 +9,7 @@ mf.model @nothing_is_marked_without_recompute attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      recompute = <recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
       attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
@@ -42,12 +39,10 @@ mf.model @full_marks_all_but_what_makes_the_result attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      recompute = <recompute = true, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+      attributes {settings = #mf.layer_settings<requests = [recompute]>, placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm", recompute = #mf.recompute<full>} :
     %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul", recompute = #mf.recompute<full>} :
@@ -75,12 +70,10 @@ mf.model @counts_per_stage_mark_the_first_layers_of_each attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
-      recompute = <recompute = [1, 0], select = false, select_comm = false, select_exclude = false, select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+      attributes {settings = #mf.layer_settings<requests = [recompute]>, placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm", recompute = #mf.recompute<full>} :
     %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul", recompute = #mf.recompute<full>} :
@@ -128,12 +121,10 @@ mf.model @counts_above_the_number_of_layers_mean_all attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      recompute = <recompute = [7], select = false, select_comm = false, select_exclude = false, select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+      attributes {settings = #mf.layer_settings<requests = [recompute]>, placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm", recompute = #mf.recompute<full>} :
     %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul", recompute = #mf.recompute<full>} :
@@ -160,12 +151,10 @@ mf.model @exclude_beats_full attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      recompute = <recompute = true, select = false, select_comm = false, select_exclude = [#mf.pattern<"attention\\.wq\\.matmul", true>], select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+      attributes {settings = #mf.layer_settings<requests = [recompute, select_recompute_exclude "attention\\.wq\\.matmul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm", recompute = #mf.recompute<full>} :
     %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
     // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul", recompute = #mf.recompute<excluded>} :
@@ -192,9 +181,7 @@ mf.model @old_marks_go attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<
       parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      recompute = <recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false,
-                   parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
       attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK: mf.neg {{.*}} {name = "neg"} :

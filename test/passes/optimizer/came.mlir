@@ -1,8 +1,6 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' %s | FileCheck %s
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' --remarks-filter-passed=optimizer %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 #came = #mf.optimizer<type = "Came", beta1 = 0.5, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.25, bias_correction = false,
   came = <eps = 0.125, instability_eps = 0.0625, clip_threshold = 2.0, decay_rate = 0.75, beta3 = 0.75>>
@@ -70,7 +68,7 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 // REMARK: Function=means_of_rows_and_columns | {{.*}}elements=136{{.*}}parameters=3
 mf.model @means_of_rows_and_columns attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
       optimizer = #came, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @gamma : tensor<8xf32> init <ones>
   mf.param @w : tensor<16x4xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]>

@@ -1,7 +1,5 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' -split-input-file %s | FileCheck %s
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #adam_weight_decay = #mf.optimizer<type = "AdamWeightDecay", beta1 = 0.8, beta2 = 0.99, eps = 1.0e-6, weight_decay = 0.01, bias_correction = false>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
@@ -12,7 +10,7 @@
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @ranks attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @gamma : tensor<8xf32> init <ones> layout <[[]], reduced = [dp]>
   mf.param @whole : tensor<8x8xf32> init <ones> layout <[[], []]>
@@ -44,8 +42,6 @@ mf.model @ranks attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #adam_weight_decay = #mf.optimizer<type = "AdamWeightDecay", beta1 = 0.8, beta2 = 0.99, eps = 1.0e-6, weight_decay = 0.01, bias_correction = false>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
@@ -55,7 +51,7 @@ mf.model @ranks attributes {
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @mean attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, gradients_mean = true>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, gradients_mean = true>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @gamma : tensor<8xf32> init <ones> layout <[[]], reduced = [dp]>
   mf.param @whole : tensor<8x8xf32> init <ones> layout <[[], []]>

@@ -1,7 +1,5 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' %s | FileCheck %s
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #adam_weight_decay = #mf.optimizer<type = "AdamWeightDecay", beta1 = 0.8, beta2 = 0.99, eps = 1.0e-6, weight_decay = 0.01, bias_correction = false>
 #pma = #mf.optimizer<type = "PmaAdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-6, weight_decay = 0.1, bias_correction = true, average = <interval = 1000, fused = 10, share = 0.2, sums = false>>
@@ -11,7 +9,7 @@
 // CHECK-LABEL: mf.model @a_stage_updates_what_it_trains
 mf.model @a_stage_updates_what_it_trains attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @table : tensor<8x8xf32> init <ones> {frozen}
   mf.param @gamma : tensor<8xf32> init <ones>
@@ -39,7 +37,7 @@ mf.model @a_stage_updates_what_it_trains attributes {
 // CHECK-LABEL: mf.model @clipping_scales_all_gradients
 mf.model @clipping_scales_all_gradients attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, clipping = <max_norm = 0.5>, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<8x8xf32> init <ones>
   mf.backward @chunk0.backward (%g0: tensor<8x8xf32>) -> (tensor<8x8xf32>)
@@ -61,7 +59,7 @@ mf.model @clipping_scales_all_gradients attributes {
 // CHECK-LABEL: mf.model @loss_scale_is_taken_out_first
 mf.model @loss_scale_is_taken_out_first attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
       optimizer = #adam_weight_decay, lr_schedule = #constant, loss_scale = 1024.0, max_device_memory = 0>} {
   mf.param @w : tensor<8x8xf32> init <ones>
   mf.backward @chunk0.backward (%g0: tensor<8x8xf32>) -> (tensor<8x8xf32>)
@@ -80,7 +78,7 @@ mf.model @loss_scale_is_taken_out_first attributes {
 // CHECK-LABEL: mf.model @stages_share_one_global_norm
 mf.model @stages_share_one_global_norm attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, clipping = <max_norm = 1.0>, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @first : tensor<8x8xf32> init <ones>
   mf.param @second : tensor<8x8xf32> init <ones>
@@ -112,7 +110,7 @@ mf.model @stages_share_one_global_norm attributes {
 // CHECK-LABEL: mf.model @tied_parameters_of_one_stage_are_one
 mf.model @tied_parameters_of_one_stage_are_one attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @embedding : tensor<8x8xf32> init <ones>
   mf.param @head : tensor<8x8xf32> init <ones> tied to @embedding
@@ -132,7 +130,7 @@ mf.model @tied_parameters_of_one_stage_are_one attributes {
 // CHECK-LABEL: mf.model @tied_parameters_of_two_stages_stay_equal
 mf.model @tied_parameters_of_two_stages_stay_equal attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, clipping = <max_norm = 1.0>, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @embedding : tensor<8x8xf32> init <ones>
   mf.param @gamma : tensor<8xf32> init <ones>
@@ -162,7 +160,7 @@ mf.model @tied_parameters_of_two_stages_stay_equal attributes {
 // CHECK-LABEL: mf.model @tied_parameters_of_three_stages_stay_equal
 mf.model @tied_parameters_of_three_stages_stay_equal attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 4, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 4, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, clipping = <max_norm = 1.0>, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @copy : tensor<8x8xf32> init <ones> tied to @embedding
   mf.param @embedding : tensor<8x8xf32> init <ones>
@@ -210,7 +208,7 @@ mf.model @tied_parameters_of_three_stages_stay_equal attributes {
 // CHECK-LABEL: mf.model @a_stage_without_parameters
 mf.model @a_stage_without_parameters attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<8x8xf32> init <ones>
   mf.backward @chunk0.backward (%g0: tensor<8x8xf32>) -> (tensor<8x8xf32>)
@@ -230,7 +228,7 @@ mf.model @a_stage_without_parameters attributes {
 // CHECK-LABEL: mf.model @statistics_of_experts
 mf.model @statistics_of_experts attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, clipping = <max_norm = 1.0>, loss_scale = 2.0, max_device_memory = 0,
       expert_balance = <rate = 1.0e-3, target = 0.25>, drop_rate = <threshold = 0.2, layers = 2>>} {
   mf.param @layers.1.w : tensor<8x8xf32> init <ones>
@@ -262,7 +260,7 @@ mf.model @statistics_of_experts attributes {
 // CHECK-LABEL: mf.model @parameters_have_averages
 mf.model @parameters_have_averages attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
       optimizer = #pma, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<8x8xf32> init <ones>
   mf.param @gamma : tensor<8xf32> init <ones>
@@ -273,7 +271,7 @@ mf.model @parameters_have_averages attributes {
   // CHECK: mf.update @update0 (%[[LR:.*]]: tensor<f32>, %[[STEP:.*]]: tensor<f32>)
   // CHECK: %[[OVERFLOW:.*]] = mf.non_finite
   // CHECK: mf.adamw @w,
-  // CHECK-NEXT: mf.average_weight @w, %[[STEP]], %[[OVERFLOW]] <interval = 1000, fused = 10, share = 2.000000e-01, sums = false> : tensor<f32>, tensor<f32>
+  // CHECK-NEXT: mf.average_weight @w, %[[STEP]], %[[OVERFLOW]] <interval = 1000, fused = 10, share = 2.000000e-01> : tensor<f32>, tensor<f32>
   // CHECK-NEXT: mf.adamw @gamma,
   // CHECK-NEXT: mf.average_weight @gamma, %[[STEP]], %[[OVERFLOW]]
 }

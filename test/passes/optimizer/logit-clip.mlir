@@ -1,8 +1,6 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' %s | FileCheck %s
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' --remarks-filter-passed=optimizer %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 #muon = #mf.optimizer<type = "Muon", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true,
   muon = <momentum = 0.95, nesterov = true, rms = 0.2, eps = 1.0e-7, coefficients = [[3.5, -4.5, 2.0]], adamw_include = [], logit_threshold = 50.0>>
@@ -20,7 +18,7 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 // REMARK: stage 0 updates its parameters{{.*}}weights clipped by their logits=1
 mf.model @heads_are_clipped attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
       optimizer = #muon, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @largest : tensor<2xf32> init <zeros> layout <[[]], reduced = [dp]> {update_rule = #mf.update_rule<largest>}
   mf.param @qb : tensor<16x4xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]> {

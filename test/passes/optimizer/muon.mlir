@@ -1,8 +1,6 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' %s | FileCheck %s
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' --remarks-filter-passed=optimizer %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 #muon = #mf.optimizer<type = "Muon", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true,
   muon = <momentum = 0.95, nesterov = true, rms = 0.2, eps = 1.0e-7, coefficients = [[3.5, -4.5, 2.0]], adamw_include = ["*embedding*"]>>
@@ -41,7 +39,7 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 // CHECK-NEXT: mf.take_step @w, %[[OWN]], {{.*}} {scale = 8.000000e-01 : f64, weight_decay = 1.000000e-01 : f64}
 mf.model @matrices_become_orthogonal attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
       optimizer = #muon, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @embedding.weight : tensor<16x8xf32> init <ones>
   mf.param @gamma : tensor<8xf32> init <ones>
@@ -79,7 +77,7 @@ mf.model @matrices_become_orthogonal attributes {
 // CHECK: mf.concat {{.*}} {axis = 1 : i64} : (tensor<1x12x4xf32>, tensor<1x4x4xf32>) -> tensor<1x16x4xf32>
 mf.model @parts_are_matrices_of_their_own attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
       optimizer = #muon, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @fc1 : tensor<16x8xf32> init <ones> {matrices = #mf.matrices<dim = 0, sizes = [1, 1]>}
   mf.param @qb : tensor<16x4xf32> init <ones> {matrices = #mf.matrices<dim = 0, sizes = [6, 2]>}
@@ -106,7 +104,7 @@ mf.model @parts_are_matrices_of_their_own attributes {
 // REMARK: Function=matrices_become_orthogonal | {{.*}}matrices by Muon=1, parameters=3
 mf.model @each_matrix_has_an_owner attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
       optimizer = #spread, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @first : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]>
   mf.param @second : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]>

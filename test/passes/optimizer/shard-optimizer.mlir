@@ -2,8 +2,6 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer{print-plan=true}))' -split-input-file %s -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file %s --remarks-filter-passed=optimizer -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -14,7 +12,7 @@
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @once_in_a_step attributes {
     micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 8>>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 8>>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp]>
   // CHECK: mf.param @layers.0.w : tensor<64x32xf32> {{.*}} layout <{{\[\[}}mp], []], reduced = [dp]> stored <{{\[\[}}mp, dp], []]> {gathered = tensor<32x32xbf16>}
@@ -33,8 +31,6 @@ mf.model @once_in_a_step attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -43,7 +39,7 @@ mf.model @once_in_a_step attributes {
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @gradients_too attributes {
     micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 2, threshold = 8>>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 2, threshold = 8>>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp]>
   // CHECK: mf.param @layers.0.w {{.*}} {gathered = tensor<32x32xbf16>, scatter_gradients}
@@ -59,8 +55,6 @@ mf.model @gradients_too attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -69,7 +63,7 @@ mf.model @gradients_too attributes {
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @in_each_layer attributes {
     micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 8>>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 8>>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp]>
   // CHECK: mf.param @layers.0.w {{.*}} stored <{{\[\[}}mp, dp], []]>
@@ -89,8 +83,6 @@ mf.model @in_each_layer attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -104,7 +96,7 @@ mf.model @in_each_layer attributes {
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @kept attributes {
     micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 8>>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 8>>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @small : tensor<32x32xf32> init <ones> layout <[[], []], reduced = [dp]>
   mf.param @norm : tensor<4096xf32> init <ones> layout <[[]], reduced = [dp]> {parallel_optimizer = false}

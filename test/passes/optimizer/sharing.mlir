@@ -1,7 +1,5 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file -verify-diagnostics %s | FileCheck %s
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -11,7 +9,7 @@
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
 mf.model @gathers_again attributes {
     micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = false, divides_gradients = false}}
   // CHECK: mf.param @layers.0.w {{.*}} stored <{{\[\[}}mp, dp_1], []], reduced = [dp_0]>
@@ -28,8 +26,6 @@ mf.model @gathers_again attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -38,7 +34,7 @@ mf.model @gathers_again attributes {
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 mf.model @kept_wide attributes {
     micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @layers.0.w : tensor<32x32xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp]> {parallel_optimizer = false, mf.kept = f32, mf.sharing = {axes = ["dp"], gathers_again = true, must_divide = false, divides_gradients = false}}
   mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x32xbf16> {
@@ -56,8 +52,6 @@ mf.model @kept_wide attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -66,7 +60,7 @@ mf.model @kept_wide attributes {
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
 mf.model @keeps_it attributes {
     micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 2, threshold = 0>>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 2, threshold = 0>>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = false, must_divide = false, divides_gradients = false}}
   // CHECK: mf.param @layers.0.w
@@ -86,8 +80,6 @@ mf.model @keeps_it attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -96,7 +88,7 @@ mf.model @keeps_it attributes {
 module attributes {mf.mesh = #mf.mesh<pp = 2, dp_0 = 2, dp_1 = 2, mp = 2>} {
 mf.model @once_with_stages attributes {
     micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 0>>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 0>>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = false, must_divide = false, divides_gradients = false}}
   // CHECK: mf.param @layers.0.w {{.*}}gathered = tensor<32x32xbf16>
@@ -115,8 +107,6 @@ mf.model @once_with_stages attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -125,7 +115,7 @@ mf.model @once_with_stages attributes {
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
 mf.model @stays_whole attributes {
     micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // expected-warning@+1 {{'layers.0.w' is not sharded: its first dimension, 62, does not divide by 4}}
   mf.param @layers.0.w : tensor<62x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = false, divides_gradients = false}}
@@ -144,8 +134,6 @@ mf.model @stays_whole attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -153,7 +141,7 @@ mf.model @stays_whole attributes {
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
 mf.model @must_divide attributes {
     micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // expected-error@+1 {{cannot be sharded over [dp_1]: its first dimension, 62, does not divide by 4; choose fewer ranks to shard parameters over}}
   mf.param @layers.0.w : tensor<62x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = true, divides_gradients = false}}
@@ -169,8 +157,6 @@ mf.model @must_divide attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -179,7 +165,7 @@ mf.model @must_divide attributes {
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
 mf.model @columns attributes {
     micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @layers.0.w : tensor<31x32xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp_0, dp_1, mp]> {storage_dim = 1 : i64, mf.sharing = {axes = ["dp_1", "mp"], gathers_again = true, must_divide = false, divides_gradients = false}}
   // CHECK: mf.param @layers.0.w {{.*}} stored <{{\[\[}}], [dp_1, mp]], reduced = [dp_0]> {{.*}}storage_dim = 1

@@ -7,16 +7,14 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Layers do not divide among stages.
 // expected-error @below {{expected the values of 'offset' 0 to add up to 1, what remains of 3 layers over 2 mini stages}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   mf.layer @layers.2 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
@@ -24,32 +22,28 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Fewer layers than stages.
 // expected-error @below {{expected at least one layer per pipeline stage, but there are 2 layers and 4 stages}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 4, offset = 0>, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 4, offset = 0>,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
 }
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Offsets must add up to 0, or layers would be lost.
 // expected-error @below {{expected the values of 'offset' [1, 0] to add up to 0, what remains of 4 layers over 2 mini stages}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [1, 0]>, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [1, 0]>,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   mf.layer @layers.2 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
@@ -58,16 +52,14 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // One offset for each stage.
 // expected-error @below {{expected one value per pipeline stage (2) in each row of 'offset' [1, 0, -1], but got 3}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [1, 0, -1]>, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [1, 0, -1]>,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   mf.layer @layers.2 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
@@ -76,16 +68,14 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // An offset that takes more layers than a stage has.
 // expected-error @below {{'offset' [3, -3] leaves stage 1 of interleave 0 with -1 layers; expected at least 0 there; [0, 0] would do}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [3, -3]>, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [3, -3]>,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   mf.layer @layers.2 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
@@ -94,16 +84,14 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // One row of offsets for each interleave.
 // expected-error @below {{expected one row per interleave (2) in 'offset' [[0, 0]], but got 1}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = [[0, 0]]>, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = [[0, 0]]>,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   mf.layer @layers.2 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
@@ -112,23 +100,19 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // No layers at all.
 // expected-error @below {{expected at least one layer per pipeline stage, but there are 0 layers and 1 stages}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
 }
 
 // -----
 
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // The YAML and the mesh disagree.
@@ -136,8 +120,8 @@ module attributes {mf.mesh = #mf.mesh<pp = 3, mp = 2>} {
   // expected-error @below {{is to have 2 stages (pipeline_stage), but the mesh is #mf.mesh<pp = 3, mp = 2>}}
   mf.model @m attributes {
       micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-      training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute,
-        swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+      training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
+        optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
     mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
     mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   }
@@ -145,16 +129,14 @@ module attributes {mf.mesh = #mf.mesh<pp = 3, mp = 2>} {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Only the stages with the embedding and with the head may have no layers.
 // expected-error @below {{'offset' [0, 2, -1, -1] leaves stage 2 of interleave 0 with 0 layers; expected at least 1 between the first and the last of all; [0, 0, 0, 0] would do}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 4, offset = [0, 2, -1, -1]>, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 4, offset = [0, 2, -1, -1]>,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.layer @embedding embedding (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
   mf.layer @layers.1 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
@@ -165,16 +147,14 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // The names of schedules are those of the Schedule library.
 // expected-error @below {{no schedule is called 'one-by-one', expected one of}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 4, offset = 0, scheduler = "one-by-one">, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 4, offset = 0, scheduler = "one-by-one">,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
   mf.layer @layers.1 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
   mf.layer @layers.2 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }

@@ -1,7 +1,5 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition))' %s | FileCheck %s
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -9,8 +7,8 @@
 // CHECK-LABEL: mf.model @two_stages_share_layers_evenly
 mf.model @two_stages_share_layers_evenly attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @embedding embedding {{.*}}placement = #mf.placement<stage = 0, chunk = 0>
   mf.layer @embedding embedding (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   // CHECK: mf.layer @layers.0 body {{.*}}placement = #mf.placement<stage = 0, chunk = 0>
@@ -26,8 +24,8 @@ mf.model @two_stages_share_layers_evenly attributes {
 // CHECK-LABEL: mf.model @one_stage_takes_everything
 mf.model @one_stage_takes_everything attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body {{.*}}placement = #mf.placement<stage = 0, chunk = 0>
   mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   // CHECK: mf.layer @layers.1 body {{.*}}placement = #mf.placement<stage = 0, chunk = 0>
@@ -38,8 +36,8 @@ mf.model @one_stage_takes_everything attributes {
 // CHECK-LABEL: mf.model @offset_moves_layers
 mf.model @offset_moves_layers attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [1, -1]>, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [1, -1]>,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body {{.*}}<stage = 0, chunk = 0>
   mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   // CHECK: mf.layer @layers.1 body {{.*}}<stage = 0, chunk = 0>
@@ -54,8 +52,8 @@ mf.model @offset_moves_layers attributes {
 // CHECK-LABEL: mf.model @interleaving_deals_chunks_round_the_stages
 mf.model @interleaving_deals_chunks_round_the_stages attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = [[0, 1], [0, -1]]>, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = [[0, 1], [0, -1]]>,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body {{.*}}<stage = 0, chunk = 0>
   mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   // CHECK: mf.layer @layers.1 body {{.*}}<stage = 1, chunk = 0>
@@ -73,8 +71,8 @@ mf.model @interleaving_deals_chunks_round_the_stages attributes {
 // CHECK-LABEL: mf.model @a_v_comes_back
 mf.model @a_v_comes_back attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 4, interleave = 2, micro_batches = 8, offset = 0, scheduler = "zero-bubble-v">, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 4, interleave = 2, micro_batches = 8, offset = 0, scheduler = "zero-bubble-v">,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @embedding embedding {{.*}}<stage = 0, chunk = 0>
   mf.layer @embedding embedding (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   // CHECK: mf.layer @layers.0 body {{.*}}<stage = 0, chunk = 0>
@@ -103,8 +101,8 @@ mf.model @a_v_comes_back attributes {
 // CHECK-LABEL: mf.model @offsets_are_of_physical_stages
 mf.model @offsets_are_of_physical_stages attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 8, offset = [[1, 0], [0, 1]], scheduler = "zero-bubble-v">, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 8, offset = [[1, 0], [0, 1]], scheduler = "zero-bubble-v">,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @embedding embedding {{.*}}<stage = 0, chunk = 0>
   mf.layer @embedding embedding (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   // CHECK: mf.layer @layers.0 body {{.*}}<stage = 0, chunk = 0>
@@ -137,8 +135,8 @@ mf.model @offsets_are_of_physical_stages attributes {
 // CHECK-LABEL: mf.model @joins_next
 mf.model @joins_next attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute,
-      swap = #swap, optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // CHECK: mf.layer @layers.0 body {{.*}}placement = #mf.placement<stage = 0, chunk = 0>
   mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
   // CHECK: mf.layer @next_token embedding {{.*}}joins_next, placement = #mf.placement<stage = 1, chunk = 0>

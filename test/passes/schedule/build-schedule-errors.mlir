@@ -7,14 +7,12 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // A chunk of a stage that there is not.
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
@@ -49,14 +47,12 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Two chunks at one place.
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   // expected-note @below {{the other is here}}
@@ -88,14 +84,12 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // A later stage sends a gradient back, or the stage before would wait for ever.
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
@@ -119,7 +113,7 @@ mf.model @m attributes {
     mf.return %y : tensor<f32>
   }
 // expected-error @below {{expected gradients of the hidden inputs, ('tensor<8xf32>'), but returns ()}}
-  mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) 
+  mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>)
       attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
     mf.return
   }
@@ -130,14 +124,12 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Backward reads arguments that forward has.
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
@@ -172,14 +164,12 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // A chunk takes what the one before it gives.
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
@@ -214,14 +204,12 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Only chunks with nothing to train do without backward.
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   // expected-error @below {{reads 'w', which is trained, but has no backward function at its placement}}

@@ -1,14 +1,12 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' -verify-diagnostics -split-input-file %s
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Every stage needs a chunk.
 // expected-error @below {{has 0 chunks with layers on stage 2 of 3, expected 1 (pp_interleave_num); give every one a layer by offset, or ask for fewer}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
@@ -42,15 +40,13 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // 1F1B places chunks by their number.
 // expected-error @below {{cannot be scheduled: schedule '1f1b' takes one chunk per stage, but chunk 0 is on stage 1 of 2, expected one chunk on each of the stages in order}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
@@ -84,15 +80,13 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Schedules have names.
 // expected-error @below {{cannot be scheduled: no schedule is called 'fastest', expected one of gpipe, 1f1b, interleaved, interleaved-low-memory, 1f1b-paired, 1f1b-paired-split, recompute-in-advance, recompute-in-bubble, zero-bubble-h1, zero-bubble-h2, zero-bubble-v, v-half, v-min, dualpipe-v, dualpipe-v-paired, seq1f1b, seq1f1b-interleaved, seq1f1b-interleaved-low-memory (pipeline_scheduler)}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0, scheduler = "fastest">, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0, scheduler = "fastest">,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
@@ -126,15 +120,13 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Zero bubble needs backward in two halves.
 // expected-error @below {{has backward functions that are not split, but schedule 'zero-bubble-h1' runs gradients of inputs and of parameters apart; run mf-split-chunks for it}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0, scheduler = "zero-bubble-h1">, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0, scheduler = "zero-bubble-h1">,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
@@ -168,15 +160,13 @@ mf.model @m attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Interleaving needs as many chunks on each stage as are asked for.
 // expected-error @below {{has 1 chunks with layers on stage 0 of 2, expected 2 (pp_interleave_num)}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>

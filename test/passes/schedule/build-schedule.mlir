@@ -2,8 +2,6 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule{print-plan=true}))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' --remarks-filter-analyse=schedule %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -28,7 +26,7 @@
 // CHECK-NEXT: }
 mf.model @one_stage_accumulates attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1024.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<f32>
@@ -83,7 +81,7 @@ mf.model @one_stage_accumulates attributes {
 // CHECK-NEXT: %{{.*}} = mf.receive from 0 channel "forward.0" micro_batch 1
 mf.model @two_stages_alternate attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 3, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 3, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
@@ -134,7 +132,7 @@ mf.model @two_stages_alternate attributes {
 // CHECK-NEXT: mf.send %[[DX0]] to 1 channel "backward.2" micro_batch 0
 mf.model @four_stages_warm_up attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 5, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 5, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
@@ -195,7 +193,7 @@ mf.model @four_stages_warm_up attributes {
 // CHECK-LABEL: mf.model @one_micro_batch_on_three_stages
 mf.model @one_micro_batch_on_three_stages attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 1, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
@@ -253,7 +251,7 @@ mf.model @one_micro_batch_on_three_stages attributes {
 // CHECK-NEXT: mf.send %[[DX]] to 0 channel "backward.3" micro_batch 0{{.*}} : tensor<8xf32>
 mf.model @two_chunks_on_each_stage attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
@@ -314,7 +312,7 @@ mf.model @two_chunks_on_each_stage attributes {
 // CHECK: mf.run_update
 mf.model @handed_over_on_one_stage attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 2, micro_batches = 2, offset = 0, scheduler = "gpipe">, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 2, micro_batches = 2, offset = 0, scheduler = "gpipe">,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>

@@ -3,8 +3,6 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts,mf-lower-reshards))' -split-input-file %s | FileCheck %s
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts,mf-lower-reshards,mf-localize))' -split-input-file %s --remarks-filter=shard -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -37,7 +35,7 @@
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
 mf.model @capacity attributes {
     micro_batch_size = 4 : i64, sequence_length = 16 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, sequence_parallel = true>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, sequence_parallel = true>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w1 : tensor<4x6x8xf32> init <normal, value = 0.02> {cuts = [["dp_1"], ["mp"], []]}
   mf.param @w2 : tensor<4x8x6xf32> init <normal, value = 0.02> {cuts = [["dp_1"], [], ["mp"]]}
@@ -62,8 +60,6 @@ mf.model @capacity attributes {
 
 // -----
 
-#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
-#swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
@@ -86,7 +82,7 @@ mf.model @capacity attributes {
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
 mf.model @dropless attributes {
     micro_batch_size = 4 : i64, sequence_length = 16 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, sequence_parallel = true>, recompute = #recompute, swap = #swap,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, sequence_parallel = true>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<8x8x8xf32> init <normal, value = 0.02> {cuts = [["dp_1", "mp"], [], []]}
   mf.param @router : tensor<8x8xf32> init <normal, value = 0.02>

@@ -17,10 +17,8 @@
 mf.model @views attributes {
     micro_batch_size = 1 : i64, sequence_length = 64 : i64, vocab_size = 16 : i64, compressed_mask,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
-      recompute = <recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false, dynamic_graph = true>,
-      swap = <swap = false, default_prefetch = 1>,
       optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
-      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0>} {
+      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
   mf.param @w : tensor<512x16xf32> init <zeros> {mf.kept = bf16}
   mf.param @v : tensor<16x256xf32> init <zeros> {mf.kept = bf16}
   mf.param @gamma : tensor<256xf32> init <ones>
@@ -49,10 +47,8 @@ mf.model @views attributes {
 mf.model @recomputed attributes {
     micro_batch_size = 1 : i64, sequence_length = 64 : i64, vocab_size = 16 : i64, compressed_mask,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
-      recompute = <recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false, dynamic_graph = true>,
-      swap = <swap = false, default_prefetch = 1>,
       optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
-      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0>} {
+      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
   mf.param @w : tensor<512x16xf32> init <zeros> {mf.kept = bf16}
   mf.param @v : tensor<16x256xf32> init <zeros> {mf.kept = bf16}
   mf.param @gamma : tensor<256xf32> init <ones>
@@ -83,10 +79,8 @@ mf.model @recomputed attributes {
 mf.model @kernel attributes {
     micro_batch_size = 1 : i64, sequence_length = 64 : i64, vocab_size = 16 : i64, compressed_mask,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
-      recompute = <recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false, dynamic_graph = true>,
-      swap = <swap = false, default_prefetch = 1>,
       optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
-      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0>} {
+      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
   mf.param @w : tensor<64xf32> init <zeros>
   mf.layer @layers.0 body (%x: tensor<1x64x16xbf16>) -> tensor<1x64x16xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
     %w = mf.get_param @w : tensor<64xf32>
@@ -112,10 +106,8 @@ mf.model @kernel attributes {
 mf.model @stages attributes {
     micro_batch_size = 1 : i64, sequence_length = 16 : i64, vocab_size = 16 : i64, compressed_mask,
     training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 4>,
-      recompute = <recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false, dynamic_graph = true>,
-      swap = <swap = false, default_prefetch = 1>,
       optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
-      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0>} {
+      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
   mf.param @v : tensor<512x512xf32> init <zeros> {mf.kept = bf16}
   mf.param @w : tensor<512x512xf32> init <zeros> {mf.kept = bf16}
   mf.layer @layers.0 body (%x: tensor<1x16x512xbf16>) -> tensor<1x16x512xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {

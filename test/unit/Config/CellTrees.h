@@ -4,7 +4,7 @@
 #ifndef MF_TEST_UNIT_CONFIG_CELLTREES_H
 #define MF_TEST_UNIT_CONFIG_CELLTREES_H
 
-#include "mf/Frontend/Config/CellTree.h"
+#include "mf/Frontend/Layers/CellTree.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <map>
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicConfigs.h"
-#include "mf/Frontend/Config/LayerPlan.h"
 #include "mf/Frontend/Config/SettingEdit.h"
 
 using namespace mf;

@@ -8,9 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CellTrees.h"
+#include "LayerPlans.h"
 #include "lib/Frontend/Config/NodeBuilder.h"
-#include "mf/Frontend/Config/LayerPlan.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "llvm/ADT/StringExtras.h"
 #include "gmock/gmock.h"
@@ -48,6 +47,7 @@ struct CaseRun {
   DiagnosticList diagnostics;
   TrainingConfig config;
   std::optional<StageMap> stages;
+  ResolvedLayers resolved;
   LayerPlan plan;
 };
 
@@ -99,18 +99,14 @@ CaseRun runCase(const Node &test,
   run.stages = StageMap::create(options, run.diagnostics);
   if (!run.stages)
     return run;
-  LayerPlanInput input{run.config.recompute,
-                       run.config.swap,
-                       *run.stages,
-                       isMcore(test) ? NameFamily::Mcore : NameFamily::Classic,
-                       {},
-                       run.config.parallel.gradientAggregationGroup};
-  for (int64_t layer = 0; layer < run.stages->getNumLayers(); ++layer) {
+  auto getTree = [&](int64_t layer) -> const CellTree & {
     std::optional<int64_t> first = test["moe_from"].getInt();
     const char *model = first && layer >= *first ? "moe_model" : "model";
-    input.layers.push_back({layer, &trees.at(test[model].getText().str())});
-  }
-  run.plan = planLayers(input, run.diagnostics);
+    return trees.at(test[model].getText().str());
+  };
+  run.plan = planAll(run.config, *run.stages,
+                     isMcore(test) ? NameFamily::Mcore : NameFamily::Classic,
+                     getTree, run.resolved, run.diagnostics);
   return run;
 }
 
@@ -143,9 +139,10 @@ std::vector<std::string> getExpectedInit(const Node &test) {
   return lines;
 }
 
-std::vector<std::string> getInit(const Node &test, const LayerPlan &plan) {
+std::vector<std::string> getInit(const Node &test,
+                                 const ResolvedLayers &resolved) {
   std::vector<std::string> lines;
-  for (const std::string &line : plan.initLines)
+  for (const std::string &line : resolved.initLines)
     // dev_mcore is older than the excludes.
     if (test["version"].getText() != "dev_mcore" ||
         line.find("_exclude") == std::string::npos)
@@ -342,7 +339,7 @@ TEST(LayerCasesTest, AllGiveWhatWasRecorded) {
     if (expected["error"] || id == swapIgnored.str())
       continue;
     expectStages(expected, *run.stages);
-    EXPECT_EQ(getInit(test, run.plan), getExpectedInit(test));
+    EXPECT_EQ(getInit(test, run.resolved), getExpectedInit(test));
     if (!expected["effects"])
       continue;
     for (const LayerEffects &layer : run.plan.layers) {
@@ -367,14 +364,14 @@ TEST(LayerCasesTest, DocumentedFormsThatTheCodeBreaksOnWork) {
     std::string id = test["id"].getText().str();
     if (id == "103") {
       CaseRun run = runCase(test, trees);
-      EXPECT_EQ(run.plan.select[0].layers.repr(), "[[3, 2], [0, 3]]");
-      EXPECT_EQ(run.plan.select[1].layers.repr(), "[[3, 2], [0, 3]]");
+      EXPECT_EQ(run.resolved.patterns[0].layers.repr(), "[[3, 2], [0, 3]]");
+      EXPECT_EQ(run.resolved.patterns[1].layers.repr(), "[[3, 2], [0, 3]]");
     } else if (id == "384") {
       CaseRun run = runCase(test, trees);
-      EXPECT_EQ(run.plan.select[1].layers.repr(), "[[1, 1, 2, 0, 1]]");
+      EXPECT_EQ(run.resolved.patterns[1].layers.repr(), "[[1, 1, 2, 0, 1]]");
     } else if (id == "223") {
       CaseRun run = runCase(test, trees);
-      EXPECT_EQ(run.plan.select[0].layers.repr(), "[]");
+      EXPECT_EQ(run.resolved.patterns[0].layers.repr(), "[]");
       EXPECT_TRUE(run.plan.layers[0].recompute.empty());
     } else if (id == swapIgnored.str()) {
       CaseRun run = runCase(test, trees);

@@ -133,8 +133,7 @@ TEST(LayerPlanTest, JsonHoldsTheSameFacts) {
   Planned planned =
       plan(withLayers(4, "swap_config: {swap: True, layer_swap: "
                          "{backward_prefetch: 2, layers: [1]}}\n"));
-  llvm::json::Value json = planned.plan.toJson();
-  const llvm::json::Array &layers = *json.getAsObject()->getArray("layers");
+  const llvm::json::Array layers = planned.plan.toJson();
   ASSERT_EQ(layers.size(), 4U);
   const llvm::json::Object &layer = *layers[1].getAsObject();
   EXPECT_EQ(layer.getInteger("layer"), 1);
@@ -162,11 +161,13 @@ TEST(LayerPlanTest, EqualTreesOf96LayersGetTheSame) {
   TrainingConfig config = parseTrainingConfig(yaml, "t.yaml", diagnostics);
   StageMap stages =
       *StageMap::create(getStageMapOptions(config, diagnostics), diagnostics);
-  LayerPlanInput input{
-      config.recompute, config.swap, stages, NameFamily::Classic, {}};
-  for (int64_t layer = 0; layer < 96; ++layer)
-    input.layers.push_back({layer, &trees[static_cast<size_t>(layer)]});
-  LayerPlan plan = planLayers(input, diagnostics);
+  ResolvedLayers resolved;
+  LayerPlan plan = planAll(
+      config, stages, NameFamily::Classic,
+      [&](int64_t layer) -> const CellTree & {
+        return trees[static_cast<size_t>(layer)];
+      },
+      resolved, diagnostics);
   EXPECT_EQ(diagnostics.str(), "");
   for (const LayerEffects &layer : plan.layers)
     EXPECT_EQ(layer.recompute.size(), 18U);

@@ -5,7 +5,8 @@
 #define MF_TEST_UNIT_CONFIG_LAYERPLANS_H
 
 #include "CellTrees.h"
-#include "mf/Frontend/Config/LayerPlan.h"
+#include "mf/Frontend/Config/ResolvedLayers.h"
+#include "mf/Frontend/Layers/LayerPlan.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mf {
@@ -14,11 +15,13 @@ namespace mf {
 struct Planned {
   DiagnosticList diagnostics;
   TrainingConfig config;
+  ResolvedLayers resolved;
   LayerPlan plan;
 
   std::string log() const {
     std::string text;
     llvm::raw_string_ostream stream(text);
+    resolved.printLog(stream);
     plan.printLog(stream);
     return text;
   }
@@ -36,6 +39,24 @@ inline const CellTree &getTree(const std::string &name) {
   return trees.at(name);
 }
 
+/// Resolves the layers of a stage map, and finds what they name in their trees.
+template <typename GetTree>
+LayerPlan planAll(const TrainingConfig &config, const StageMap &stages,
+                  NameFamily family, GetTree getTree, ResolvedLayers &resolved,
+                  DiagnosticList &diagnostics) {
+  resolved = resolveLayers(config, stages, family, diagnostics);
+  if (diagnostics.hasErrors())
+    return {};
+  std::vector<PlannedLayer> layers;
+  for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer) {
+    const LayerPlace &place = stages.getPlace(layer);
+    layers.push_back({layer, place.stage, place.chunk,
+                      &resolved.layers[static_cast<size_t>(layer)],
+                      &getTree(layer)});
+  }
+  return planLayers(layers, !config.recompute.isOfDynamicGraph, diagnostics);
+}
+
 /// Reads `yaml` and plans its layers, all of which have the names of `tree`.
 inline Planned plan(llvm::StringRef yaml,
                     const CellTree &tree = getTree("llama"),
@@ -48,15 +69,10 @@ inline Planned plan(llvm::StringRef yaml,
       StageMap::create(options, planned.diagnostics);
   if (!stages || planned.diagnostics.hasErrors())
     return planned;
-  LayerPlanInput input{planned.config.recompute,
-                       planned.config.swap,
-                       *stages,
-                       family,
-                       {},
-                       planned.config.parallel.gradientAggregationGroup};
-  for (int64_t layer = 0; layer < stages->getNumLayers(); ++layer)
-    input.layers.push_back({layer, &tree});
-  planned.plan = planLayers(input, planned.diagnostics);
+  planned.plan = planAll(
+      planned.config, *stages, family,
+      [&](int64_t) -> const CellTree & { return tree; }, planned.resolved,
+      planned.diagnostics);
   return planned;
 }
 

@@ -29,8 +29,8 @@ UsedParameter makeParameter(const llvm::SmallVector<int64_t> &shape,
 }
 
 StorageDecision decide(const MeshSizes &mesh, const UsedParameter &parameter,
-                       mf::OptimizerShardConfig settings = {}) {
-  return planStorage(mesh, settings, parameter).front();
+                       int64_t threshold = 64, int64_t shardSize = -1) {
+  return planStorage(mesh, threshold, shardSize, parameter).front();
 }
 
 std::string getAxes(const StorageDecision &decision) {
@@ -87,13 +87,13 @@ TEST(StoragePlanTest, TakesNeighboursForAShardSize) {
   const UsedParameter parameter =
       makeParameter({128, 256}, {}, {"dp", "cp", "mp"});
   const MeshSizes mesh = makeMesh(2, 2, 4);
-  EXPECT_EQ(getAxes(decide(mesh, parameter, {1, 64, 4})), "mp");
-  EXPECT_EQ(getAxes(decide(mesh, parameter, {1, 64, 8})), "cp mp");
-  const StorageDecision odd = decide(mesh, parameter, {1, 64, 3});
+  EXPECT_EQ(getAxes(decide(mesh, parameter, 64, 4)), "mp");
+  EXPECT_EQ(getAxes(decide(mesh, parameter, 64, 8)), "cp mp");
+  const StorageDecision odd = decide(mesh, parameter, 64, 3);
   EXPECT_TRUE(odd.isWarning);
   EXPECT_EQ(odd.reason, "16 ranks have the same part, which does not divide by "
                         "optimizer_weight_shard_size 3");
-  const StorageDecision half = decide(mesh, parameter, {1, 64, 2});
+  const StorageDecision half = decide(mesh, parameter, 64, 2);
   EXPECT_TRUE(half.isWarning);
   EXPECT_EQ(half.reason, "optimizer_weight_shard_size 2 is not the product of "
                          "the inner axes of its 16 ranks: [dp, cp, mp]");

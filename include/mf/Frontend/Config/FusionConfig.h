@@ -46,6 +46,7 @@ struct FusionChoice {
 /// reader and for the places in the training attribute.
 struct FusionKeys {
   FusionSwitch FusionConfig::*fusion;
+  llvm::StringLiteral name; ///< of the parameter of #mf.fusions
   /// The keys in model_config that all layer classes read, the keys there that
   /// only layer classes of the mcore training graph read, and the keys in
   /// moe_config for classic layers with experts. The first key that the YAML
@@ -54,9 +55,6 @@ struct FusionKeys {
   /// The key of the mcore training graph that selects the fusion by the name of
   /// a function.
   std::optional<FusionChoice> mcoreChoice = std::nullopt;
-
-  /// Returns the keys of all layer classes.
-  std::vector<llvm::StringLiteral> getAll() const;
 };
 
 /// Returns a record of each fusion, in the order of FusionConfig.

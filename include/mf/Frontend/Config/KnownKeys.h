@@ -11,7 +11,6 @@
 
 namespace mf {
 
-struct FusionSwitch;
 struct MemorySettings;
 
 /// How a key is used. The unit test KnownKeysTest changes every key of every
@@ -25,13 +24,10 @@ enum class KeyUse : uint8_t {
 
 /// A pointer to the member of a TrainingConfig that holds the value of a key.
 /// std::monostate if that part of the configuration is absent.
-using KeyField = std::variant<
-    std::monostate, bool *, int64_t *, double *, std::string *,
-    std::optional<bool> *, std::optional<int64_t> *, std::optional<double> *,
-    LayerSetting *, std::vector<std::string> *,
-    std::vector<std::array<double, 3>> *,
-    std::optional<std::vector<SwapEntry>> *,
-    std::optional<std::vector<SwapConfig::OperatorSwap>> *, FusionSwitch *>;
+using KeyField =
+    std::variant<std::monostate, bool *, int64_t *, double *, std::string *,
+                 std::optional<bool> *, std::optional<int64_t> *,
+                 std::optional<double> *, LayerSetting *>;
 
 /// Identifies a struct of TrainingConfig.
 using PartId = const char *;
@@ -59,10 +55,6 @@ using FlagSetting = std::optional<bool> MemorySettings::*;
 
 /// The record of one key. Its type and default are those of the TrainingConfig
 /// member that `field` returns. Keys without `field` are read by separate code.
-///
-/// Where an attribute of the mf dialect has all of a struct (Mf_SettingsAttr),
-/// the records of the struct's members are also those of the attribute's
-/// parameters.
 struct KnownKey {
   llvm::StringLiteral name = "";
   KeyUse use = KeyUse::Used;
@@ -79,12 +71,6 @@ struct KnownKey {
   PartId part = nullptr;
   /// Returns the member of this struct; null if the key has none.
   KeyField (*member)(void *part) = nullptr;
-  /// The name of the attribute's parameter if it is not that of the key.
-  llvm::StringLiteral parameter = "";
-  /// True if separate code reads the member, because the YAML has another form.
-  bool isReadApart = false;
-  /// True if attributes leave out the default.
-  bool omitsDefault = false;
 
   // The values of the key's type that it accepts.
   int64_t smallest = 1;
@@ -100,10 +86,6 @@ struct KnownKey {
   /// The planner's setting that corresponds to this key.
   NumberSetting number = nullptr;
   FlagSetting flag = nullptr;
-
-  llvm::StringRef getParameter() const {
-    return parameter.empty() ? name : parameter;
-  }
 
   /// Returns whether a value is one of `neutral`. Numbers are compared by
   /// value.
@@ -143,9 +125,6 @@ struct KnownSection {
   bool isStrict;
   llvm::ArrayRef<KnownKey> keys;
   llvm::ArrayRef<IrrelevantKeys> irrelevant = {};
-  /// Records of members that follow from several keys. Their names are those of
-  /// parameters.
-  llvm::ArrayRef<KnownKey> derived = {};
 
   /// Returns the record of a key, or null for a key that is unknown or cannot
   /// affect a step.
@@ -180,9 +159,6 @@ extern const KnownSection topLevel;
 
 /// Returns all sections in the order of the file.
 llvm::ArrayRef<const KnownSection *> getKnownSections();
-
-/// Returns the records of all members of a struct that have one, in order.
-llvm::SmallVector<const KnownKey *> getMembers(PartId part);
 
 /// Helpers to write the tables.
 namespace known {
@@ -243,18 +219,11 @@ inline constexpr Property<bool> orMinusOne = {&KnownKey::takesMinusOne, true};
 inline constexpr Property<bool> withoutPatterns = {&KnownKey::takesPatterns,
                                                    false};
 inline constexpr Property<bool> withPlace = {&KnownKey::hasPlace, true};
-inline constexpr Property<bool> withoutDefault = {&KnownKey::omitsDefault,
-                                                  true};
-inline constexpr Property<bool> readApart = {&KnownKey::isReadApart, true};
 /// A key that only this struct uses, though no member has its value.
 template <typename Part>
 inline constexpr Property<PartId> of = {&KnownKey::part, &partId<Part>};
 constexpr Property<llvm::StringLiteral> byDefault(llvm::StringLiteral value) {
   return {&KnownKey::neutral, value};
-}
-/// The name of the parameter in the attribute.
-constexpr Property<llvm::StringLiteral> as(llvm::StringLiteral parameter) {
-  return {&KnownKey::parameter, parameter};
 }
 constexpr Property<int64_t> from(int64_t smallest) {
   return {&KnownKey::smallest, smallest};
@@ -309,12 +278,6 @@ constexpr KnownKey key(llvm::StringLiteral name, llvm::StringLiteral meaning,
   key.part = getPartId(member);
   key.member = [](void *part) { return getMember(part, member); };
   return key;
-}
-/// Makes the record of a member that follows from several keys.
-template <auto member, typename... Values>
-constexpr KnownKey derived(llvm::StringLiteral parameter,
-                           Property<Values>... properties) {
-  return key<member>(parameter, "", properties..., readApart);
 }
 constexpr KnownKey section(llvm::StringLiteral name) {
   return {name, KeyUse::Section};

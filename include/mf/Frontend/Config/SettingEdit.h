@@ -11,7 +11,7 @@
 #ifndef MF_FRONTEND_CONFIG_SETTINGEDIT_H
 #define MF_FRONTEND_CONFIG_SETTINGEDIT_H
 
-#include "mf/Frontend/Config/LayerPlan.h"
+#include "mf/Frontend/Config/ResolvedLayers.h"
 #include "llvm/Support/Error.h"
 #include <variant>
 

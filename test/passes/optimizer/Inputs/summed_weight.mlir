@@ -3,8 +3,6 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 mf.model @summed_weight attributes {
     micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
-      recompute = <recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-      swap = <swap = false, default_prefetch = 1>,
       optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
       lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x8xf32> init <zeros> layout <[[], []], reduced = [dp]>

@@ -1,8 +1,5 @@
 // Two copies of a product whose parts are added up.
 #training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, scheduler = "1f1b", copies = 2>,
-  recompute = <recompute = false, select = false, select_comm = false, select_exclude = false,
-  select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>,
-  swap = <swap = false, default_prefetch = 1>,
   optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
   lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>,
   loss_scale = 1.0, max_device_memory = 0>

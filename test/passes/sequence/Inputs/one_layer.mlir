@@ -1,8 +1,6 @@
 // A layer with attention and one without, in two pieces of their sequence: what the description of mf-split-sequence is about.
 mf.model @one_layer attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, scheduler = "seq1f1b", sequence_pieces = 2>,
-    recompute = <recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false,
-    parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>, swap = <swap = false, default_prefetch = 1>,
     optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
     lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @embedding.weight : tensor<16x8xf32> init <normal, value = 0.02>

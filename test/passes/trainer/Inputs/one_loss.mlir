@@ -2,10 +2,8 @@
 mf.model @one_loss attributes {
     micro_batch_size = 1 : i64, sequence_length = 2048 : i64, vocab_size = 4096 : i64, compressed_mask,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
-      recompute = <recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false, dynamic_graph = true>,
-      swap = <swap = false, default_prefetch = 1>,
       optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
-      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0>} {
+      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
   mf.param @embedding.weight : tensor<4096x16xf32> init <zeros>
   mf.layer @embedding embedding (%tokens: tensor<1x2048xi32>) -> tensor<1x2048x16xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
     %t = mf.get_param @embedding.weight : tensor<4096x16xf32>

@@ -2,60 +2,24 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Resolves recompute_config and swap_config for a stage map and the names of
-// every layer's operators: the layers that are recomputed as a whole, the
-// operators and cells that are recomputed individually, those whose
-// communication is recomputed, those that are excluded, and those that are
-// swapped, with their prefetch distance. The plan is a plain value that can be
-// printed. Its log lines are those of MindSpore Transformers' static graph as
-// its public documentation shows them; of the dynamic graph's trainer it has
-// the one for modules whose communication cannot be recomputed.
+// Finds the operators that the settings of layers name: the operators and cells
+// that are recomputed, those whose communication is recomputed, those that are
+// excluded, and those that are swapped, with their prefetch distance. The plan
+// is a plain value that can be printed. Its log lines are those of MindSpore
+// Transformers' static graph as its public documentation shows them; of the
+// dynamic graph's trainer it has the one for modules whose communication cannot
+// be recomputed.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_FRONTEND_CONFIG_LAYERPLAN_H
-#define MF_FRONTEND_CONFIG_LAYERPLAN_H
+#ifndef MF_FRONTEND_LAYERS_LAYERPLAN_H
+#define MF_FRONTEND_LAYERS_LAYERPLAN_H
 
-#include "mf/Frontend/Config/CellTree.h"
-#include "mf/Frontend/Config/StageMap.h"
-#include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Frontend/Layers/CellTree.h"
+#include "mf/Frontend/Layers/LayerSettings.h"
 #include "llvm/Support/JSON.h"
 
 namespace mf {
-
-/// The naming of a model's operators, which determines the default patterns.
-enum class NameFamily : uint8_t {
-  Classic, ///< Llama, Qwen, GLM, ...: feed_forward, attention
-  Mcore,   ///< the mcore training graph: mlp, self_attention
-};
-
-/// The layers that a setting covers, resolved for one stage map. With swap off
-/// it is a matrix with the number of layers of each mini stage, counted from
-/// its first layer. With swap on it is all layers, or a list of layer indices.
-struct NormalizedLayers {
-  enum class Kind : uint8_t { Matrix, All, Indices };
-  Kind kind = Kind::Matrix;
-  std::vector<std::vector<int64_t>> matrix;
-  /// The list as written. True stands for layer 1 and False for layer 0, as in
-  /// Python.
-  std::vector<LayerCount> indices;
-  /// For Indices, whether each layer is in the list.
-  std::vector<bool> mask;
-
-  bool covers(const StageMap &stages, int64_t layer) const;
-  /// Returns Python's representation, for the `Formative` lines.
-  std::string repr() const;
-};
-
-/// A pattern and the layers that it applies to.
-struct PatternLayers {
-  std::string pattern;
-  NormalizedLayers layers;
-  Location location;
-  bool isDefault = false; ///< not written by the user
-  /// True if the pattern must match the whole path of a cell, including dots.
-  bool meansWholePaths = false;
-};
 
 /// The part of a layer that a setting applies to: an operator, a cell with
 /// everything in it, or (empty path) the whole layer.
@@ -163,54 +127,32 @@ private:
   std::vector<Conflict> conflicts;
 };
 
-/// The normalised settings, and their effects on each layer.
+/// What each layer gets.
 struct LayerPlan {
-  NormalizedLayers recompute;
-  std::vector<PatternLayers> select;
-  std::vector<PatternLayers> comm;
-  std::vector<PatternLayers> selectExclude;
-  std::vector<PatternLayers> commExclude;
-  bool swap = false;
-  std::vector<SwapEntry> layerSwap;
-  std::vector<SwapConfig::OperatorSwap> opSwap;
-  bool mpCommRecompute = true;
-  bool parallelOptimizerCommRecompute = false;
-  /// The lines that are logged before those of the layers, without the log
-  /// level.
-  std::vector<std::string> initLines;
   std::vector<LayerEffects> layers;
 
-  /// Prints the `INFO - ...` lines: the normalised settings, then those of each
-  /// layer.
+  /// Prints the `INFO - ...` lines of each layer.
   void printLog(llvm::raw_ostream &stream) const;
   /// Prints one row per run of equal layers.
   void printTable(llvm::raw_ostream &stream) const;
-  llvm::json::Value toJson() const;
+  llvm::json::Array toJson() const;
 };
 
-/// One call of the layer setting, with a layer and the names in it. A layer may
-/// occur twice (a multi-token-prediction layer and its hidden fuser).
+/// A layer with the names in it. Two may have the same number (a
+/// multi-token-prediction layer and its hidden fuser).
 struct PlannedLayer {
-  int64_t layer = 0;
+  int64_t number = 0, stage = 0, chunk = 0;
+  const LayerSettings *settings = nullptr;
   const CellTree *tree = nullptr;
 };
 
-/// The settings, the layers and their placement, from which a plan is made.
-struct LayerPlanInput {
-  const RecomputeConfig &recompute;
-  const SwapConfig &swap;
-  const StageMap &stages;
-  NameFamily names = NameFamily::Classic;
-  std::vector<PlannedLayer> layers;
-  int64_t gradientAggregationGroup = 4;
-};
-
-/// Resolves all settings. The plan may only be used if no errors were added.
-/// Warnings are added for patterns that match nothing (with the most similar
-/// names), for settings without effect, and for each operator of each layer
-/// that is both recomputed and swapped.
-LayerPlan planLayers(const LayerPlanInput &input, DiagnosticList &diagnostics);
+/// Finds what the layers' settings name. `logs` tells whether the trainer logs
+/// what layers get. The plan may only be used if no errors were added. Warnings
+/// are added for patterns that match nothing (with the most similar names), and
+/// for each operator of each layer that is both recomputed and swapped.
+LayerPlan planLayers(llvm::ArrayRef<PlannedLayer> layers, bool logs,
+                     DiagnosticList &diagnostics);
 
 } // namespace mf
 
-#endif // MF_FRONTEND_CONFIG_LAYERPLAN_H
+#endif // MF_FRONTEND_LAYERS_LAYERPLAN_H

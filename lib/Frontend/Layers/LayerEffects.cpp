@@ -1,8 +1,7 @@
 //===- LayerEffects.cpp - Settings that apply to one layer ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "PlanPatterns.h"
-#include "mf/Frontend/Config/LayerPlan.h"
+#include "mf/Frontend/Layers/LayerPlan.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -174,28 +173,6 @@ std::string LayerEffects::describe() const {
   describeTargets(text, "keep communication of ", commOff);
   describeTargets(text, "swap ", swaps);
   return text.empty() ? "nothing" : text;
-}
-
-void dropInnerCells(llvm::ArrayRef<ActivePattern> patterns,
-                    LayerEffects &effects, std::vector<std::string> &paths) {
-  if (llvm::none_of(patterns, [](const ActivePattern &pattern) {
-        return pattern.layers.meansWholePaths;
-      }))
-    return;
-  auto isInner = [](llvm::StringRef path, llvm::StringRef outer) {
-    return path.consume_front(outer) && path.starts_with(".");
-  };
-  llvm::sort(paths);
-  paths.erase(llvm::unique(paths), paths.end());
-  const std::vector<std::string> all = paths;
-  auto isCovered = [&](llvm::StringRef path) {
-    return llvm::any_of(
-        all, [&](llvm::StringRef outer) { return isInner(path, outer); });
-  };
-  llvm::erase_if(paths, isCovered);
-  llvm::erase_if(effects.recompute, [&](const RecomputeTarget &target) {
-    return isCovered(target.path);
-  });
 }
 
 } // namespace mf

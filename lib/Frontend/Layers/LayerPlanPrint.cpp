@@ -1,15 +1,12 @@
 //===- LayerPlanPrint.cpp - A plan as log, table and JSON -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "LayerNormalizer.h"
-#include "mf/Frontend/Config/LayerPlan.h"
+#include "mf/Frontend/Layers/LayerPlan.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mf {
 
 void LayerPlan::printLog(llvm::raw_ostream &stream) const {
-  for (const std::string &line : initLines)
-    stream << "INFO - " << line << '\n';
   for (const LayerEffects &layer : layers)
     for (const std::string &line : layer.logLines)
       stream << "INFO - " << line << '\n';
@@ -65,46 +62,9 @@ void LayerPlan::printTable(llvm::raw_ostream &stream) const {
   }
 }
 
-static llvm::json::Value toJson(const NormalizedLayers &layers) {
-  switch (layers.kind) {
-  case NormalizedLayers::Kind::All:
-    return true;
-  case NormalizedLayers::Kind::Indices: {
-    llvm::json::Array indices;
-    for (const LayerCount &index : layers.indices)
-      indices.push_back(index.value);
-    return indices;
-  }
-  case NormalizedLayers::Kind::Matrix:
-    break;
-  }
-  llvm::json::Array rows;
-  for (const std::vector<int64_t> &row : layers.matrix)
-    rows.push_back(llvm::json::Array(row));
-  return rows;
-}
-
 /// llvm::json requires valid UTF-8, but names come from the user.
 static std::string makeUtf8(llvm::StringRef text) {
   return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
-}
-
-static llvm::json::Value toJson(const std::vector<PatternLayers> &patterns) {
-  llvm::json::Array array;
-  for (const PatternLayers &pattern : patterns)
-    array.push_back(llvm::json::Object{{"pattern", makeUtf8(pattern.pattern)},
-                                       {"layers", toJson(pattern.layers)}});
-  return array;
-}
-
-static llvm::json::Value toJson(const std::vector<SwapEntry> &entries) {
-  llvm::json::Array array;
-  for (const SwapEntry &entry : entries)
-    array.push_back(llvm::json::Object{
-        {"backward_prefetch", entry.prefetch},
-        {"layers", entry.allLayers ? llvm::json::Value(true)
-                                   : llvm::json::Array(entry.layers)}});
-  return array;
 }
 
 static llvm::json::Value toJson(const LayerEffects &layer) {
@@ -135,33 +95,11 @@ static llvm::json::Value toJson(const LayerEffects &layer) {
                             {"log", std::move(log)}};
 }
 
-llvm::json::Value LayerPlan::toJson() const {
-  llvm::json::Array log;
-  for (const std::string &line : initLines)
-    log.push_back(makeUtf8(line));
+llvm::json::Array LayerPlan::toJson() const {
   llvm::json::Array all;
   for (const LayerEffects &layer : layers)
     all.push_back(mf::toJson(layer));
-  llvm::json::Object object{
-      {"recompute", mf::toJson(recompute)},
-      {"select_recompute", mf::toJson(select)},
-      {"select_comm_recompute", mf::toJson(comm)},
-      {"select_recompute_exclude", mf::toJson(selectExclude)},
-      {"select_comm_recompute_exclude", mf::toJson(commExclude)},
-      {"mp_comm_recompute", mpCommRecompute},
-      {"parallel_optimizer_comm_recompute", parallelOptimizerCommRecompute},
-      {"swap", swap},
-      {"log", std::move(log)},
-      {"layers", std::move(all)}};
-  if (swap) {
-    object["layer_swap"] = mf::toJson(layerSwap);
-    llvm::json::Array ops;
-    for (const SwapConfig::OperatorSwap &op : opSwap)
-      ops.push_back(llvm::json::Object{{"pattern", makeUtf8(op.pattern)},
-                                       {"entries", mf::toJson(op.entries)}});
-    object["op_swap"] = std::move(ops);
-  }
-  return object;
+  return all;
 }
 
 } // namespace mf
