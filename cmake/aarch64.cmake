@@ -31,6 +31,11 @@ foreach(kind IN ITEMS LIBRARY INCLUDE PACKAGE)
   set(CMAKE_FIND_ROOT_PATH_MODE_${kind} ONLY)
 endforeach()
 
+# For scripts/package.sh.
+set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS
+  ${MF_SYSROOT}/lib/aarch64-linux-gnu ${MF_SYSROOT}/usr/lib/aarch64-linux-gnu ${MF_SYSROOT}/usr/lib/llvm-22/lib)
+
 find_program(MF_QEMU qemu-aarch64-static)
 if(MF_QEMU)
   set(CMAKE_CROSSCOMPILING_EMULATOR ${MF_QEMU} -L ${MF_SYSROOT})

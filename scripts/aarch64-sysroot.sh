@@ -45,8 +45,26 @@ run_apt update
 # The standard library and the start of a program, on which clang does not depend elsewhere.
 run_apt install --yes --download-only "${libraries[@]}" "${mpi_libraries[@]}" "${test_libraries[@]}" \
   libstdc++-12-dev libc6-dev
+# With a database of dpkg, by which dpkg-shlibdeps finds the package of a library, where it is unpacked.
+info=$sysroot/var/lib/dpkg/info
+mkdir -p "$info"
+: >"$info/../status"
+echo 1 >"$info/format"
 for archive in "$apt"/archives/*.deb; do
   dpkg-deb --extract "$archive" "$sysroot"
+  name=$(dpkg-deb --show --showformat '${Package}' "$archive")
+  if [[ $(dpkg-deb --field "$archive" Multi-Arch) == same ]]; then
+    name+=:arm64
+  fi
+  rm -rf "$apt/control"
+  dpkg-deb --control "$archive" "$apt/control"
+  printf '%s\nStatus: install ok installed\n\n' "$(<"$apt/control/control")" >>"$info/../status"
+  for kind in shlibs symbols; do
+    if [[ -e $apt/control/$kind ]]; then
+      cp "$apt/control/$kind" "$info/$name.$kind"
+    fi
+  done
+  dpkg-deb --fsys-tarfile "$archive" | tar --list | sed "s|^\\.|$sysroot|; s|/\$||" >"$info/$name.list"
 done
 
 # Links to absolute paths would leave the sysroot.
