@@ -238,7 +238,8 @@ def combine(ways, most, generator):
 
 class Checks:
     def __init__(self, arguments):
-        self.arguments, self.advised, self.refused, self.tried, self.compiled, self.total = arguments, 0, 0, 0, 0, 0
+        self.arguments, self.tried, self.compiled, self.total = arguments, 0, 0, 0
+        self.advised = self.refused = self.cut = 0
 
     def draw(self, number, generator):
         if self.arguments.yaml:
@@ -313,6 +314,9 @@ class Checks:
                 yield "the advised settings lead to a warning: " + warning
             return
         none = re.search(r"^note: no settings fit into .* misses (\d+) bytes", text, re.MULTILINE)
+        if "the search ended before" in text:
+            self.cut += 1
+            return
         if not none:
             yield "no advice: " + text[-400:]
             return
@@ -350,7 +354,8 @@ def main():
         for problem in found:
             print("    " + problem, flush=True)
     print("%d YAMLs, %d of %d combinations lowered, of which %d compile" % (len(numbers), checks.tried, checks.total, checks.compiled))
-    print("%d limits with advice that was taken, %d where nothing fits, %d problems" % (checks.advised, checks.refused, problems))
+    print("%d limits with advice that was taken, %d where nothing fits, %d where time was over, %d problems"
+          % (checks.advised, checks.refused, checks.cut, problems))  # fmt: skip
 
 
 if __name__ == "__main__":
