@@ -265,7 +265,7 @@ void StepSimulator::readMemory(const StageProgram &stage,
                                const SpanReader &spans,
                                StageTimeline &result) const {
   result.limitBytes = stage.hbmLimitBytes.value_or(target.memory.bytes);
-  if (!options.withSpans)
+  if (!options.withSpans || !options.withMemory)
     return;
   // A page would not show more points.
   constexpr double shownPoints = 1e5;
@@ -392,6 +392,8 @@ Expected<StepTimeline> StepSimulator::run() {
   result.filledRows = costs->getCompilation().filledRows;
   result.flows = spans.getFlows();
   result.activities = activities.take();
+  if (!options.withCriticalPath)
+    return std::move(result);
   const CriticalWork work(program, queues, *times, *costs);
   result.criticalPath = work.getShares(program, *costs);
   if (target.stepLatency > 0)

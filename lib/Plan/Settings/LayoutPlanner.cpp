@@ -108,7 +108,8 @@ Expected<ShallowMeasure> LayoutPlanner::measureShallow(const DeviceLayout &of,
   Expected<CompiledStep> step = compileStep(input, *yaml, PlanEffort::Quick);
   if (!step)
     return step.takeError();
-  Expected<StepMeasure> measure = measureStep(*step, request.target);
+  Expected<StepMeasure> measure =
+      measureStep(*step, request.target, /*withCriticalPath=*/false);
   if (!measure)
     return measure.takeError();
   ShallowMeasure made;

@@ -105,7 +105,8 @@ AssignmentCompiler::measure(llvm::ArrayRef<Assignment> assignments) const {
         compile(assignments[index], PlanEffort::Quick);
     if (!compiled)
       return compiled.takeError();
-    Expected<StepMeasure> measure = measureStep(compiled->step, target);
+    Expected<StepMeasure> measure =
+        measureStep(compiled->step, target, /*withCriticalPath=*/false);
     if (!measure)
       return measure.takeError();
     observations[index] = {assignments[index], std::move(*measure)};

@@ -146,9 +146,11 @@ size_t StepMeasure::findFullest() const {
 }
 
 Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
-                                           const target::Target &target) {
+                                           const target::Target &target,
+                                           bool withCriticalPath) {
   simulator::SimulationOptions options;
   options.withSpans = false;
+  options.withCriticalPath = withCriticalPath;
   options.withPeakContents = false;
   options.withSensitivity = false;
   Expected<timeline::StepTimeline> timeline =

@@ -99,6 +99,8 @@ Expected<StepMeasure> VariantCosts::measureUntreated() {
   if (!compiled)
     return compiled.takeError();
   simulator::SimulationOptions options;
+  options.withMemory = false;
+  options.withCriticalPath = false;
   options.withPeakContents = false;
   options.withSensitivity = false;
   Expected<timeline::StepTimeline> timeline =
@@ -186,7 +188,8 @@ Error VariantCosts::learnUntreated(
     Expected<CompiledAssignment> compiled = compile(assignment);
     if (!compiled)
       return compiled.takeError();
-    Expected<StepMeasure> measure = measureStep(compiled->step, request.target);
+    Expected<StepMeasure> measure =
+        measureStep(compiled->step, request.target, /*withCriticalPath=*/false);
     if (!measure)
       return measure.takeError();
     observe(assignment, *measure);

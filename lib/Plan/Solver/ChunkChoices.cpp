@@ -4,6 +4,7 @@
 #include "ChunkChoices.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <map>
 
 namespace mf::solver {
 
@@ -106,19 +107,40 @@ static bool isOrdered(const Choice &one, const Choice &other) {
   return one.plan.counts > other.plan.counts;
 }
 
-/// Removes choices that another choice may replace.
+/// Removes choices that another choice may replace. A better choice must not
+/// have larger activations and, unless the aim is memory, not be longer.
 template <typename Choice, typename Better>
-static void keepBest(std::vector<Choice> &choices, Better isBetter) {
+static void keepBest(ChunkChoices::Aim aim, std::vector<Choice> &choices,
+                     Better isBetter) {
   llvm::sort(choices, isOrdered<Choice>);
-  std::vector<Choice> best;
-  for (Choice &choice : choices) {
-    if (llvm::any_of(best,
-                     [&](auto &other) { return isBetter(other, choice); }))
+  // The indices of the best choices so far. Longer choices mostly have smaller
+  // activations, so few of the others can be better.
+  std::multimap<int64_t, size_t> best;
+  for (size_t index = 0; index < choices.size(); ++index) {
+    const Choice &choice = choices[index];
+    const int64_t activation = choice.costs.activation;
+    const auto end = best.upper_bound(activation);
+    if (std::any_of(best.begin(), end, [&](const auto &other) {
+          return isBetter(choices[other.second], choice);
+        }))
       continue;
-    llvm::erase_if(best, [&](auto &other) { return isBetter(choice, other); });
-    best.push_back(std::move(choice));
+    // Choices are in the order of their times and then of their activations: a
+    // later one that is no longer takes as long, and has as large activations.
+    auto other = best.lower_bound(activation);
+    const auto last = aim == ChunkChoices::Aim::Memory ? best.end() : end;
+    while (other != last)
+      other = isBetter(choice, choices[other->second]) ? best.erase(other)
+                                                       : std::next(other);
+    best.emplace(activation, index);
   }
-  choices = std::move(best);
+  std::vector<size_t> kept;
+  for (const auto &[activation, index] : best)
+    kept.push_back(index);
+  llvm::sort(kept);
+  std::vector<Choice> made;
+  for (const size_t index : kept)
+    made.push_back(std::move(choices[index]));
+  choices = std::move(made);
 }
 
 /// Removes parts that another part dominates, among those that differ only in
@@ -211,7 +233,7 @@ std::vector<ChunkChoices::Part> ChunkChoices::makeParts(int64_t forbiddenGroup,
   dropWorse(forbiddenGroup, made);
   if (made.size() > mostCompared)
     return made;
-  keepBest(made, [&](const Part &one, const Part &other) {
+  keepBest(aim, made, [&](const Part &one, const Part &other) {
     return isBetter(one, other) &&
            !mayBecomeForbidden(forbiddenGroup, one.plan);
   });
@@ -245,7 +267,7 @@ ChunkChoices::get(int64_t chunk, llvm::ArrayRef<int64_t> layers) {
   }
   if (allowed.size() > mostCompared)
     cutShort |= isOver && isOver();
-  keepBest(allowed, [&](const ChunkChoice &one, const ChunkChoice &other) {
+  keepBest(aim, allowed, [&](const ChunkChoice &one, const ChunkChoice &other) {
     return isNoWorse(one.costs, other.costs) &&
            (group < 0 || !llvm::is_contained(forbiddenPlans[group], one.plan));
   });

@@ -22,9 +22,14 @@ struct SimulationOptions {
   /// True if each instruction has its own span. Otherwise consecutive kernels
   /// of a stream share one, with the activity of the first.
   bool withSpans = true;
+  /// True to compute the memory over time, which needs `withSpans`.
+  bool withMemory = true;
+  /// True to compute what the step's time consists of.
+  bool withCriticalPath = true;
   /// True to compute what the peak of each stage consists of.
   bool withPeakContents = true;
-  /// True to compute how the step's time depends on each number of the target.
+  /// True to compute how the step's time depends on each number of the target,
+  /// which needs `withCriticalPath`.
   bool withSensitivity = true;
   /// The tokens of the rank whose experts are chosen most often, divided by the
   /// mean. All ranks wait for that one.

@@ -83,9 +83,11 @@ struct StepMeasure {
   }
 };
 
-/// Simulates a step on a target.
+/// Simulates a step on a target. Costs of layers do not need the parts of the
+/// step's time.
 llvm::Expected<StepMeasure> measureStep(const CompiledStep &step,
-                                        const target::Target &target);
+                                        const target::Target &target,
+                                        bool withCriticalPath = true);
 /// Does the same for a step that was simulated already.
 llvm::Expected<StepMeasure> measureStep(const CompiledStep &step,
                                         const timeline::StepTimeline &timeline);
