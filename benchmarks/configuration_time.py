@@ -47,7 +47,7 @@ swap_config:
 """
 
 PASSES = (
-    "builtin.module(mf-read-config{file=%s},"
+    "builtin.module(mf-read-config{file=%s quiet=false},"
     "mf.model(mf-partition,mf-mark-memory{quiet=false}))"
 )
 

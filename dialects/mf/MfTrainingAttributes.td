@@ -97,9 +97,15 @@ def Mf_LayerSettingsAttr : Mf_Attr<"LayerSettings", "layer_settings"> {
     recomputed Cell.
 
     ```mlir
-    #mf.layer_settings<number = 3, requests = [recompute]>
-    #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.mul", select_recompute_exclude "attention\\.wo\\.matmul"]>
-    #mf.layer_settings<swap_on, requests = [layer_swap prefetch 2, op_swap ".*\\.flash_attention" prefetch 1]>
+    mf.layer @layers.3 body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {settings = #mf.layer_settings<number = 3, requests = [recompute]>} { ... }
+    ```
+
+    ```mlir
+    mf.layer @a body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.mul", select_recompute_exclude "attention\\.wo\\.matmul"]>} { ... }
+    ```
+
+    ```mlir
+    mf.layer @b body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {settings = #mf.layer_settings<swap_on, requests = [layer_swap prefetch 2, op_swap ".*\\.flash_attention" prefetch 1]>} { ... }
     ```
   }];
   let parameters = (ins AttrOrTypeParameter<"::mf::LayerSettings", "",

@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 PASSES = (
-    "builtin.module(mf-read-config{file=%s},"
+    "builtin.module(mf-read-config{file=%s quiet=false},"
     "mf.model(mf-partition,mf-propagate-layouts,mf-lower-reshards,mf-mark-memory{quiet=false},mf-localize))"
 )
 COLLECTIVE = re.compile(r"mf\.(all_reduce|all_gather|reduce_scatter|all_to_all) ")

@@ -22,7 +22,7 @@ PATTERNS = [
     r"attention", r"add", r"attention_norm\.norm", r".*\.norm", r"feed_forward\.w1\.activation\.silu",
     r"ffn_norm\.norm", r"attention\.flash_attention", r".*\.(cast|mul)", r"feed_forward\.w2", r"no\.such",
 ]  # fmt: skip
-PASSES = "builtin.module(mf-read-config{file=%s},mf.model(mf-partition,mf-mark-memory{quiet=false}))"
+PASSES = "builtin.module(mf-read-config{file=%s quiet=false},mf.model(mf-partition,mf-mark-memory{quiet=false}))"
 
 
 class Drawer:
