@@ -121,8 +121,7 @@ static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
   excludeWithPieces("micro_batch_interleave_num",
                     parallel.microBatchInterleaveNum);
   excludeWithPieces("fine_grain_interleave", rowBlocks);
-  if ((hasExperts || config.moe.expertNum > 1) &&
-      config.moe.node["use_gmm"].getBool().value_or(false))
+  if ((hasExperts || config.moe.expertNum > 1) && config.moe.useGmm)
     diagnostics.error(parallel.node["seq_split_num"].getLocation(),
                       "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
                           " with use_gmm is not lowered; set it to 1");

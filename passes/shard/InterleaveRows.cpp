@@ -333,10 +333,7 @@ struct InterleaveRowsPass
 
   static InFlightDiagnostic report(ModelOp model, TrainingAttr training,
                                    int64_t blocks) {
-    DictionaryAttr locations = training.getLocations();
-    auto place = locations
-                     ? locations.getAs<LocationAttr>("fine_grain_interleave")
-                     : LocationAttr();
+    LocationAttr place = training.getLocation("fine_grain_interleave");
     return emitError(place ? Location(place) : model.getLoc())
            << "'" << model.getSymName() << "' cannot run in " << blocks
            << " blocks of rows (fine_grain_interleave): ";
