@@ -197,15 +197,22 @@ class ResultTest(unittest.TestCase):
 
 class ErrorTest(unittest.TestCase):
     def test_each_question_says_what_is_wrong_and_where(self):
-        step = mf.load(RANKS).with_(recompute_config={"recomput": True})
-        for ask_step in (step.memory, step.simulate, step.plan, lambda: mf.compare(step, RANKS), lambda: step.train(RANKS)):
-            with self.assertRaises(mf.Error) as caught:
-                ask_step()
-            error = caught.exception
-            self.assertEqual(error.file, str(RANKS))
-            self.assertEqual((type(error.line), type(error.column)), (int, int))
-            self.assertIn("unknown key 'recomput'", error.message)
-            self.assertEqual(error.advice, "did you mean 'recompute'?")
+        lines = RANKS.read_text().splitlines(keepends=True)
+        line = lines.index("  recompute: False\n")
+        with tempfile.TemporaryDirectory() as folder:
+            wrong = Path(folder, "wrong.yaml")
+            wrong.write_text("".join(lines[:line] + ["  recomput: True\n"] + lines[line + 1 :]))
+            # A key that is added to a file has no line in it.
+            added = mf.load(RANKS).with_(recompute_config={"recomput": True})
+            for step, file, place in ((mf.load(wrong), wrong, (line + 1, 3)), (added, RANKS, (None, None))):
+                for ask_step in (step.memory, step.simulate, step.plan, lambda: mf.compare(step, RANKS), lambda: step.train(RANKS)):
+                    with self.assertRaises(mf.Error) as caught:
+                        ask_step()
+                    error = caught.exception
+                    self.assertEqual(error.file, str(file))
+                    self.assertEqual((error.line, error.column), place)
+                    self.assertIn("unknown key 'recomput'", error.message)
+                    self.assertEqual(error.advice, "did you mean 'recompute'?")
 
     def test_a_plan_that_does_not_exist_is_an_error(self):
         with self.assertRaisesRegex(mf.Error, "fit into 1048576 bytes"):
