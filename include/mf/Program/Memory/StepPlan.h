@@ -53,7 +53,7 @@ struct RoutineLayout {
   int64_t scratchSize = 0;
   std::vector<TemporaryPlace> temporaries;
   /// The name of the heuristic or search that found it.
-  std::string packer = "";
+  std::string packer;
 };
 
 /// An instruction of one of the phases of a frame.
@@ -82,7 +82,7 @@ struct ResidualFrameLayout {
   std::vector<FramePart> parts;
   std::vector<int64_t> residualOffsets;
   /// The name of the way in which residuals are laid out.
-  std::string packer = "";
+  std::string packer;
 
   /// Returns the index of the part that contains the offset.
   size_t getPart(int64_t offset) const;
