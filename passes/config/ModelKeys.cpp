@@ -83,6 +83,9 @@ static OwningOpRef<ModuleOp> importFor(TrainingConfig layout,
   if (samples % replicas != 0)
     return nullptr;
   layout.runner.batchSize = samples / replicas;
+  // On these ranks nothing cuts the vocabulary, whatever the key says.
+  if (own.parallel.modelParallel == 1)
+    layout.parallel.vocabEmbDp = own.parallel.vocabEmbDp;
   std::optional<ModelSpec> spec = readModelSpec(layout, {}, ignored);
   if (!spec || ignored.hasErrors())
     return nullptr;
