@@ -40,8 +40,8 @@ static void replaceShortHelp() {
   option.addArgument();
 }
 
-void setUpHelp(ArrayRef<const cl::OptionCategory *> categories,
-               StringRef extra) {
+void setUpHelp(ArrayRef<const cl::OptionCategory *> categories, StringRef extra,
+               bool hasShortHelp) {
   hideInheritedOptions(categories);
   cl::SetVersionPrinter([](raw_ostream &os) {
     os << "mf " << getVersion() << ", with LLVM " LLVM_VERSION_STRING "\n";
@@ -50,7 +50,8 @@ void setUpHelp(ArrayRef<const cl::OptionCategory *> categories,
   static std::string text;
   text = extra.str();
   static cl::extrahelp help(text);
-  replaceShortHelp();
+  if (!hasShortHelp)
+    replaceShortHelp();
 }
 
 } // namespace mf::tools

@@ -19,8 +19,10 @@ namespace mf::tools {
 ///
 /// `--version` shows the version of mf, the commit from which it was built, and
 /// the version of LLVM.
+///
+/// `hasShortHelp`: an entry point of MLIR registers an option -h of its own.
 void setUpHelp(llvm::ArrayRef<const llvm::cl::OptionCategory *> categories,
-               llvm::StringRef extra);
+               llvm::StringRef extra, bool hasShortHelp = false);
 
 /// Returns "0.1.0 (commit 0123abcd)", for example.
 llvm::StringRef getVersion();

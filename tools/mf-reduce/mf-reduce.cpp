@@ -20,11 +20,13 @@
 
 int mf::tools::mfReduceMain(int argc, char **argv) {
   mf::tools::setUpHelp(
-      {}, "\nEXAMPLES:\n\n"
-          "  mf-reduce --reduction-tree='traversal-mode=0 test=fails.sh' "
-          "step.mlir -o smaller.mlir\n"
-          "  mf-reduce --opt-reduction-pass='opt-pass=canonicalize "
-          "test=fails.sh' model.mlir\n");
+      {},
+      "\nEXAMPLES:\n\n"
+      "  mf-reduce --reduction-tree='traversal-mode=0 test=fails.sh' "
+      "step.mlir -o smaller.mlir\n"
+      "  mf-reduce --opt-reduction-pass='opt-pass=canonicalize "
+      "test=fails.sh' model.mlir\n",
+      /*hasShortHelp=*/true);
   mlir::registerTransformsPasses();
   mf::passes::registerAll();
   mlir::DialectRegistry registry;
