@@ -12,7 +12,8 @@ using namespace mf::solver;
 
 namespace {
 
-SolveResult solveOrFail(const Problem &problem, SolveOptions options = {}) {
+SolveResult solveOrFail(const Problem &problem,
+                        const SolveOptions &options = {}) {
   // Takes a second, but other tests may run beside it.
   llvm::Expected<SolveResult> result = solve(problem, options);
   if (result)

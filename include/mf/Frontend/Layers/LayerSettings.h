@@ -96,7 +96,7 @@ struct LayerSettings {
   const LayerRequest *find(LayerKey key) const;
 };
 
-llvm::hash_code hash_value(const LayerSettings &settings);
+llvm::hash_code hash_value(const LayerSettings &settings); // NOLINT(*-naming)
 
 } // namespace mf
 
