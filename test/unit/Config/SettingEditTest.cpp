@@ -219,6 +219,29 @@ TEST(SettingEditTest, RefusesSettingsThatNoYamlCanHave) {
             "a.yaml:1:1: invalid YAML: end of sequence flow not found");
 }
 
+// Settings count the layer that predicts later tokens; the YAML does so only if
+// its own offset does, as for older releases.
+TEST(SettingEditTest, LeavesOutLayersForLaterTokens) {
+  const auto makeYaml = [](llvm::StringRef offset) {
+    return ("parallel_config: {pipeline_stage: 2}\n"
+            "model: {model_config: {model_type: deepseek_v3, "
+            "num_hidden_layers: 4, num_nextn_predict_layers: 1, offset: " +
+            offset +
+            "}}\n"
+            "recompute_config: {recompute: [1, 1]}\n")
+        .str();
+  };
+  MemorySettings settings = withRecompute({{2, 3}});
+  settings.offset = {{0, 1}};
+  // Two layers and two, with the fifth behind them.
+  std::string edited = edit(makeYaml("[1, -1]"), settings);
+  EXPECT_NE(edited.find("offset: [0, 0]"), std::string::npos) << edited;
+  EXPECT_NE(edited.find("recompute: [2, 2]"), std::string::npos) << edited;
+  edited = edit(makeYaml("[1, 0]"), settings);
+  EXPECT_NE(edited.find("offset: [0, 1]"), std::string::npos) << edited;
+  EXPECT_NE(edited.find("recompute: [2, 3]"), std::string::npos) << edited;
+}
+
 TEST(SettingEditTest, SwitchesSwapOn) {
   const llvm::StringRef yaml = "parallel_config: {pipeline_stage: 2}\n"
                                "model: {model_config: {num_layers: 8}}\n"
