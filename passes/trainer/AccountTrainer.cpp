@@ -82,6 +82,9 @@ void StateCounter::add(ParamOp param) {
   if (param.getGathered())
     memory.always[Part::GatheredWeights] +=
         getBlockBytes(getTensorBytes(*param.getGathered()));
+  else if (training.getParallel().getStages() > 1 &&
+           mf::passes::findWholeSharing(param))
+    memory.always[Part::GatheredWeights] += getBlockBytes(elements * width);
   if (!param.needsGradient() || param.getUpdateRule())
     return;
   // A copy in fp32 of a narrower weight, and the moments.

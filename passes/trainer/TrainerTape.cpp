@@ -622,6 +622,14 @@ void ChunkTape::recordParameter(GetParamOp read) {
   setPlace(read.getResult(), place);
   if (param.needsGradient())
     withGradient.insert(read.getResult());
+  // With stages, the copy stays for good.
+  std::optional<ParameterSharing> sharing = mf::passes::findWholeSharing(param);
+  if (sharing && place.weight &&
+      model.getTrainingAttr().getParallel().getStages() == 1)
+    (sharing->gathersAgain ? layers.back().freed : layers.back().kept) +=
+        getBlockBytes(countBytes(read.getResult(), KeptType::find(param)
+                                                       ? KeptType::find(param)
+                                                       : place.element));
 }
 
 void ChunkTape::passGradients(Operation *op) {
@@ -821,8 +829,7 @@ void ChunkTape::record() {
     use(output, current);
     if (!chunk.hasReader)
       continue;
-    // The stage sends the output and keeps it for its own backward.
-    keep(output);
+    materialize(output);
     outputBlock = getPlace(output).block;
   }
   findRuns();
@@ -853,7 +860,22 @@ public:
   ChunkMemory summarize();
 
 private:
+  bool hasStages() const {
+    return ModelOp(tape.model).getTrainingAttr().getParallel().getStages() > 1;
+  }
   int64_t getEnd() const { return 2 * count - 1; }
+  size_t findLayer(int64_t operation) const {
+    size_t layer = 0;
+    while (tape.layers[layer].end <= operation)
+      ++layer;
+    return layer;
+  }
+  /// Returns when the backward of the layer in front of an operator's layer
+  /// ends.
+  int64_t getEndOfNext(int64_t operation) const {
+    const size_t layer = findLayer(operation);
+    return getBackward(tape.layers[layer > 0 ? layer - 1 : 0].begin);
+  }
   int64_t getBackward(int64_t operation) const { return getEnd() - operation; }
   /// Adds bytes that are alive from one time to another, both included. Notes
   /// what begins with backward.
@@ -896,38 +918,42 @@ void ChunkTimeline::addBlocks() {
   for (auto [number, block] : llvm::enumerate(tape.blocks)) {
     const int64_t ownRun =
         number < tape.numInputs ? -1 : tape.runOf[block.first];
-    int64_t release = -1, releaseOfRun = -1;
+    // The function that computes gradients holds the chunk's output until the
+    // backward has ended, also if the output's layer runs again.
+    const bool isOutput = static_cast<int64_t>(number) == tape.outputBlock;
+    int64_t release = isOutput ? getEnd() : -1, releaseOfRun = -1;
     for (int64_t keeper : block.keepers) {
       // A run that is repeated keeps only values from outside of it.
       const bool isOfRun = ownRun >= 0 && tape.runOf[keeper] == ownRun;
       int64_t &until = isOfRun ? releaseOfRun : release;
       until = std::max(until, getBackward(keeper));
     }
-    if (release >= 0 && block.isSwapped)
+    if (release >= 0 && block.isSwapped && !isOutput)
       addSwapped(block, release);
     else if (release >= 0)
       add(Part::Kept, block.bytes, block.first, std::max(release, block.last));
     else
       add(Part::Values, block.bytes, block.first, block.last);
+    // With stages, what a layer computes again stays until the backward of the
+    // layer in front of the layer has ended.
     if (release < 0 && releaseOfRun >= 0)
       add(Part::Kept, block.bytes, getBackward(tape.runs[ownRun].last),
-          releaseOfRun);
+          hasStages() ? getEndOfNext(block.first) : releaseOfRun);
     if (block.hasGradient && block.lastReader >= 0)
       add(Part::Values, block.bytes, getBackward(block.lastReader),
           getBackward(block.first));
   }
-  // The buffer in which the gradient of the output arrives.
+  // The buffer in which the gradient of the output arrives. The stage makes the
+  // buffer when the stage sends the output, and frees it after the backward.
   if (tape.outputBlock >= 0 && tape.blocks[tape.outputBlock].hasGradient)
-    add(Part::Kept, tape.blocks[tape.outputBlock].bytes, count - 1, count);
+    add(Part::Kept, tape.blocks[tape.outputBlock].bytes, count - 1, getEnd());
 }
 
 /// Adds a block that is copied to host memory. The trainer waits for the copy
 /// when the forward of the next layer has ended, and copies the block back
 /// before the backward of that layer.
 void ChunkTimeline::addSwapped(const TapedBlock &block, int64_t release) {
-  size_t layer = 0;
-  while (tape.layers[layer].end <= block.first)
-    ++layer;
+  const size_t layer = findLayer(block.first);
   if (layer + 1 >= tape.layers.size())
     return add(Part::Kept, block.bytes, block.first, release);
   const int64_t left = tape.layers[layer + 1].end - 1;
@@ -987,6 +1013,11 @@ static bool hasCompressedMask(ModelOp model) {
   return model.getCompressedMask() || getAxisSize(model, "cp") > 1;
 }
 
+std::optional<ParameterSharing> mf::passes::findWholeSharing(ParamOp param) {
+  std::optional<ParameterSharing> sharing = ParameterSharing::find(param);
+  return sharing && sharing->axes.empty() ? sharing : std::nullopt;
+}
+
 int64_t mf::passes::getLastingMaskBytes(ModelOp model) {
   const auto rows = static_cast<int64_t>(model.getSequenceLength());
   return hasCompressedMask(model) ? 0 : getBlockBytes(rows * rows * 2);
@@ -1019,19 +1050,14 @@ void ChunkTimeline::addTables() {
 /// weights together, in their types, and the next backward adds them to whole
 /// sums in fp32, layer by layer.
 void ChunkTimeline::addWeightGradients() {
-  ModelOp model = tape.model;
-  const bool reducesOnce =
-      model.getTrainingAttr().getParallel().getStages() > 1;
+  enum : size_t { first, second, later };
   for (WeightRead read : tape.weightReads) {
-    size_t layer = 0;
-    while (tape.layers[layer].end <= read.operation)
-      ++layer;
+    const size_t layer = findLayer(read.operation);
     const int64_t own = getBackward(tape.layers[layer].begin);
     const int64_t bytes = getBlockBytes(read.bytes);
     const int64_t wide =
         getBlockBytes(read.isNarrow ? 2 * read.bytes : read.bytes);
-    if (reducesOnce) {
-      enum : size_t { first, second, later };
+    if (hasStages()) {
       for (size_t backward : {first, second, later})
         addLasting(backward, Part::WeightGradients, bytes,
                    getBackward(read.operation));

@@ -5,6 +5,7 @@
 #define MF_PASSES_TRAINER_TRAINERTAPE_H
 
 #include "dialects/mf/MfOps.h"
+#include "dialects/mf/ParameterSharing.h"
 #include "mf/Program/TrainerMemory.h"
 
 namespace mf::passes {
@@ -26,6 +27,11 @@ trainer::ChunkMemory tapeChunk(ir::ModelOp model, const TapedChunk &chunk);
 /// Returns the bytes of the triangle from which the trainer makes masks of
 /// whole sequences, and which it keeps for good; 0 if masks are compressed.
 int64_t getLastingMaskBytes(ir::ModelOp model);
+
+/// Returns how a parameter is shared out if ranks manage the parameter but cut
+/// nothing of it, such as experts of which each rank has its own. Ranks copy
+/// such a weight where they would gather it.
+std::optional<ir::ParameterSharing> findWholeSharing(ir::ParamOp param);
 
 } // namespace mf::passes
 
