@@ -17,8 +17,11 @@ def Mf_MatmulOp : Mf_ComputeOp<"matmul", "aclnnMatmul",
          DefaultValuedAttr<BoolAttr, "false">:$contract_batch),
     (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
   let trainer = [{ 
-    tape.keepFor(getLhs(), getRhs());
-    tape.keepFor(getRhs(), getLhs());
+    // The trainer's product keeps both operands, also if one is frozen.
+    if (tape.needsGradient(getLhs()) || tape.needsGradient(getRhs())) {
+      tape.keep(getLhs());
+      tape.keep(getRhs());
+    }
     tape.useWorkspace(::mf::ir::matmulWorkspace, ::mf::ir::matmulWorkspace);
    }];
   let summary = "matrix product over the last two dimensions";
