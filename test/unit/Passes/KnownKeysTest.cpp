@@ -31,8 +31,6 @@ constexpr llvm::StringLiteral model =
     " seq_length: 16, hidden_size: 32, num_layers: 4, num_heads: 4,"
     " vocab_size: 64, use_flash_attention: True}}\n";
 
-#include "ExpertKeyTrials.h"
-
 /// The module that a YAML gives and all messages on the way, with their places.
 std::string compile(llvm::StringRef yaml) {
   std::string text;
@@ -76,32 +74,55 @@ std::string compile(llvm::StringRef yaml) {
   return text;
 }
 
-/// `yaml` with `value` in the place of `%`. Values of one trial take the same
-/// room, so that no place in the file moves.
+/// `section` with the keys `contents` and what else it takes to be read.
+std::string nest(const KnownSection &section, std::string contents) {
+  if (&section == &topLevel)
+    return contents + "\n";
+  if (section.name.ends_with("Callback"))
+    return "callbacks: [{" + contents + "}]\n";
+  llvm::SmallVector<llvm::StringRef> path;
+  section.name.split(path, '.');
+  for (llvm::StringRef part : llvm::reverse(path)) {
+    contents = (part + ": {" + contents + "}").str();
+    if (part == "parallel_optimizer_config")
+      contents = "enable_parallel_optimizer: True, " + contents;
+  }
+  return contents + "\n";
+}
+
+/// `key: value` with the keys `others`, and with the type that its section has
+/// to have.
+std::string getContents(const KnownSection &section, llvm::StringRef key,
+                        llvm::StringRef value, llvm::StringRef others = "") {
+  std::string contents = (key + ": " + value).str();
+  if (!others.empty())
+    contents = others.str() + ", " + contents;
+  if (key == "type")
+    return contents;
+  if (&section == &lossScaleSection)
+    return "type: DynamicLossScaleUpdateCell, " + contents;
+  if (section.name.ends_with("Callback"))
+    return "type: " + section.name.str() + ", " + contents;
+  return contents;
+}
+
+/// The YAML of a trial. Values of one trial take the same room, so that no
+/// place in the file moves.
 std::string setValue(const Trial &trial, llvm::StringRef value) {
   size_t width = std::max(trial.value.size(), trial.otherValue.size());
   std::string padded = value.str() + std::string(width - value.size(), ' ');
-  auto [before, after] = trial.yaml.split('%');
-  std::string yaml = (before + padded + after + "\n").str();
-  return trial.yaml.starts_with("model:") ? yaml : model.str() + yaml;
+  std::string yaml = trial.sections.str() +
+                     nest(trial.section, getContents(trial.section, trial.key,
+                                                     padded, trial.others));
+  const bool hasModel =
+      &trial.section == &modelSection || trial.sections.contains("model: ");
+  return hasModel ? yaml : model.str() + yaml;
 }
 
-/// `section` with `key: value` and what else it takes to be read.
-std::string nest(const KnownSection &section, llvm::StringRef key,
-                 llvm::StringRef value) {
-  std::string yaml = (key + ": " + value).str();
-  if (&section == &lossScaleSection)
-    yaml = "type: DynamicLossScaleUpdateCell, " + yaml;
-  if (&section == &topLevel)
-    return model.str() + yaml + "\n";
-  if (section.name.ends_with("Callback"))
-    return (model + "callbacks: [{type: " + section.name + ", " + yaml + "}]\n")
-        .str();
-  llvm::SmallVector<llvm::StringRef> path;
-  section.name.split(path, '.');
-  for (llvm::StringRef part : llvm::reverse(path))
-    yaml = (part + ": {" + yaml + "}").str();
-  return model.str() + yaml + "\n";
+/// The small model with `key: value` in `section`.
+std::string setKey(const KnownSection &section, llvm::StringRef key,
+                   llvm::StringRef value) {
+  return model.str() + nest(section, getContents(section, key, value));
 }
 
 /// The value of `key` in `section` of a text.
@@ -124,7 +145,7 @@ std::string getPath(const KnownSection &section, llvm::StringRef key) {
 }
 
 TEST(KnownKeysTest, EveryUsedKeyChangesTheModuleOrTheMessages) {
-  for (const Trial &trial : llvm::concat<const Trial>(trials, expertTrials)) {
+  for (const Trial &trial : trials) {
     SCOPED_TRACE(getPath(trial.section, trial.key));
     ASSERT_NE(getValue(trial, trial.value), getValue(trial, trial.otherValue));
     std::string first = compile(setValue(trial, trial.value));
@@ -135,7 +156,7 @@ TEST(KnownKeysTest, EveryUsedKeyChangesTheModuleOrTheMessages) {
 
 TEST(KnownKeysTest, EveryUsedKeyIsTried) {
   llvm::StringSet<> tried;
-  for (const Trial &trial : llvm::concat<const Trial>(trials, expertTrials))
+  for (const Trial &trial : trials)
     EXPECT_TRUE(tried.insert(getPath(trial.section, trial.key)).second);
   llvm::StringSet<> used;
   for (const KnownSection *section : getKnownSections())
@@ -175,8 +196,8 @@ TEST(KnownKeysTest, EveryIrrelevantKeyChangesNothingAndSaysWhy) {
       for (llvm::StringRef key : group.getNames()) {
         SCOPED_TRACE(getPath(*section, key));
         EXPECT_FALSE(group.reason.empty());
-        std::string text = compile(nest(*section, key, "[7]"));
-        EXPECT_TRUE(text == compile(nest(*section, key, "[ ]"))) << text;
+        std::string text = compile(setKey(*section, key, "[7]"));
+        EXPECT_TRUE(text == compile(setKey(*section, key, "[ ]"))) << text;
         EXPECT_EQ(text.find("warning"), std::string::npos);
       }
 }
@@ -191,7 +212,7 @@ TEST(KnownKeysTest, EveryKeyThatIsNotModelledWarnsUnlessItAsksForNothing) {
                             section->name.str() + " changes the training step";
       auto warns = [&](llvm::StringRef value) {
         DiagnosticList diagnostics;
-        parseTrainingConfig(nest(*section, key.name, value), "t.yaml",
+        parseTrainingConfig(setKey(*section, key.name, value), "t.yaml",
                             diagnostics);
         return diagnostics.str().find(warning) != std::string::npos;
       };
