@@ -59,6 +59,7 @@ class Shell:
         path = os.path.abspath(test)
         table = {
             "%roundtrip": "mf-opt",
+            "%variants": "python3 " + os.path.join(ROOT, "test", "variants.py"),
             "%examples": os.path.join(ROOT, "examples"),
             "%test-data": os.path.join(ROOT, "test", "data"),
             "%python": "python3",

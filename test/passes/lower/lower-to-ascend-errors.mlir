@@ -1,4 +1,33 @@
-// RUN: %roundtrip --mf-lower-to-ascend -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+// RUN: %variants %s | %roundtrip --mf-lower-to-ascend -allow-unregistered-dialect -verify-diagnostics -split-input-file
+
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// An operator that is no tensor operator has no kernel.
+mf.model @m attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<f32> init <ones>
+  mf.forward @f (%x: tensor<8xi32>) -> tensor<f32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+    // expected-error @below {{cannot be lowered: it is neither a tensor operator nor one on parameters}}
+    %v = "test.unknown"() : () -> tensor<f32>
+    %w = mf.get_param @w : tensor<f32>
+    mf.return %w : tensor<f32>
+  }
+  mf.backward @b (%dy: tensor<f32>) attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
+    mf.return
+  }
+  mf.schedule stage 0 {
+    %t = mf.load tokens micro_batch 0 : tensor<8xi32>
+    %y, %f = mf.run_forward @f micro_batch 0 (%t) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@f>)
+    mf.accumulate_loss %y : tensor<f32>
+    %dy = mf.loss_gradient 1.0 : tensor<f32>
+    mf.run_backward @b micro_batch 0 frame %f (%dy) : (!mf.frame<@f>, tensor<f32>) -> ()
+  }
+}
+
+// -----
 
 // The YAML comes first.
 // expected-error @below {{has no training configuration; run mf-read-config first}}
@@ -38,109 +67,30 @@ mf.model @m attributes {
 
 // -----
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-// An operator that is no tensor operator has no kernel.
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @w : tensor<f32> init <ones>
-  mf.forward @f (%x: tensor<8xi32>) -> tensor<f32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
-    // expected-error @below {{cannot be lowered: it is neither a tensor operator nor one on parameters}}
-    %v = "test.unknown"() : () -> tensor<f32>
-    %w = mf.get_param @w : tensor<f32>
-    mf.return %w : tensor<f32>
-  }
-  mf.backward @b (%dy: tensor<f32>) attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
-    mf.return
-  }
-  mf.schedule stage 0 {
-    %t = mf.load tokens micro_batch 0 : tensor<8xi32>
-    %y, %f = mf.run_forward @f micro_batch 0 (%t) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@f>)
-    mf.accumulate_loss %y : tensor<f32>
-    %dy = mf.loss_gradient 1.0 : tensor<f32>
-    mf.run_backward @b micro_batch 0 frame %f (%dy) : (!mf.frame<@f>, tensor<f32>) -> ()
-  }
-}
-
-// -----
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // The gradient of a loss is not the loss.
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @w : tensor<f32> init <ones>
-  mf.forward @f (%x: tensor<8xi32>) -> tensor<f32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
-    %w = mf.get_param @w : tensor<f32>
-    mf.return %w : tensor<f32>
-  }
-  mf.backward @b (%dy: tensor<f32>) attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
-    mf.return
-  }
-  mf.schedule stage 0 {
-    %t = mf.load tokens micro_batch 0 : tensor<8xi32>
-    %y, %f = mf.run_forward @f micro_batch 0 (%t) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@f>)
-    mf.accumulate_loss %y : tensor<f32>
-    // expected-error @below {{expected the gradient of a loss for output 0}}
-    mf.run_backward @b micro_batch 0 frame %f (%y) : (!mf.frame<@f>, tensor<f32>) -> ()
-  }
-}
+- // expected-error
+- %v =
+- %dy =
+- mf.run_backward
++ // expected-error @below {{expected the gradient of a loss for output 0}}
++ mf.run_backward @b micro_batch 0 frame %f (%y) : (!mf.frame<@f>, tensor<f32>) -> ()
 
 // -----
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // What is sent is read.
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @w : tensor<f32> init <ones>
-  mf.forward @f (%x: tensor<8xi32>) -> tensor<f32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
-    %w = mf.get_param @w : tensor<f32>
-    mf.return %w : tensor<f32>
-  }
-  mf.backward @b (%dy: tensor<f32>) attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
-    mf.return
-  }
-  mf.schedule stage 0 {
-    %t = mf.load tokens micro_batch 0 : tensor<8xi32>
-    %y, %f = mf.run_forward @f micro_batch 0 (%t) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@f>)
-    mf.accumulate_loss %y : tensor<f32>
-    %dy = mf.loss_gradient 1.0 : tensor<f32>
-    mf.run_backward @b micro_batch 0 frame %f (%dy) : (!mf.frame<@f>, tensor<f32>) -> ()
-    // expected-error @below {{sends a message that no run of stage 1 reads}}
-    mf.send %dy to 1 channel "forward.0" micro_batch 0 : tensor<f32>
-  }
-}
+- // expected-error
+- %v =
+@ mf.run_backward
++ // expected-error @below {{sends a message that no run of stage 1 reads}}
++ mf.send %dy to 1 channel "forward.0" micro_batch 0 : tensor<f32>
 
 // -----
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Nothing else stands in a schedule.
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @w : tensor<f32> init <ones>
-  mf.forward @f (%x: tensor<8xi32>) -> tensor<f32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
-    %w = mf.get_param @w : tensor<f32>
-    mf.return %w : tensor<f32>
-  }
-  mf.backward @b (%dy: tensor<f32>) attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
-    mf.return
-  }
-  mf.schedule stage 0 {
-    // expected-error @below {{is not a task of a schedule}}
-    "test.task"() : () -> ()
-  }
-}
+- // expected-error
+- %v =
+- %t =
+- ...
+- mf.run_backward
++ // expected-error @below {{is not a task of a schedule}}
++ "test.task"() : () -> ()
