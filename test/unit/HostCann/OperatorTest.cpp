@@ -3,21 +3,15 @@
 
 #include "OperatorTesting.h"
 #include "aclnnop/aclnn_add.h"
-#include "aclnnop/aclnn_amax.h"
-#include "aclnnop/aclnn_apply_adam_w_v2.h"
 #include "aclnnop/aclnn_cast.h"
 #include "aclnnop/aclnn_copy.h"
-#include "aclnnop/aclnn_cross_entropy_loss.h"
-#include "aclnnop/aclnn_cross_entropy_loss_grad.h"
+#include "aclnnop/aclnn_dropout_do_mask.h"
 #include "aclnnop/aclnn_embedding.h"
 #include "aclnnop/aclnn_flash_attention_score.h"
-#include "aclnnop/aclnn_isfinite.h"
 #include "aclnnop/aclnn_matmul.h"
 #include "aclnnop/aclnn_rms_norm.h"
 #include "aclnnop/aclnn_rms_norm_grad.h"
 #include "aclnnop/aclnn_silu.h"
-#include "aclnnop/aclnn_slice_v2.h"
-#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -50,6 +44,10 @@ TEST_F(OperatorTest, RefusesWrongArguments) {
             ACLNN_ERR_PARAM_INVALID);
   EXPECT_EQ(aclnnSiluGetWorkspaceSize(a, longer, &bytes, &executor),
             ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(
+      aclnnDropoutDoMaskGetWorkspaceSize(a, a, 0.5, out, &bytes, &executor),
+      ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(getError(), HasSubstr("mask is not UINT8"));
   // Memory that nobody wrote has no value.
   ASSERT_EQ(aclnnSiluGetWorkspaceSize(longer, longer, &bytes, &executor),
             ACLNN_SUCCESS);
@@ -134,31 +132,6 @@ TEST_F(OperatorTest, AsksForItsWorkspace) {
       << getError();
 }
 
-TEST_F(OperatorTest, LossKeepsLogarithmsOfProbabilities) {
-  aclTensor *x = floats({2, 2}, {0, 0, 0, std::log(3.0F)});
-  const int64_t labels[2] = {0, 1};
-  aclTensor *target = make({2}, ACL_INT64, labels, sizeof labels);
-  aclTensor *loss = space({}), *logProb = space({2, 2});
-  char reduction[] = "mean";
-  ASSERT_EQ(aclnnCrossEntropyLossGetWorkspaceSize(
-                x, target, nullptr, reduction, -100, 0, 0, false, loss, logProb,
-                nullptr, nullptr, &bytes, &executor),
-            ACLNN_SUCCESS)
-      << getError();
-  EXPECT_EQ(aclnnCrossEntropyLoss(nullptr, 0, executor, stream), ACLNN_SUCCESS);
-  EXPECT_NEAR(read(2, 1)[0], (std::log(2.0F) + std::log(4.0F / 3)) / 2, 1e-6);
-  aclTensor *one = floats({}, {1}), *dx = space({2, 2});
-  ASSERT_EQ(aclnnCrossEntropyLossGradGetWorkspaceSize(
-                one, logProb, target, nullptr, nullptr, nullptr, reduction,
-                -100, 0, 0, dx, &bytes, &executor),
-            ACLNN_SUCCESS)
-      << getError();
-  EXPECT_EQ(aclnnCrossEntropyLossGrad(nullptr, 0, executor, stream),
-            ACLNN_SUCCESS);
-  EXPECT_THAT(read(5, 4),
-              Pointwise(FloatNear(1e-6F), {-0.25F, 0.25F, 0.125F, -0.125F}));
-}
-
 TEST_F(OperatorTest, CopiesBetweenStridesAndRepeats) {
   aclTensor *columns = floats({2, 3}, {1, 2, 3, 4, 5, 6});
   const int64_t one[2] = {2, 1}, strides[2] = {3, 1}, all[2] = {2, 3};
@@ -199,60 +172,6 @@ TEST_F(OperatorTest, RefusesTensorsThatAreNotAligned) {
   EXPECT_NEAR(read(1, 1)[0], 1.761594F, 1e-5);
 }
 
-TEST_F(OperatorTest, TakesPartsAndLimits) {
-  aclTensor *x = floats({2, 3}, {1, 2, 3, 4, INFINITY, 6});
-  aclTensor *part = space({2, 2}), *finite = space({2, 3}, ACL_BOOL);
-  aclTensor *largest = space({2});
-  const int64_t from[1] = {1}, to[1] = {3}, step[1] = {1};
-  aclIntArray *starts = aclCreateIntArray(from, 1);
-  aclIntArray *ends = aclCreateIntArray(to, 1);
-  aclIntArray *axes = aclCreateIntArray(from, 1);
-  aclIntArray *steps = aclCreateIntArray(step, 1);
-  ASSERT_EQ(aclnnSliceV2GetWorkspaceSize(x, starts, ends, axes, steps, part,
-                                         &bytes, &executor),
-            ACLNN_SUCCESS)
-      << getError();
-  EXPECT_EQ(aclnnSliceV2(nullptr, 0, executor, stream), ACLNN_SUCCESS);
-  EXPECT_EQ(read(1, 4), (std::vector<float>{2, 3, INFINITY, 6}));
-  ASSERT_EQ(aclnnIsFiniteGetWorkspaceSize(x, finite, &bytes, &executor),
-            ACLNN_SUCCESS)
-      << getError();
-  EXPECT_EQ(aclnnIsFinite(nullptr, 0, executor, stream), ACLNN_SUCCESS);
-  const std::vector<float> bits = read(2, 2);
-  const uint8_t expected[6] = {1, 1, 1, 1, 0, 1};
-  uint8_t truths[6];
-  std::memcpy(truths, bits.data(), sizeof(truths));
-  EXPECT_TRUE(std::equal(std::begin(truths), std::end(truths), expected));
-  aclTensor *numbers = space({2, 3});
-  ASSERT_EQ(
-      aclnnCastGetWorkspaceSize(finite, ACL_FLOAT, numbers, &bytes, &executor),
-      ACLNN_SUCCESS)
-      << getError();
-  EXPECT_EQ(aclnnCast(nullptr, 0, executor, stream), ACLNN_SUCCESS);
-  EXPECT_EQ(read(4, 6), (std::vector<float>{1, 1, 1, 1, 0, 1}));
-  ASSERT_EQ(
-      aclnnAmaxGetWorkspaceSize(x, axes, false, largest, &bytes, &executor),
-      ACLNN_SUCCESS)
-      << getError();
-  EXPECT_EQ(aclnnAmax(nullptr, 0, executor, stream), ACLNN_SUCCESS);
-  EXPECT_EQ(read(3, 2), (std::vector<float>{3, INFINITY}));
-  for (aclIntArray *array : {starts, ends, axes, steps})
-    aclDestroyIntArray(array);
-}
-
-TEST_F(OperatorTest, AdamAddsOneToTheStep) {
-  aclTensor *var = floats({1}, {1}), *m = floats({1}, {0});
-  aclTensor *v = floats({1}, {0}), *grad = floats({1}, {0.5F});
-  aclTensor *step = floats({1}, {0});
-  ASSERT_EQ(aclnnApplyAdamWV2GetWorkspaceSize(var, m, v, nullptr, grad, step,
-                                              0.125F, 0.9F, 0.95F, 0, 1e-8F,
-                                              false, false, &bytes, &executor),
-            ACLNN_SUCCESS)
-      << getError();
-  EXPECT_EQ(aclnnApplyAdamWV2(nullptr, 0, executor, stream), ACLNN_SUCCESS);
-  EXPECT_NEAR(read(0, 1)[0], 0.875F, 1e-6);
-}
-
 TEST_F(OperatorTest, ErrorsOfTasksComeToWhoWaits) {
   aclTensor *table = floats({2, 1}, {1, 2});
   const int64_t rows[1] = {2};
@@ -284,15 +203,18 @@ TEST_F(OperatorTest, AttentionRepeatsItsStatistics) {
     std::memset(bits.data() + row * 2048 + row + 1, 1, 2047 - row);
   aclTensor *mask = make({2048, 2048}, ACL_BOOL, bits.data(), bits.size());
   char layout[] = "BNSD", other[] = "BSH";
-  auto prepare = [&](char *order, const aclTensor *hidden) {
+  auto prepare = [&](char *order, const aclTensor *hidden,
+                     double keptShare = 1) {
     return aclnnFlashAttentionScoreV2GetWorkspaceSize(
         q, k, v, nullptr, nullptr, nullptr, hidden, nullptr, nullptr, nullptr,
-        1, 1, 65536, 0, 1, order, 0, 2, 1, max, sum, nullptr, out, &bytes,
-        &executor);
+        1, keptShare, 65536, 0, 1, order, 0, 2, 1, max, sum, nullptr, out,
+        &bytes, &executor);
   };
   EXPECT_EQ(prepare(other, mask), ACLNN_ERR_PARAM_INVALID);
   EXPECT_EQ(prepare(layout, nullptr), ACLNN_ERR_PARAM_NULLPTR);
   EXPECT_EQ(prepare(layout, q), ACLNN_ERR_PARAM_INVALID);
+  // Dropout without a mask of it.
+  EXPECT_EQ(prepare(layout, mask, 0.5), ACLNN_ERR_PARAM_INVALID);
   ASSERT_EQ(prepare(layout, mask), ACLNN_SUCCESS) << getError();
   EXPECT_EQ(aclnnFlashAttentionScoreV2(nullptr, 0, executor, stream),
             ACLNN_SUCCESS)
