@@ -117,7 +117,9 @@ def get_remark_problems(entry, shell):
     setup, pipeline = [], None
     for line in run_lines.read(entry.test()):
         if run_lines.names(line, entry.argument) and "remark" not in line:
-            pipeline = line.split("|")[0]
+            # Up to the pass: what makes its input may come before it.
+            ends = [match.start() for match in re.finditer(r"\|", line)] + [len(line)]
+            pipeline = next(line[:end] for end in ends if run_lines.names(line[:end], entry.argument))
             break
         setup.append(line)
     if not pipeline:

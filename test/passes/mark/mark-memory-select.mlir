@@ -1,37 +1,7 @@
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-mark-memory))' %s | FileCheck %s
+// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-mark-memory))' --split-input-file | FileCheck %s
 
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-
-// A full name is an operator.
-// CHECK-LABEL: mf.model @select_names_one_operator
-mf.model @select_names_one_operator attributes {
-    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<
-      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  // CHECK: mf.layer @layers.0 body
-  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation\\.silu"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
-    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
-    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
-    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
-    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
-    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
-    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
-    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    mf.return %y : tensor<4x4xf32>
-  }
-}
 
 // True takes the operators that the model family recomputes by default.
 // CHECK-LABEL: mf.model @select_by_default_takes_the_families_operators
@@ -63,207 +33,159 @@ mf.model @select_by_default_takes_the_families_operators attributes {
   }
 }
 
+// -----
+
+// A full name is an operator.
+// CHECK-LABEL: mf.model @select_names_one_operator
+// CHECK: mf.layer @layers.0 body
+// CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+// CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+// CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
+// CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+- mf.model
++ mf.model @select_names_one_operator attributes {
+- attributes
++ attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation\\.silu"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+
+// -----
+
 // A prefix is a Cell: what is inside runs again, what leaves it is kept.
 // CHECK-LABEL: mf.model @select_names_a_cell
-mf.model @select_names_a_cell attributes {
-    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<
-      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  // CHECK: mf.layer @layers.0 body
-  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
-    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
-    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
-    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul", recompute = #mf.recompute<select>} :
-    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
-    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<select>} :
-    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // The Cell's result.
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul", recompute = #mf.recompute<output>} :
-    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    mf.return %y : tensor<4x4xf32>
-  }
-}
+// CHECK: mf.layer @layers.0 body
+// CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+// CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul", recompute = #mf.recompute<select>} :
+// CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
+// CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<select>} :
+// The Cell's result.
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul", recompute = #mf.recompute<output>} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+- mf.model
++ mf.model @select_names_a_cell attributes {
+- attributes
++ attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+
+// -----
 
 // What leaves the inner Cell is kept, although it stays in the outer one.
 // CHECK-LABEL: mf.model @select_names_a_nested_cell
-mf.model @select_names_a_nested_cell attributes {
-    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<
-      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  // CHECK: mf.layer @layers.0 body
-  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
-    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
-    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
-    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
-    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<output>} :
-    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
-    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
-    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    mf.return %y : tensor<4x4xf32>
-  }
-}
+// CHECK: mf.layer @layers.0 body
+// CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+// CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+// CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<output>} :
+// CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+- mf.model
++ mf.model @select_names_a_nested_cell attributes {
+- attributes
++ attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+
+// -----
 
 // Parts are regular expressions, matched whole.
 // CHECK-LABEL: mf.model @each_part_of_a_pattern_matches_one_name
-mf.model @each_part_of_a_pattern_matches_one_name attributes {
-    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<
-      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  // CHECK: mf.layer @layers.0 body
-  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "att.*n\\.w[qkv]\\.matmul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
-    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
-    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul", recompute = #mf.recompute<select>} :
-    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
-    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu"} :
-    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
-    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
-    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    mf.return %y : tensor<4x4xf32>
-  }
-}
+// CHECK: mf.layer @layers.0 body
+// CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+// CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul", recompute = #mf.recompute<select>} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+// CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu"} :
+// CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+- mf.model
++ mf.model @each_part_of_a_pattern_matches_one_name attributes {
+- attributes
++ attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "att.*n\\.w[qkv]\\.matmul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+
+// -----
 
 // Each pattern has counts of its own.
 // CHECK-LABEL: mf.model @patterns_cover_their_own_layers
-mf.model @patterns_cover_their_own_layers attributes {
-    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<
-      parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  // CHECK: mf.layer @layers.0 body
-  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation\\.silu"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
-    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
-    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
-    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
-    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
-    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
-    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
-    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    mf.return %y : tensor<4x4xf32>
-  }
-  // CHECK: mf.layer @layers.1 body
-  mf.layer @layers.1 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {settings = #mf.layer_settings<number = 1, selects, requests = [select_recompute "feed_forward\\.mul"]>, placement = #mf.placement<stage = 1, chunk = 0>} {
-    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
-    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
-    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
-    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu"} :
-    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<select>} :
-    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
-    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    mf.return %y : tensor<4x4xf32>
-  }
-}
+// CHECK: mf.layer @layers.0 body
+// CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+// CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+// CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
+// CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+// CHECK: mf.layer @layers.1 body
+// CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+// CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+// CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu"} :
+// CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<select>} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+- mf.model
++ mf.model @patterns_cover_their_own_layers attributes {
+- parallel
++ parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
+- attributes
++ attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation\\.silu"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
++ %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
++ %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
++ %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
++ %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
++ %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
++ %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
++ %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
++ %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
++ mf.return %y : tensor<4x4xf32>
++ }
++ mf.layer @layers.1 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
++ attributes {settings = #mf.layer_settings<number = 1, selects, requests = [select_recompute "feed_forward\\.mul"]>, placement = #mf.placement<stage = 1, chunk = 0>} {
+
+// -----
 
 // CHECK-LABEL: mf.model @exclude_beats_select
-mf.model @exclude_beats_select attributes {
-    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<
-      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  // CHECK: mf.layer @layers.0 body
-  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.mul" unnamed, select_recompute "feed_forward\\.w1\\.activation\\.silu" unnamed, select_recompute_exclude "feed_forward\\.mul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
-    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
-    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
-    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
-    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
-    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<excluded>} :
-    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
-    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    mf.return %y : tensor<4x4xf32>
-  }
-}
+// CHECK: mf.layer @layers.0 body
+// CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+// CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+// CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
+// CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<excluded>} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+- mf.model
++ mf.model @exclude_beats_select attributes {
+- attributes
++ attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.mul" unnamed, select_recompute "feed_forward\\.w1\\.activation\\.silu" unnamed, select_recompute_exclude "feed_forward\\.mul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+
+// -----
 
 // They are for the communication behind an operator, and one rank has none.
 // CHECK-LABEL: mf.model @comm_patterns_are_about_communication
-mf.model @comm_patterns_are_about_communication attributes {
-    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<
-      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  // CHECK: mf.layer @layers.0 body
-  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {settings = #mf.layer_settings<requests = [select_comm_recompute ".*\\.norm"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
-    // CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
-    %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
-    %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
-    %gate = mf.neg %h {name = "feed_forward.w1.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu"} :
-    %act = mf.silu %gate {name = "feed_forward.w1.activation.silu"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
-    %mul = mf.mul %act, %gate {name = "feed_forward.mul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
-    %down = mf.neg %mul {name = "feed_forward.w2.matmul"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-    %y = mf.add %down, %h {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-    mf.return %y : tensor<4x4xf32>
-  }
-}
+// CHECK: mf.layer @layers.0 body
+// CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm"} :
+// CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul"} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul"} :
+// CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu"} :
+// CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
+// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
+// CHECK-NEXT: mf.add {{.*}} {name = "add"} :
+- mf.model
++ mf.model @comm_patterns_are_about_communication attributes {
+- attributes
++ attributes {settings = #mf.layer_settings<requests = [select_comm_recompute ".*\\.norm"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 
+// -----
+
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // A view of a Cell's inner value is made outside of it by nothing: what leaves through a view is kept too.
 // CHECK-LABEL: mf.model @views_carry_results_out_of_a_cell
 mf.model @views_carry_results_out_of_a_cell attributes {
