@@ -1,4 +1,4 @@
-// RUN: %roundtrip -verify-diagnostics -split-input-file %s
+// RUN: %variants %s | %roundtrip -verify-diagnostics -split-input-file
 
 // A gradient that nobody reduces.
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
@@ -23,117 +23,48 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 // -----
 
 // The ranks of another axis.
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-note @below {{parameter is here}}
-  mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]>
-  mf.backward @b (%g0: tensor<8x8xf32>) -> (tensor<8x8xf32>)
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@w]} {
-    mf.return %g0 : tensor<8x8xf32>
-  }
-  mf.forward @f (%x: tensor<8x8xf32>) -> (tensor<8x8xf32>)
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
-    mf.return %x : tensor<8x8xf32>
-  }
-  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-    // expected-error @below {{reduces the gradient of 'w' over ["mp"], but ranks of ["dp"] have summands of it}}
-    mf.reduce_gradient @w over ["mp"]
-    mf.return
-  }
-}
-}
+- // expected-error
+@ mf.update
++ // expected-error @below {{reduces the gradient of 'w' over ["mp"], but ranks of ["dp"] have summands of it}}
++ mf.reduce_gradient @w over ["mp"]
 
 // -----
 
 // More axes than have summands.
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-note @below {{parameter is here}}
-  mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]>
-  mf.backward @b (%g0: tensor<8x8xf32>) -> (tensor<8x8xf32>)
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@w]} {
-    mf.return %g0 : tensor<8x8xf32>
-  }
-  mf.forward @f (%x: tensor<8x8xf32>) -> (tensor<8x8xf32>)
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
-    mf.return %x : tensor<8x8xf32>
-  }
-  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-    // expected-error @below {{reduces the gradient of 'w' over ["dp", "mp"], but ranks of ["dp"] have summands of it}}
-    mf.reduce_gradient @w over ["dp", "mp"]
-    mf.return
-  }
-}
-}
+- // expected-error
+@ mf.update
++ // expected-error @below {{reduces the gradient of 'w' over ["dp", "mp"], but ranks of ["dp"] have summands of it}}
++ mf.reduce_gradient @w over ["dp", "mp"]
 
 // -----
 
 // Twice.
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]>
-  mf.backward @b (%g0: tensor<8x8xf32>) -> (tensor<8x8xf32>)
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@w]} {
-    mf.return %g0 : tensor<8x8xf32>
-  }
-  mf.forward @f (%x: tensor<8x8xf32>) -> (tensor<8x8xf32>)
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
-    mf.return %x : tensor<8x8xf32>
-  }
-  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-    mf.reduce_gradient @w over ["dp"]
-    // expected-error @below {{reduces the gradient of 'w' a second time}}
-    mf.reduce_gradient @w over ["dp"]
-    mf.return
-  }
-}
-}
+- // expected-note
+- // expected-error
+@ mf.update
++ mf.reduce_gradient @w over ["dp"]
++ // expected-error @below {{reduces the gradient of 'w' a second time}}
++ mf.reduce_gradient @w over ["dp"]
 
 // -----
 
 // Behind what reads it.
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]>
-  mf.backward @b (%g0: tensor<8x8xf32>) -> (tensor<8x8xf32>)
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@w]} {
-    mf.return %g0 : tensor<8x8xf32>
-  }
-  mf.forward @f (%x: tensor<8x8xf32>) -> (tensor<8x8xf32>)
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
-    mf.return %x : tensor<8x8xf32>
-  }
-  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-    %n = mf.gradient_norms [@w] at [0] : tensor<1xf32>
-    // expected-error @below {{expected all reductions of gradients to be the first operators of the update}}
-    mf.reduce_gradient @w over ["dp"]
-    mf.return
-  }
-}
-}
+- // expected-note
+- // expected-error
+@ mf.update
++ %n = mf.gradient_norms [@w] at [0] : tensor<1xf32>
++ // expected-error @below {{expected all reductions of gradients to be the first operators of the update}}
++ mf.reduce_gradient @w over ["dp"]
 
 // -----
 
 // No parameter.
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]>
-  mf.backward @b (%g0: tensor<8x8xf32>) -> (tensor<8x8xf32>)
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@w]} {
-    mf.return %g0 : tensor<8x8xf32>
-  }
-  mf.forward @f (%x: tensor<8x8xf32>) -> (tensor<8x8xf32>)
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
-    mf.return %x : tensor<8x8xf32>
-  }
-  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-    mf.reduce_gradient @w over ["dp"]
-    // expected-error @below {{expected a parameter, but got 'v'}}
-    mf.reduce_gradient @v over ["dp"]
-    mf.return
-  }
-}
-}
+- // expected-note
+- // expected-error
+@ mf.update
++ mf.reduce_gradient @w over ["dp"]
++ // expected-error @below {{expected a parameter, but got 'v'}}
++ mf.reduce_gradient @v over ["dp"]
 
 // -----
 
