@@ -152,7 +152,8 @@ TEST(ChainTest, RefusesWhatDoesNotFit) {
       row(DType::F32, {6});
   auto refuse = [](const std::vector<KernelTensor> &inputs,
                    const KernelTensor &output, const Steps &steps) {
-    return getRefusal("mfChain", inputs, {output}, {{"steps", steps}});
+    return getRefusal(
+        {"mfChain", {inputs[0].shape}, {output.shape}, {{"steps", steps}}});
   };
   EXPECT_EQ(refuse({x}, x, {}), "mfChain: expected at least one step");
   EXPECT_EQ(refuse({x}, x,

@@ -139,24 +139,6 @@ TEST(DropoutTest, APartHasTheBitsOfTheWhole) {
   }
 }
 
-TEST(DropoutTest, RefusesWhatIsNoPart) {
-  auto refuse = [](double rate, const Ints &starts, const Ints &dims) {
-    return getRefusal("aclnnDropoutGenMask", {KernelTensor(DType::I64, {3})},
-                      {KernelTensor(DType::I1, {4})},
-                      {{"rate", rate},
-                       {"key", int64_t{0}},
-                       {"shape", Ints{8}},
-                       {"starts", starts},
-                       {"cut_dims", dims}});
-  };
-  EXPECT_EQ(refuse(0.5, {4}, {}), "");
-  EXPECT_NE(refuse(0.5, {5}, {}), "");
-  EXPECT_NE(refuse(0.5, {0, 0}, {}), "");
-  EXPECT_NE(refuse(0.5, {0}, {0}), "");
-  EXPECT_NE(refuse(1, {0}, {}), "");
-  EXPECT_NE(refuse(0, {0}, {}), "");
-}
-
 TEST(DropoutTest, KeepsAndScalesOrDrops) {
   for (DType type : floatTypes) {
     const KernelTensor x = randomTensor(type, {3, 1500}, 1);

@@ -2,55 +2,189 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ExampleSpecs.h"
+#include "test/unit/KernelSpecText.h"
 
 namespace mf::testing {
 namespace {
 
 using Ints = std::vector<int64_t>;
 
-TensorShape wide(std::initializer_list<int64_t> dims) {
-  return {DType::F32, dims};
-}
-
-TensorShape narrow(std::initializer_list<int64_t> dims) {
-  return {DType::BF16, dims};
-}
-
-TensorShape indices(std::initializer_list<int64_t> dims) {
-  return {DType::I32, dims};
-}
-
-void addElementwise(std::vector<KernelSpec> &specs) {
-  for (const TensorShape &x : {wide({9, 4001}), narrow({35})}) {
-    for (const char *name :
-         {"aclnnNeg", "aclnnReciprocal", "aclnnSqrt", "aclnnSilu", "aclnnGelu"})
-      specs.push_back({name, {x}, {x}, {}});
-    specs.push_back({"aclnnFastGelu", {x}, {x}, {}});
-    for (const char *name :
-         {"aclnnAdds", "aclnnMuls", "aclnnClampMax", "aclnnClampMin"})
-      specs.push_back({name, {x}, {x}, {{"value", 0.4}}});
-    for (const char *name :
-         {"aclnnAdd", "aclnnSub", "aclnnMul", "aclnnSiluBackward",
-          "aclnnGeluBackward", "aclnnFastGeluBackward"})
-      specs.push_back({name, {x, x}, {x}, {}});
-  }
-  for (const char *name : {"aclnnAdd", "aclnnSub", "aclnnMul"}) {
-    specs.push_back({name, {wide({5, 7}), wide({7})}, {wide({5, 7})}, {}});
-    specs.push_back({name, {wide({5, 1}), wide({7})}, {wide({5, 7})}, {}});
-  }
-  specs.push_back({"aclnnCast", {narrow({33})}, {wide({33})}, {}});
-  specs.push_back({"aclnnCast", {wide({40000})}, {narrow({40000})}, {}});
-}
+/// A specification in each line, of one kernel or of several that take the
+/// same.
+constexpr llvm::StringLiteral examples = R"(
+aclnnNeg | aclnnReciprocal | aclnnSqrt | aclnnSilu | aclnnGelu | aclnnFastGelu | aclnnSigmoid | aclnnExp | aclnnLog | aclnnSoftplus | mfSqrtSoftplus(9x4001xf32) -> 9x4001xf32
+aclnnAdds | aclnnMuls | aclnnClampMax | aclnnClampMin | aclnnGtScalar | aclnnGeScalar | aclnnLtScalar | aclnnNeScalar | aclnnRemainderTensorScalar | aclnnFloorDivides(9x4001xf32) -> 9x4001xf32 {value = 0.4}
+aclnnAdd | aclnnSub | aclnnMul | aclnnSiluBackward | aclnnGeluBackward | aclnnFastGeluBackward | aclnnDiv | aclnnGeTensor | aclnnSigmoidBackward | mfSqrtSoftplusBackward | aclnnMaximum(9x4001xf32, 9x4001xf32) -> 9x4001xf32
+aclnnNeg | aclnnReciprocal | aclnnSqrt | aclnnSilu | aclnnGelu | aclnnFastGelu | aclnnSigmoid | aclnnExp | aclnnLog | aclnnSoftplus | mfSqrtSoftplus(35xbf16) -> 35xbf16
+aclnnAdds | aclnnMuls | aclnnClampMax | aclnnClampMin | aclnnGtScalar | aclnnGeScalar | aclnnLtScalar | aclnnNeScalar | aclnnRemainderTensorScalar | aclnnFloorDivides(35xbf16) -> 35xbf16 {value = 0.4}
+aclnnAdd | aclnnSub | aclnnMul | aclnnSiluBackward | aclnnGeluBackward | aclnnFastGeluBackward | aclnnDiv | aclnnGeTensor | aclnnSigmoidBackward | mfSqrtSoftplusBackward | aclnnMaximum(35xbf16, 35xbf16) -> 35xbf16
+aclnnAdd | aclnnSub | aclnnMul | aclnnDiv | aclnnGeTensor(5x7xf32, 7xf32) -> 5x7xf32
+aclnnAdd | aclnnSub | aclnnMul(5x1xf32, 7xf32) -> 5x7xf32
+aclnnCast(33xbf16) -> 33xf32
+aclnnCast(40000xf32) -> 40000xbf16
+aclnnCat(4x5x6xf32, 4x2x6xf32, 4x5x6xf32) -> 4x12x6xf32 {axis = 1}
+aclnnConstantPadNd(4x5x6xf32) -> 4x8x7xf32 {high = [0, 2, 0], low = [0, 1, 1]}
+aclnnConstantPadNd(4x5xi32) -> 4x6xi32 {high = [0, 1], low = [0, 0], value = -100}
+aclnnInplaceCopy(4x5x6xf32) -> 4x5x6xf32
+aclnnInplaceZero() -> 4x5x6xf32
+aclnnPermute(4x5x6xf32) -> 6x4x5xf32 {perm = [2, 0, 1]}
+aclnnPermute(8x8xf32) -> 8x8xf32 {perm = [1, 0]}
+mfOwnPart(4x5x6xf32, 1xi32) -> 4x6xf32
+aclnnRepeatInterleaveIntWithDim(4x5x6xf32) -> 4x15x6xf32 {axis = 1, repeats = 3}
+aclnnSliceV2(4x5x6xf32) -> 4x3x2xf32 {sizes = [4, 3, 2], starts = [0, 1, 4]}
+mfDocumentStarts(6x9xi32) -> 6x9xi32 {end = 2}
+mfDocumentMask(6x9xi32) -> 6x1x9x5xbf16 {value = -4.0}
+mfPrefixPositions(6x9xi32) -> 6x9xi32, 6x9xi32 {begin = 2}
+mfPrefixMask(6x9xi32) -> 6x1x9x9xbf16 {value = -4.0}
+aclnnMatmul(70x65xf32, 65x80xf32) -> 70x80xf32
+aclnnMatmul(2x9x8xbf16, 2x9x12xbf16) -> 8x12xbf16 {contract_batch = true, transpose_a = true}
+aclnnFlashAttentionScore(1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32) -> 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32 {scale = 0.3}
+aclnnFlashAttentionScore(1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32, 8xf32) -> 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32 {scale = 0.3}
+aclnnFlashAttentionScoreGrad(1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32, 1x8x70x8xf32, 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32) -> 1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32 {scale = 0.3}
+aclnnFlashAttentionScoreGrad(1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32, 1x8x70x8xf32, 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32, 8xf32) -> 1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32 {scale = 0.3}
+aclnnFlashAttentionScore(1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32, 1x8x70x530xi1) -> 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32 {rate = 0.1, scale = 0.3}
+aclnnFlashAttentionScoreGrad(1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32, 1x8x70x8xf32, 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32, 8xf32, 1x8x70x530xi1) -> 1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32 {rate = 0.1, scale = 0.3}
+aclnnFlashAttentionScore(1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32, 8xf32, 1x70xi32) -> 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32 {scale = 0.3}
+aclnnFlashAttentionScoreGrad(1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32, 1x8x70x8xf32, 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32, 1x70xi32) -> 1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32 {scale = 0.3}
+mfFlashAttentionPartGrad(1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32, 1x8x70x8xf32, 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32, 1xi32, 1x70xi32) -> 1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32 {scale = 0.3}
+mfFlashAttentionPart(1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32, 1xi32) -> 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32 {scale = 0.3}
+mfFlashAttentionPart(1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32, 1xi32, 8xf32) -> 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32 {scale = 0.3}
+mfFlashAttentionPartGrad(1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32, 1x8x70x8xf32, 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32, 1xi32) -> 1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32 {scale = 0.3}
+mfFlashAttentionPartGrad(1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32, 1x8x70x8xf32, 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32, 1xi32, 8xf32) -> 1x8x70x8xf32, 1x2x530x8xf32, 1x2x530x8xf32 {scale = 0.3}
+aclnnFlashAttentionScore(1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32) -> 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32 {scale = 0.3}
+aclnnFlashAttentionScore(1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32, 8xf32) -> 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32 {scale = 0.3}
+aclnnFlashAttentionScoreGrad(1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32, 1x8x70x8xf32, 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32) -> 1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32 {scale = 0.3}
+aclnnFlashAttentionScoreGrad(1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32, 1x8x70x8xf32, 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32, 8xf32) -> 1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32 {scale = 0.3}
+aclnnFlashAttentionScore(1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32, 1x8x70x530xi1) -> 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32 {rate = 0.1, scale = 0.3}
+aclnnFlashAttentionScoreGrad(1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32, 1x8x70x8xf32, 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32, 8xf32, 1x8x70x530xi1) -> 1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32 {rate = 0.1, scale = 0.3}
+aclnnFlashAttentionScore(1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32, 8xf32, 1x70xi32) -> 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32 {scale = 0.3}
+aclnnFlashAttentionScoreGrad(1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32, 1x8x70x8xf32, 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32, 1x70xi32) -> 1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32 {scale = 0.3}
+mfFlashAttentionPartGrad(1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32, 1x8x70x8xf32, 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32, 1xi32, 1x70xi32) -> 1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32 {scale = 0.3}
+mfFlashAttentionPart(1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32, 1xi32) -> 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32 {scale = 0.3}
+mfFlashAttentionPart(1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32, 1xi32, 8xf32) -> 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32 {scale = 0.3}
+mfFlashAttentionPartGrad(1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32, 1x8x70x8xf32, 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32, 1xi32) -> 1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32 {scale = 0.3}
+mfFlashAttentionPartGrad(1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32, 1x8x70x8xf32, 1x8x70xf32, 1x8x70xf32, 1x8x70x8xf32, 1xi32, 8xf32) -> 1x8x70x8xf32, 1x8x530x8xf32, 1x8x530x8xf32 {scale = 0.3}
+aclnnRmsNorm(50x24xf32, 24xf32) -> 50x24xf32, 50xf32 {epsilon = 1e-05}
+aclnnRmsNormGrad(50x24xf32, 50x24xf32, 50xf32, 24xf32) -> 50x24xf32, 24xf32
+aclnnLayerNorm(50x24xf32, 24xf32, 24xf32) -> 50x24xf32, 50xf32, 50xf32 {eps = 1e-05}
+aclnnLayerNormBackward(50x24xf32, 50x24xf32, 50xf32, 50xf32, 24xf32) -> 50x24xf32, 24xf32, 24xf32
+aclnnLayerNormBackward(50x24xf32, 50x24xf32, 50xf32, 50xf32, 24xf32) -> 50x24xf32
+aclnnRmsNorm(50x24xf32, 24xbf16) -> 50x24xf32, 50xf32 {epsilon = 1e-05}
+aclnnRmsNormGrad(50x24xf32, 50x24xf32, 50xf32, 24xbf16) -> 50x24xf32, 24xbf16
+aclnnLayerNorm(50x24xf32, 24xbf16, 24xbf16) -> 50x24xf32, 50xf32, 50xf32 {eps = 1e-05}
+aclnnLayerNormBackward(50x24xf32, 50x24xf32, 50xf32, 50xf32, 24xbf16) -> 50x24xf32, 24xbf16, 24xbf16
+aclnnLayerNormBackward(50x24xf32, 50x24xf32, 50xf32, 50xf32, 24xbf16) -> 50x24xf32
+aclnnSoftmax(30x18xbf16) -> 30x18xbf16
+aclnnSoftmaxBackward(30x18xbf16, 30x18xbf16) -> 30x18xbf16
+mfSinkhorn(5x7x4x4xf32) -> 5x7x4x4xf32 {epsilon = 1e-06, iterations = 3}
+mfSinkhornBackward(5x7x4x4xf32, 5x7x4x4xf32) -> 5x7x4x4xf32 {epsilon = 1e-06, iterations = 3}
+aclnnSwiGlu(30x18xbf16) -> 30x9xbf16
+aclnnSwiGluGrad(30x9xbf16, 30x18xbf16) -> 30x18xbf16
+aclnnSwiGlu(6x2x9xbf16) -> 6x9xbf16
+aclnnSwiGluGrad(6x9xbf16, 6x2x9xbf16) -> 6x2x9xbf16
+aclnnRotaryPositionEmbedding | aclnnRotaryPositionEmbeddingGrad(2x3x5x8xf32, 5x8xf32, 5x8xf32) -> 2x3x5x8xf32
+aclnnRotaryPositionEmbedding | aclnnRotaryPositionEmbeddingGrad(2x3x5x8xf32, 2x1x5x8xf32, 2x1x5x8xf32) -> 2x3x5x8xf32
+aclnnReduceSum(4096x64xf32) -> 64xf32 {axes = [0]}
+aclnnReduceSum(4096x64xf32) -> 4096xf32 {axes = [1]}
+aclnnReduceSum(4096x64xf32) -> f32 {axes = [0, 1]}
+aclnnAmax(3x4x70xf32) -> 4xf32 {axes = [0, 2]}
+aclnnAmax(3x4x70xbf16) -> 4xbf16 {axes = [0, 2]}
+aclnnEmbedding(4x6xf32, 9xi32) -> 9x6xf32
+aclnnEmbeddingDenseBackward(9x6xf32, 9xi32) -> 4x6xf32
+aclnnEmbeddingDenseBackward(9x6xbf16, 9xi32) -> 4x6xbf16
+aclnnCrossEntropyLoss(9x6xf32, 9xi32) -> f32, 9xf32, f32 {ignore_index = 2}
+aclnnCrossEntropyLossGrad(f32, 9x6xf32, 9xi32, 9xf32, f32) -> 9x6xf32 {ignore_index = 2}
+mfEmbeddingPart(4x6xf32, 9xi32, 1xi32) -> 9x6xf32
+mfEmbeddingPartBackward(9x6xf32, 9xi32, 1xi32) -> 4x6xf32
+mfEmbeddingPartBackward(9x6xbf16, 9xi32, 1xi32) -> 4x6xbf16
+mfRowMax(9x6xf32) -> 9xf32
+mfRowExponentialSum(9x6xf32, 9xf32) -> 9xf32
+mfPickLogit(9x6xf32, 9xi32, 1xi32) -> 9xf32
+mfCrossEntropySum(9x6xf32, 9xi32) -> 2xf32, 9xf32 {ignore_index = 2}
+mfCrossEntropyPartGrad(f32, 9x6xf32, 9xi32, 9xf32, f32, 1xi32) -> 9x6xf32 {classes = 8, ignore_index = 2}
+mfRowMax(9x6xbf16) -> 9xf32
+mfRowExponentialSum(9x6xbf16, 9xf32) -> 9xf32
+mfPickLogit(9x6xbf16, 9xi32, 1xi32) -> 9xf32
+mfCrossEntropySum(9x6xbf16, 9xi32) -> 2xf32, 9xf32 {ignore_index = 2}
+mfCrossEntropyPartGrad(f32, 9x6xbf16, 9xi32, 9xf32, f32, 1xi32) -> 9x6xbf16 {classes = 8, ignore_index = 2}
+mfCrossEntropyRows(9xi32, 9xf32, 9xf32, 9xf32) -> 2xf32, 9xf32 {classes = 8, ignore_index = 2}
+mfCountLabels(18xi32) -> 2xf32 {classes = 8, ignore_index = 2}
+mfMeanLoss(2xf32) -> f32, f32
+mfMeanLoss(1x2xf32) -> f32, 1xf32 {ranks = 3}
+aclnnDiv | aclnnGeTensor(5x7xf32, 5x1xf32) -> 5x7xf32
+aclnnDiv | aclnnGeTensor(5x7xf32, 1x7xf32) -> 5x7xf32
+aclnnTopk(4x40x16xf32) -> 4x40x4xf32, 4x40x4xi32 {k = 4}
+aclnnGather(4x40x16xf32, 4x40x4xi32) -> 4x40x4xf32
+mfScatterElements(4x40x4xf32, 4x40x4xi32) -> 4x40x16xf32
+aclnnOneHot(4x40xi32) -> 4x40x16xf32
+aclnnSort(4x40x16xf32) -> 4x40x16xf32, 4x40x16xi32
+aclnnSort(2x3000xf32) -> 2x3000xf32, 2x3000xi32
+aclnnCumsum(4x40x16xf32) -> 4x40x16xf32 {axis = 0}
+aclnnCumsum(4x40x16xf32) -> 4x40x16xf32 {axis = 1}
+aclnnCumsum(4x40x16xf32) -> 4x40x16xf32 {axis = -1}
+aclnnTopk(4x40x16xbf16) -> 4x40x4xbf16, 4x40x4xi32 {k = 4}
+aclnnGather(4x40x16xbf16, 4x40x4xi32) -> 4x40x4xbf16
+mfScatterElements(4x40x4xbf16, 4x40x4xi32) -> 4x40x16xbf16
+aclnnOneHot(4x40xi32) -> 4x40x16xbf16
+aclnnSort(4x40x16xbf16) -> 4x40x16xbf16, 4x40x16xi32
+aclnnSort(2x3000xbf16) -> 2x3000xbf16, 2x3000xi32
+aclnnCumsum(4x40x16xbf16) -> 4x40x16xbf16 {axis = 0}
+aclnnCumsum(4x40x16xbf16) -> 4x40x16xbf16 {axis = 1}
+aclnnCumsum(4x40x16xbf16) -> 4x40x16xbf16 {axis = -1}
+mfTopKRouter(4x40x2xi32) -> 4x5x7xi32, 4x40x2xi32 {k_major = false}
+mfTopKRouter(4x40x2xi32) -> 4x5x7xi32, 4x40x2xi32 {k_major = true}
+mfUpdateExpertBias(16xf32) -> 16xf32 {rate = 0.125, target = 0.0625}
+aclnnInplaceAdd(70000xbf16) -> 70000xf32
+aclnnForeachMulScalar(f32) -> 70000xf32
+aclnnForeachNorm | mfNonFiniteCheck(70000xf32) -> f32
+aclnnForeachNorm(70000xf32, f32, f32) -> f32
+aclnnApplyAdamWV2(70000xf32, f32, f32) -> 70000xf32, 70000xf32, 70000xf32 {beta1 = 0.9, beta2 = 0.95, eps = 1e-08, weight_decay = 0.1}
+aclnnApplyAdamWV2(70000xf32, f32, f32, f32) -> 70000xf32, 70000xf32, 70000xf32 {beta1 = 0.9, beta2 = 0.95, eps = 1e-08, weight_decay = 0.1}
+aclnnApplyAdamWV2(70000xf32, f32, f32, f32, f32, f32) -> 70000xf32, 70000xf32, 70000xf32 {beta1 = 0.9, beta2 = 0.95, eps = 1e-08, weight_decay = 0.1}
+mfMomentum(70000xf32, f32) -> 70000xf32, 70000xbf16 {momentum = 0.9, nesterov = true}
+mfMomentum(70000xf32, f32, f32, f32) -> 70000xf32, 70000xf32 {momentum = 0.9, nesterov = true}
+mfTakeStep(70000xbf16, f32, f32) -> 70000xf32 {scale = 0.5, weight_decay = 0.1}
+mfLogitFactors(4xf32, f32) -> 20xf32 {rest = 0, roots = [1, 2], sizes = [3, 2], threshold = 0.4}
+mfLogitFactors(4xf32, f32) -> 23xf32 {rest = 3, roots = [1, 2], sizes = [3, 2], threshold = 0.4}
+mfScaleRows(20xf32) -> 20x7xf32
+mfScaleRows(20xf32) -> 20x7xbf16
+mfTakeGradient(70000xbf16, f32) -> 70000xf32
+mfUpdateAverage(70000xf32, f32, f32) -> 70000xbf16, 70000xf32 {decay = 0.8, grows = true}
+mfAverageWeight(f32, f32) -> 70000xf32, 70000xf32 {fused = 1, interval = 1, share = 0.2, sums = false}
+mfExpertMatmul | aclnnGroupedMatmul(2x2x9x6xf32, 2x3x6x5xf32, 2x2x3xf32) -> 2x2x9x5xf32
+mfExpertMatmul | aclnnGroupedMatmul(2x2x9x6xf32, 2x3x5x6xf32, 2x2x3xf32) -> 2x2x9x5xf32 {transpose_weight = true}
+mfExpertMatmulWeightGrad | mfGroupedMatmulWeightGrad(2x2x9x6xf32, 2x2x9x5xf32, 2x2x3xf32) -> 2x3x6x5xf32
+mfGatherRows(2x2x9x6xf32, 2x2x4xi32) -> 2x2x4x6xf32
+mfGatherRowsBackward(2x2x4x6xf32, 2x2x4xi32) -> 2x2x9x6xf32
+aclnnMoeTokenPermute(2x2x9x6xf32, 2x2x9xf32) -> 2x2x9x6xf32, 2x2x9xi32
+aclnnMoeTokenUnpermute(2x2x9x6xf32, 2x2x9xi32) -> 2x2x9x6xf32
+mfExchangeTokens(2x2x9x6xf32, 2x2x2x2xf32, 2x2x2x2xf32) -> 2x2x10x6xf32 {fill = 0.0}
+mfExchangeTokens(2x2x9x6xf32, 2x2x2x2xf32, 2x2x2x2xf32) -> 2x2x10x6xf32 {fill = 0.5}
+mfExpertMatmul | aclnnGroupedMatmul(2x2x9x6xbf16, 2x3x6x5xbf16, 2x2x3xf32) -> 2x2x9x5xbf16
+mfExpertMatmul | aclnnGroupedMatmul(2x2x9x6xbf16, 2x3x5x6xbf16, 2x2x3xf32) -> 2x2x9x5xbf16 {transpose_weight = true}
+mfExpertMatmulWeightGrad | mfGroupedMatmulWeightGrad(2x2x9x6xbf16, 2x2x9x5xbf16, 2x2x3xf32) -> 2x3x6x5xbf16
+mfGatherRows(2x2x9x6xbf16, 2x2x4xi32) -> 2x2x4x6xbf16
+mfGatherRowsBackward(2x2x4x6xbf16, 2x2x4xi32) -> 2x2x9x6xbf16
+aclnnMoeTokenPermute(2x2x9x6xbf16, 2x2x9xf32) -> 2x2x9x6xbf16, 2x2x9xi32
+aclnnMoeTokenUnpermute(2x2x9x6xbf16, 2x2x9xi32) -> 2x2x9x6xbf16
+mfExchangeTokens(2x2x9x6xbf16, 2x2x2x2xf32, 2x2x2x2xf32) -> 2x2x10x6xbf16 {fill = 0.0}
+mfExchangeTokens(2x2x9x6xbf16, 2x2x2x2xf32, 2x2x2x2xf32) -> 2x2x10x6xbf16 {fill = 0.5}
+aclnnDropoutGenMask(3xi64) -> 4x6x70xi1 {cut_dims = [], key = -7, rate = 0.3, shape = [4, 8, 70], starts = [0, 2, 0]}
+aclnnDropoutGenMask(3xi64, 1xi32, 1xi32) -> 4x6x70xi1 {cut_dims = [0, 2], key = -7, rate = 0.3, shape = [4, 8, 70], starts = [0, 2, 0]}
+aclnnDropoutDoMask(9x401xf32, 9x401xi1) -> 9x401xf32 {rate = 0.25}
+aclnnDropoutDoMask(35xbf16, 35xi1) -> 35xbf16 {rate = 0.25}
+)";
 
 /// A chain with rows that become longer and shorter, and one that may work in
 /// place.
 void addChains(std::vector<KernelSpec> &specs) {
-  const TensorShape x = narrow({3, 40, 6}), whole = wide({3, 40, 6}),
-                    half = wide({3, 40, 3});
+  const TensorShape x = readShape("3x40x6xbf16"),
+                    whole = readShape("3x40x6xf32"),
+                    half = readShape("3x40x3xf32");
   const Ints sizes = {3, 40, 3};
   specs.push_back(
       {"mfChain",
-       {x, wide({40, 6})},
+       {x, readShape("40x6xf32")},
        {x},
        {{"steps", std::vector<KernelStep>{
                       {"aclnnCast", {0}, whole, {}},
@@ -67,7 +201,7 @@ void addChains(std::vector<KernelSpec> &specs) {
                       {"aclnnMul", {~4, 1}, whole, {}},
                       {"aclnnAdd", {~5, ~0}, whole, {}},
                       {"aclnnCast", {~6}, x, {}}}}}});
-  const TensorShape y = wide({9, 4001});
+  const TensorShape y = readShape("9x4001xf32");
   specs.push_back(
       {"mfChain",
        {y, y},
@@ -76,399 +210,21 @@ void addChains(std::vector<KernelSpec> &specs) {
                                           {"aclnnMul", {~0, 1}, y, {}}}}}});
 }
 
-void addMovement(std::vector<KernelSpec> &specs) {
-  const TensorShape x = wide({4, 5, 6});
-  const int64_t axis = 1;
-  specs.push_back({"aclnnCat",
-                   {x, wide({4, 2, 6}), x},
-                   {wide({4, 12, 6})},
-                   {{"axis", axis}}});
-  specs.push_back({"aclnnConstantPadNd",
-                   {x},
-                   {wide({4, 8, 7})},
-                   {{"low", Ints{0, 1, 1}}, {"high", Ints{0, 2, 0}}}});
-  specs.push_back(
-      {"aclnnConstantPadNd",
-       {indices({4, 5})},
-       {indices({4, 6})},
-       {{"low", Ints{0, 0}}, {"high", Ints{0, 1}}, {"value", int64_t{-100}}}});
-  specs.push_back({"aclnnInplaceCopy", {x}, {x}, {}});
-  specs.push_back({"aclnnInplaceZero", {}, {x}, {}});
-  specs.push_back(
-      {"aclnnPermute", {x}, {wide({6, 4, 5})}, {{"perm", Ints{2, 0, 1}}}});
-  specs.push_back(
-      {"aclnnPermute", {wide({8, 8})}, {wide({8, 8})}, {{"perm", Ints{1, 0}}}});
-  specs.push_back({"mfOwnPart", {x, indices({1})}, {wide({4, 6})}, {}});
-  specs.push_back({"aclnnRepeatInterleaveIntWithDim",
-                   {x},
-                   {wide({4, 15, 6})},
-                   {{"axis", axis}, {"repeats", int64_t{3}}}});
-  specs.push_back({"aclnnSliceV2",
-                   {x},
-                   {wide({4, 3, 2})},
-                   {{"starts", Ints{0, 1, 4}}, {"sizes", Ints{4, 3, 2}}}});
-}
-
-void addProducts(std::vector<KernelSpec> &specs) {
-  specs.push_back({"mfDocumentStarts",
-                   {indices({6, 9})},
-                   {indices({6, 9})},
-                   {{"end", int64_t{2}}}});
-  specs.push_back({"mfDocumentMask",
-                   {indices({6, 9})},
-                   {narrow({6, 1, 9, 5})},
-                   {{"value", -4.0}}});
-  specs.push_back({"mfPrefixPositions",
-                   {indices({6, 9})},
-                   {indices({6, 9}), indices({6, 9})},
-                   {{"begin", int64_t{2}}}});
-  specs.push_back({"mfPrefixMask",
-                   {indices({6, 9})},
-                   {narrow({6, 1, 9, 9})},
-                   {{"value", -4.0}}});
-  specs.push_back(
-      {"aclnnMatmul", {wide({70, 65}), wide({65, 80})}, {wide({70, 80})}, {}});
-  specs.push_back({"aclnnMatmul",
-                   {narrow({2, 9, 8}), narrow({2, 9, 12})},
-                   {narrow({8, 12})},
-                   {{"transpose_a", true}, {"contract_batch", true}}});
-  // Eight heads of keys are swept once, fewer twice.
-  for (int64_t keyHeads : {2, 8}) {
-    const TensorShape q = wide({1, 8, 70, 8}), k = wide({1, keyHeads, 530, 8});
-    const TensorShape rows = wide({1, 8, 70}), slopes = wide({8});
-    const AttributeMap attributes = {{"scale", 0.3}};
-    specs.push_back(
-        {"aclnnFlashAttentionScore", {q, k, k}, {rows, rows, q}, attributes});
-    specs.push_back({"aclnnFlashAttentionScore",
-                     {q, k, k, slopes},
-                     {rows, rows, q},
-                     attributes});
-    specs.push_back({"aclnnFlashAttentionScoreGrad",
-                     {q, k, k, q, rows, rows, q},
-                     {q, k, k},
-                     attributes});
-    specs.push_back({"aclnnFlashAttentionScoreGrad",
-                     {q, k, k, q, rows, rows, q, slopes},
-                     {q, k, k},
-                     attributes});
-    const TensorShape mask{DType::I1, {1, 8, 70, 530}};
-    specs.push_back({"aclnnFlashAttentionScore",
-                     {q, k, k, mask},
-                     {rows, rows, q},
-                     {{"scale", 0.3}, {"rate", 0.1}}});
-    specs.push_back({"aclnnFlashAttentionScoreGrad",
-                     {q, k, k, q, rows, rows, q, slopes, mask},
-                     {q, k, k},
-                     {{"scale", 0.3}, {"rate", 0.1}}});
-    const TensorShape starts = indices({1, 70});
-    specs.push_back({"aclnnFlashAttentionScore",
-                     {q, k, k, slopes, starts},
-                     {rows, rows, q},
-                     attributes});
-    specs.push_back({"aclnnFlashAttentionScoreGrad",
-                     {q, k, k, q, rows, rows, q, starts},
-                     {q, k, k},
-                     attributes});
-    specs.push_back({"mfFlashAttentionPartGrad",
-                     {q, k, k, q, rows, rows, q, indices({1}), starts},
-                     {q, k, k},
-                     attributes});
-    specs.push_back({"mfFlashAttentionPart",
-                     {q, k, k, indices({1})},
-                     {rows, rows, q},
-                     attributes});
-    specs.push_back({"mfFlashAttentionPart",
-                     {q, k, k, indices({1}), slopes},
-                     {rows, rows, q},
-                     attributes});
-    specs.push_back({"mfFlashAttentionPartGrad",
-                     {q, k, k, q, rows, rows, q, indices({1})},
-                     {q, k, k},
-                     attributes});
-    specs.push_back({"mfFlashAttentionPartGrad",
-                     {q, k, k, q, rows, rows, q, indices({1}), slopes},
-                     {q, k, k},
-                     attributes});
-  }
-}
-
-void addRows(std::vector<KernelSpec> &specs) {
-  for (const TensorShape &gamma : {wide({24}), narrow({24})}) {
-    const TensorShape x = wide({50, 24}), rows = wide({50});
-    specs.push_back(
-        {"aclnnRmsNorm", {x, gamma}, {x, rows}, {{"epsilon", 1e-5}}});
-    specs.push_back({"aclnnRmsNormGrad", {x, x, rows, gamma}, {x, gamma}, {}});
-    specs.push_back({"aclnnLayerNorm",
-                     {x, gamma, gamma},
-                     {x, rows, rows},
-                     {{"eps", 1e-5}}});
-    specs.push_back({"aclnnLayerNormBackward",
-                     {x, x, rows, rows, gamma},
-                     {x, gamma, gamma},
-                     {}});
-    specs.push_back(
-        {"aclnnLayerNormBackward", {x, x, rows, rows, gamma}, {x}, {}});
-  }
-  const TensorShape x = narrow({30, 18}), half = narrow({30, 9});
-  specs.push_back({"aclnnSoftmax", {x}, {x}, {}});
-  specs.push_back({"aclnnSoftmaxBackward", {x, x}, {x}, {}});
-  const TensorShape matrices = wide({5, 7, 4, 4});
-  const AttributeMap rounds = {{"iterations", int64_t{3}}, {"epsilon", 1e-6}};
-  specs.push_back({"mfSinkhorn", {matrices}, {matrices}, rounds});
-  specs.push_back(
-      {"mfSinkhornBackward", {matrices, matrices}, {matrices}, rounds});
-  specs.push_back({"aclnnSwiGlu", {x}, {half}, {}});
-  specs.push_back({"aclnnSwiGluGrad", {half, x}, {x}, {}});
-  const TensorShape rows = narrow({6, 2, 9}), result = narrow({6, 9});
-  specs.push_back({"aclnnSwiGlu", {rows}, {result}, {}});
-  specs.push_back({"aclnnSwiGluGrad", {result, rows}, {rows}, {}});
-  const TensorShape heads = wide({2, 3, 5, 8});
-  for (const TensorShape &table : {wide({5, 8}), wide({2, 1, 5, 8})})
-    for (const char *name :
-         {"aclnnRotaryPositionEmbedding", "aclnnRotaryPositionEmbeddingGrad"})
-      specs.push_back({name, {heads, table, table}, {heads}, {}});
-  for (const Ints &axes : {Ints{0}, Ints{1}, Ints{0, 1}})
-    specs.push_back({"aclnnReduceSum",
-                     {wide({4096, 64})},
-                     {axes.size() == 2 ? wide({})
-                      : axes[0] == 0   ? wide({64})
-                                       : wide({4096})},
-                     {{"axes", axes}}});
-  for (const TensorShape &x : {wide({3, 4, 70}), narrow({3, 4, 70})})
-    specs.push_back(
-        {"aclnnAmax", {x}, {{x.type, {4}}}, {{"axes", Ints{0, 2}}}});
-}
-
-void addLosses(std::vector<KernelSpec> &specs) {
-  const TensorShape table = wide({4, 6}), rows = wide({9}), scalar = wide({});
-  specs.push_back(
-      {"aclnnEmbedding", {table, indices({9})}, {wide({9, 6})}, {}});
-  for (const TensorShape &gradient : {table, narrow({4, 6})})
-    specs.push_back({"aclnnEmbeddingDenseBackward",
-                     {{gradient.type, {9, 6}}, indices({9})},
-                     {gradient},
-                     {}});
-  const TensorShape logits = wide({9, 6});
-  specs.push_back({"aclnnCrossEntropyLoss",
-                   {logits, indices({9})},
-                   {scalar, rows, scalar},
-                   {{"ignore_index", int64_t{2}}}});
-  specs.push_back({"aclnnCrossEntropyLossGrad",
-                   {scalar, logits, indices({9}), rows, scalar},
-                   {logits},
-                   {{"ignore_index", int64_t{2}}}});
-}
-
-void addLossesOfParts(std::vector<KernelSpec> &specs) {
-  const TensorShape table = wide({4, 6}), rows = wide({9}), scalar = wide({});
-  const TensorShape first = indices({1}), sums = wide({2});
-  specs.push_back(
-      {"mfEmbeddingPart", {table, indices({9}), first}, {wide({9, 6})}, {}});
-  for (const TensorShape &gradient : {table, narrow({4, 6})})
-    specs.push_back({"mfEmbeddingPartBackward",
-                     {{gradient.type, {9, 6}}, indices({9}), first},
-                     {gradient},
-                     {}});
-  const AttributeMap attributes = {{"ignore_index", int64_t{2}},
-                                   {"classes", int64_t{8}}};
-  for (const TensorShape &logits : {wide({9, 6}), narrow({9, 6})}) {
-    specs.push_back({"mfRowMax", {logits}, {rows}, {}});
-    specs.push_back({"mfRowExponentialSum", {logits, rows}, {rows}, {}});
-    specs.push_back({"mfPickLogit", {logits, indices({9}), first}, {rows}, {}});
-    specs.push_back({"mfCrossEntropySum",
-                     {logits, indices({9})},
-                     {sums, rows},
-                     {{"ignore_index", int64_t{2}}}});
-    specs.push_back({"mfCrossEntropyPartGrad",
-                     {scalar, logits, indices({9}), rows, scalar, first},
-                     {logits},
-                     attributes});
-  }
-  specs.push_back({"mfCrossEntropyRows",
-                   {indices({9}), rows, rows, rows},
-                   {sums, rows},
-                   attributes});
-  specs.push_back({"mfCountLabels", {indices({18})}, {sums}, attributes});
-  specs.push_back({"mfMeanLoss", {sums}, {scalar, scalar}, {}});
-  specs.push_back({"mfMeanLoss",
-                   {wide({1, 2})},
-                   {scalar, wide({1})},
-                   {{"ranks", int64_t(3)}}});
-}
-
-void addScores(std::vector<KernelSpec> &specs) {
-  for (const TensorShape &x : {wide({9, 4001}), narrow({35})}) {
-    for (const char *name : {"aclnnSigmoid", "aclnnExp", "aclnnLog",
-                             "aclnnSoftplus", "mfSqrtSoftplus"})
-      specs.push_back({name, {x}, {x}, {}});
-    for (const char *name :
-         {"aclnnGtScalar", "aclnnGeScalar", "aclnnLtScalar", "aclnnNeScalar",
-          "aclnnRemainderTensorScalar", "aclnnFloorDivides"})
-      specs.push_back({name, {x}, {x}, {{"value", 0.4}}});
-    for (const char *name :
-         {"aclnnDiv", "aclnnGeTensor", "aclnnSigmoidBackward",
-          "mfSqrtSoftplusBackward", "aclnnMaximum"})
-      specs.push_back({name, {x, x}, {x}, {}});
-  }
-  for (const char *name : {"aclnnDiv", "aclnnGeTensor"})
-    for (const TensorShape &other : {wide({5, 1}), wide({1, 7}), wide({7})})
-      specs.push_back({name, {wide({5, 7}), other}, {wide({5, 7})}, {}});
-}
-
-void addRouters(std::vector<KernelSpec> &specs) {
-  for (DType type : {DType::F32, DType::BF16}) {
-    const TensorShape scores{type, {4, 40, 16}}, chosen{type, {4, 40, 4}};
-    const TensorShape choices = indices({4, 40, 4});
-    specs.push_back(
-        {"aclnnTopk", {scores}, {chosen, choices}, {{"k", int64_t{4}}}});
-    specs.push_back({"aclnnGather", {scores, choices}, {chosen}, {}});
-    specs.push_back({"mfScatterElements", {chosen, choices}, {scores}, {}});
-    specs.push_back({"aclnnOneHot", {indices({4, 40})}, {scores}, {}});
-    specs.push_back(
-        {"aclnnSort", {scores}, {scores, indices({4, 40, 16})}, {}});
-    const TensorShape row{type, {2, 3000}};
-    specs.push_back({"aclnnSort", {row}, {row, indices({2, 3000})}, {}});
-    for (int64_t axis : {0, 1, -1})
-      specs.push_back({"aclnnCumsum", {scores}, {scores}, {{"axis", axis}}});
-  }
-  for (bool kMajor : {false, true})
-    specs.push_back({"mfTopKRouter",
-                     {indices({4, 40, 2})},
-                     {indices({4, 5, 7}), indices({4, 40, 2})},
-                     {{"k_major", kMajor}}});
-  specs.push_back({"mfUpdateExpertBias",
-                   {wide({16})},
-                   {wide({16})},
-                   {{"rate", 0.125}, {"target", 0.0625}}});
-}
-
-void addUpdates(std::vector<KernelSpec> &specs) {
-  const TensorShape x = wide({70000}), scalar = wide({});
-  specs.push_back({"aclnnInplaceAdd", {narrow({70000})}, {x}, {}});
-  specs.push_back({"aclnnForeachMulScalar", {scalar}, {x}, {}});
-  specs.push_back({"aclnnForeachNorm", {x}, {scalar}, {}});
-  specs.push_back({"aclnnForeachNorm", {x, scalar, scalar}, {scalar}, {}});
-  specs.push_back({"mfNonFiniteCheck", {x}, {scalar}, {}});
-  const AttributeMap attributes = {
-      {"beta1", 0.9}, {"beta2", 0.95}, {"eps", 1e-8}, {"weight_decay", 0.1}};
-  specs.push_back(
-      {"aclnnApplyAdamWV2", {x, scalar, scalar}, {x, x, x}, attributes});
-  specs.push_back({"aclnnApplyAdamWV2",
-                   {x, scalar, scalar, scalar},
-                   {x, x, x},
-                   attributes});
-  specs.push_back({"aclnnApplyAdamWV2",
-                   {x, scalar, scalar, scalar, scalar, scalar},
-                   {x, x, x},
-                   attributes});
-  const AttributeMap momentum = {{"momentum", 0.9}, {"nesterov", true}};
-  specs.push_back({"mfMomentum", {x, scalar}, {x, narrow({70000})}, momentum});
-  specs.push_back(
-      {"mfMomentum", {x, scalar, scalar, scalar}, {x, x}, momentum});
-  specs.push_back({"mfTakeStep",
-                   {narrow({70000}), scalar, scalar},
-                   {x},
-                   {{"scale", 0.5}, {"weight_decay", 0.1}}});
-  for (int64_t rest : {0, 3})
-    specs.push_back({"mfLogitFactors",
-                     {wide({4}), scalar},
-                     {wide({20 + rest})},
-                     {{"threshold", 0.4},
-                      {"sizes", Ints{3, 2}},
-                      {"roots", Ints{1, 2}},
-                      {"rest", rest}}});
-  for (const TensorShape &weight : {wide({20, 7}), narrow({20, 7})})
-    specs.push_back({"mfScaleRows", {wide({20})}, {weight}, {}});
-  specs.push_back({"mfTakeGradient", {narrow({70000}), scalar}, {x}, {}});
-  specs.push_back({"mfUpdateAverage",
-                   {x, scalar, scalar},
-                   {narrow({70000}), x},
-                   {{"decay", 0.8}, {"grows", true}}});
-  specs.push_back({"mfAverageWeight",
-                   {scalar, scalar},
-                   {x, x},
-                   {{"interval", int64_t(1)},
-                    {"fused", int64_t(1)},
-                    {"share", 0.2},
-                    {"sums", false}}});
-}
-
-void addExperts(std::vector<KernelSpec> &specs) {
-  for (const TensorShape &x : {wide({2, 2, 9, 6}), narrow({2, 2, 9, 6})}) {
-    auto shape = [&](std::initializer_list<int64_t> dims) {
-      return TensorShape{x.type, dims};
-    };
-    const TensorShape counts = wide({2, 2, 3});
-    for (const char *name : {"mfExpertMatmul", "aclnnGroupedMatmul"}) {
-      specs.push_back(
-          {name, {x, shape({2, 3, 6, 5}), counts}, {shape({2, 2, 9, 5})}, {}});
-      specs.push_back({name,
-                       {x, shape({2, 3, 5, 6}), counts},
-                       {shape({2, 2, 9, 5})},
-                       {{"transpose_weight", true}}});
-    }
-    for (const char *name :
-         {"mfExpertMatmulWeightGrad", "mfGroupedMatmulWeightGrad"})
-      specs.push_back(
-          {name, {x, shape({2, 2, 9, 5}), counts}, {shape({2, 3, 6, 5})}, {}});
-    specs.push_back(
-        {"mfGatherRows", {x, indices({2, 2, 4})}, {shape({2, 2, 4, 6})}, {}});
-    specs.push_back({"mfGatherRowsBackward",
-                     {shape({2, 2, 4, 6}), indices({2, 2, 4})},
-                     {x},
-                     {}});
-    specs.push_back({"aclnnMoeTokenPermute",
-                     {x, wide({2, 2, 9})},
-                     {x, indices({2, 2, 9})},
-                     {}});
-    specs.push_back(
-        {"aclnnMoeTokenUnpermute", {x, indices({2, 2, 9})}, {x}, {}});
-    for (double fill : {0.0, 0.5})
-      specs.push_back({"mfExchangeTokens",
-                       {x, wide({2, 2, 2, 2}), wide({2, 2, 2, 2})},
-                       {shape({2, 2, 10, 6})},
-                       {{"fill", fill}}});
-  }
-}
-
-void addDropout(std::vector<KernelSpec> &specs) {
-  const auto bits = [](std::initializer_list<int64_t> dims) {
-    return TensorShape{DType::I1, dims};
-  };
-  const TensorShape draw = {DType::I64, {3}};
-  for (const Ints &cuts : {Ints{}, Ints{0, 2}}) {
-    KernelSpec spec{"aclnnDropoutGenMask", {draw}, {bits({4, 6, 70})}, {}};
-    spec.inputs.resize(1 + cuts.size(), indices({1}));
-    spec.attributes = {{"rate", 0.3},
-                       {"key", int64_t{-7}},
-                       {"shape", Ints{4, 8, 70}},
-                       {"starts", Ints{0, 2, 0}},
-                       {"cut_dims", cuts}};
-    specs.push_back(std::move(spec));
-  }
-  for (const TensorShape &x : {wide({9, 401}), narrow({35})})
-    specs.push_back({"aclnnDropoutDoMask",
-                     {x, {DType::I1, x.dims}},
-                     {x},
-                     {{"rate", 0.25}}});
-}
-
 } // namespace
 
 std::vector<KernelSpec> getExampleSpecs() {
   std::vector<KernelSpec> specs;
-  addElementwise(specs);
+  llvm::SmallVector<llvm::StringRef> lines, names;
+  examples.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef line : lines) {
+    names.clear();
+    line.take_until([](char c) { return c == '('; }).split(names, " | ");
+    for (llvm::StringRef name : names) {
+      specs.push_back(readSpec(line));
+      specs.back().name = name.str();
+    }
+  }
   addChains(specs);
-  addMovement(specs);
-  addProducts(specs);
-  addRows(specs);
-  addLosses(specs);
-  addLossesOfParts(specs);
-  addScores(specs);
-  addRouters(specs);
-  addUpdates(specs);
-  addExperts(specs);
-  addDropout(specs);
   return specs;
 }
 

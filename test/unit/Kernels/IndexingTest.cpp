@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
 using namespace mf;
 using namespace mf::testing;
-using ::testing::HasSubstr;
 
 namespace {
 
@@ -139,37 +137,6 @@ TEST(CumsumTest, CountsExactlyAndKeepsNaN) {
   EXPECT_EQ(y.get(1), 2);
   for (int64_t i = 2; i < 6; ++i)
     EXPECT_TRUE(std::isnan(y.get(i)));
-}
-
-TEST(IndexingTest, BadSpecsAreRefused) {
-  KernelTensor x(DType::F32, {3, 8}), chosen(DType::F32, {3, 2});
-  KernelTensor index(DType::I32, {3, 2}), other(DType::I32, {4, 2});
-  KernelTensor scalar(DType::I32, {}), none(DType::F32, {});
-  EXPECT_EQ(getRefusal("aclnnGather", {x, other}, {chosen}),
-            "aclnnGather: input 0 is 3x8xf32, expected the leading dimensions "
-            "of the indices, 4x2xi32");
-  EXPECT_EQ(getRefusal("aclnnGather", {x, chosen}, {chosen}),
-            "aclnnGather: input 1 is f32, expected i32");
-  EXPECT_EQ(getRefusal("aclnnGather", {x, index}, {x}),
-            "aclnnGather: output 0 is 3x8xf32, expected 3x2xf32");
-  EXPECT_THAT(getRefusal("aclnnGather", {none, scalar}, {none}),
-              HasSubstr("expected the leading dimensions"));
-  EXPECT_EQ(getRefusal("mfScatterElements", {chosen, other}, {x}),
-            "mfScatterElements: input 0 is 3x2xf32, expected 4x2xf32");
-  EXPECT_EQ(getRefusal("mfScatterElements", {chosen, index},
-                       {KernelTensor(DType::F32, {2, 8})}),
-            "mfScatterElements: output 0 is 2x8xf32, expected the leading "
-            "dimensions of the indices, 3x2xi32");
-  EXPECT_EQ(getRefusal("aclnnOneHot", {index}, {x}),
-            "aclnnOneHot: output 0 is 3x8xf32, expected 3x2x8xf32");
-  EXPECT_EQ(getRefusal("aclnnOneHot", {index}, {index}),
-            "aclnnOneHot: output 0 is i32, expected f32, bf16 or f16");
-  EXPECT_THAT(getRefusal("aclnnOneHot", {scalar}, {none}),
-              HasSubstr("output 0 is f32, expected 1xf32"));
-  EXPECT_THAT(getRefusal("aclnnCumsum", {x}, {x}, {{"axis", int64_t{2}}}),
-              HasSubstr("expected an axis of 2 dimensions"));
-  EXPECT_THAT(getRefusal("aclnnCumsum", {none}, {none}, {{"axis", int64_t{0}}}),
-              HasSubstr("expected an axis of 0 dimensions"));
 }
 
 } // namespace

@@ -223,12 +223,8 @@ std::vector<KernelTensor> runKernel(llvm::StringRef name,
   return first;
 }
 
-std::string getRefusal(llvm::StringRef name,
-                       const std::vector<KernelTensor> &inputs,
-                       const std::vector<KernelTensor> &outputs,
-                       const AttributeMap &attributes) {
-  llvm::Expected<std::unique_ptr<Kernel>> kernel =
-      makeKernel(getSpec(name, inputs, outputs, attributes));
+std::string getRefusal(const KernelSpec &spec) {
+  llvm::Expected<std::unique_ptr<Kernel>> kernel = makeKernel(spec);
   return kernel ? "" : llvm::toString(kernel.takeError());
 }
 

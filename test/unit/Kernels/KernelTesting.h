@@ -71,10 +71,7 @@ std::vector<KernelTensor> runKernel(llvm::StringRef name,
 
 /// The message with which makeKernel refuses the specification; empty if it
 /// does not.
-std::string getRefusal(llvm::StringRef name,
-                       const std::vector<KernelTensor> &inputs,
-                       const std::vector<KernelTensor> &outputs,
-                       const AttributeMap &attributes = {});
+std::string getRefusal(const KernelSpec &spec);
 
 /// Expects |actual - expected| <= tolerance * (scale + |expected|) for every
 /// element, where `tolerance` of 0 stands for the type's: some units in the

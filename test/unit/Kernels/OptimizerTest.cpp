@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
 using namespace mf;
 using namespace mf::testing;
-using ::testing::HasSubstr;
 
 namespace {
 
@@ -230,26 +228,6 @@ TEST(UpdateAverageTest, GivesTheStateAsItsTypeRoundsIt) {
     }
 }
 
-TEST(UpdateAverageTest, RefusesOtherShapes) {
-  const KernelTensor x(DType::F32, {4}), y(DType::F32, {5});
-  const AttributeMap attributes = {{"decay", 0.8}, {"grows", true}};
-  EXPECT_THAT(getRefusal("mfUpdateAverage", {y, scalar(1), scalar(0)}, {x, x},
-                         attributes),
-              HasSubstr("input 0 is"));
-  EXPECT_THAT(getRefusal("mfTakeGradient", {x}, {y}, {}),
-              HasSubstr("output 0 is"));
-}
-
-TEST(MomentumTest, RefusesOtherShapes) {
-  const KernelTensor x(DType::F32, {4}), y(DType::F32, {5});
-  EXPECT_THAT(getRefusal("mfMomentum", {x, scalar(0)}, {y, x},
-                         {{"momentum", 0.9}, {"nesterov", true}}),
-              HasSubstr("output 0 is"));
-  EXPECT_THAT(getRefusal("mfTakeStep", {y, scalar(1), scalar(0)}, {x},
-                         {{"scale", 1.0}, {"weight_decay", 0.1}}),
-              HasSubstr("input 0 is"));
-}
-
 TEST(AverageWeightTest, JoinsOnSomeStepsAndAppliesOnFewer) {
   const double fused = 3, share = 0.2;
   for (DType type : floatTypes)
@@ -281,20 +259,6 @@ TEST(AverageWeightTest, JoinsOnSomeStepsAndAppliesOnFewer) {
         average = updated[1];
       }
     }
-}
-
-TEST(AverageWeightTest, RefusesOtherShapesAndNoInterval) {
-  const KernelTensor x(DType::F32, {4}), y(DType::F32, {5});
-  AttributeMap attributes = {{"interval", int64_t(2)},
-                             {"fused", int64_t(3)},
-                             {"share", 0.2},
-                             {"sums", false}};
-  const std::vector<KernelTensor> scalars = {scalar(1), scalar(0)};
-  EXPECT_THAT(getRefusal("mfAverageWeight", scalars, {x, y}, attributes),
-              HasSubstr("output 1 is"));
-  attributes["interval"] = int64_t(0);
-  EXPECT_THAT(getRefusal("mfAverageWeight", scalars, {x, x}, attributes),
-              HasSubstr("expected an interval"));
 }
 
 /// The result of aclnnForeachMulScalar, one factor after another.
@@ -349,39 +313,6 @@ TEST(GradientFactorsTest, AnInfiniteProductIsSeen) {
   KernelTensor norm(DType::F32, {});
   EXPECT_TRUE(std::isinf(
       runKernel("aclnnForeachNorm", {gradient, scalar(2)}, {norm})[0].get(0)));
-}
-
-TEST(OptimizerTest, BadSpecsAreRefused) {
-  KernelTensor x(DType::F32, {5}), y(DType::F32, {6}), i(DType::I32, {5});
-  AttributeMap attributes = AdamW().getAttributes();
-  EXPECT_EQ(getRefusal("aclnnApplyAdamWV2", {x, scalar(1), scalar(1)},
-                       {x, x, x}, attributes),
-            "");
-  EXPECT_THAT(
-      getRefusal("aclnnApplyAdamWV2", {x, x, scalar(1)}, {x, x, x}, attributes),
-      HasSubstr("input 1 is 5xf32, expected f32"));
-  EXPECT_THAT(getRefusal("aclnnApplyAdamWV2", {y, scalar(1), scalar(1)},
-                         {x, x, x}, attributes),
-              HasSubstr("input 0 is 6xf32, expected 5xf32"));
-  EXPECT_THAT(getRefusal("aclnnApplyAdamWV2", {x, scalar(1), scalar(1)},
-                         {x, KernelTensor(DType::BF16, {5}), x}, attributes),
-              HasSubstr("output 1 is 5xbf16, expected 5xf32"));
-  EXPECT_THAT(getRefusal("aclnnApplyAdamWV2",
-                         {x, scalar(1), scalar(1), scalar(0), y}, {x, x, x},
-                         attributes),
-              HasSubstr("input 4 is 6xf32, expected f32"));
-  EXPECT_THAT(getRefusal("aclnnForeachNorm", {x, y}, {scalar(0)}),
-              HasSubstr("input 1 is 6xf32, expected f32"));
-  attributes.erase("beta2");
-  EXPECT_THAT(getRefusal("aclnnApplyAdamWV2", {x, scalar(1), scalar(1)},
-                         {x, x, x}, attributes),
-              HasSubstr("'beta2' is missing"));
-  EXPECT_THAT(getRefusal("aclnnInplaceAdd", {x}, {y}),
-              HasSubstr("output 0 is 6xf32, expected 5xf32"));
-  EXPECT_THAT(getRefusal("aclnnInplaceAdd", {x}, {i}),
-              HasSubstr("output 0 is i32"));
-  EXPECT_THAT(getRefusal("aclnnForeachMulScalar", {x}, {x}),
-              HasSubstr("input 0 is 5xf32, expected f32"));
 }
 
 } // namespace

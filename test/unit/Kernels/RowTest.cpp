@@ -4,13 +4,11 @@
 //---------------------===//
 
 #include "KernelTesting.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
 using namespace mf;
 using namespace mf::testing;
-using ::testing::HasSubstr;
 
 namespace {
 
@@ -289,16 +287,6 @@ TEST(SinkhornTest, AStrongDiagonalIsTheIdentity) {
     EXPECT_NEAR(y.get(i), i % 5 == 0 ? 1 : 0, 1e-5);
 }
 
-TEST(SinkhornTest, RefusesOtherShapes) {
-  const KernelTensor rows(DType::F32, {2, 3, 4}), narrow(DType::BF16, {4, 4});
-  const AttributeMap attributes = {{"iterations", int64_t{2}},
-                                   {"epsilon", 1e-6}};
-  EXPECT_THAT(getRefusal("mfSinkhorn", {rows}, {rows}, attributes),
-              HasSubstr("expected square matrices"));
-  EXPECT_THAT(getRefusal("mfSinkhorn", {narrow}, {narrow}, attributes),
-              HasSubstr("input 0"));
-}
-
 TEST(SwiGluTest, MatchesItsDefinitionAndItsGradient) {
   for (DType type : floatTypes)
     for (const Ints &dims :
@@ -417,50 +405,6 @@ TEST(RotaryTest, RepeatsTablesOverDimensionsOfOneElement) {
                   type == DType::BF16 ? 1e-2 : 1e-3);
     }
   }
-}
-
-TEST(RowsTest, BadSpecsAreRefused) {
-  KernelTensor x(DType::F32, {4, 6}), row(DType::F32, {6}),
-      rows(DType::F32, {4});
-  AttributeMap epsilon = {{"epsilon", 1e-5}};
-  EXPECT_EQ(getRefusal("aclnnRmsNorm", {x, row}, {x, rows}, epsilon), "");
-  EXPECT_THAT(getRefusal("aclnnRmsNorm", {x, rows}, {x, rows}, epsilon),
-              HasSubstr("input 1 is 4xf32, expected 6xf32"));
-  EXPECT_THAT(getRefusal("aclnnRmsNorm", {x, row}, {x, row}, epsilon),
-              HasSubstr("output 1 is 6xf32, expected 4xf32"));
-  EXPECT_THAT(getRefusal("aclnnRmsNorm", {x, row}, {x, rows}),
-              HasSubstr("'epsilon' is missing"));
-  KernelTensor scalar(DType::F32, {});
-  EXPECT_THAT(getRefusal("aclnnSoftmax", {scalar}, {scalar}),
-              HasSubstr("expected at least 1 dimension"));
-  EXPECT_THAT(
-      getRefusal("aclnnSwiGlu", {KernelTensor(DType::F32, {4, 5})}, {x}),
-      HasSubstr("expected an even last dimension"));
-  EXPECT_THAT(
-      getRefusal("aclnnSwiGlu", {KernelTensor(DType::F32, {4, 3, 6})}, {x}),
-      HasSubstr("expected two rows in its last dimensions"));
-  KernelTensor odd(DType::F32, {4, 5});
-  EXPECT_THAT(
-      getRefusal("aclnnRotaryPositionEmbedding", {odd, odd, odd}, {odd}),
-      HasSubstr("expected an even last dimension"));
-  KernelTensor heads(DType::BF16, {2, 3, 4, 6});
-  EXPECT_THAT(getRefusal("aclnnRotaryPositionEmbedding",
-                         {heads, KernelTensor(DType::BF16, {2, 4, 6}),
-                          KernelTensor(DType::BF16, {2, 4, 6})},
-                         {heads}),
-              HasSubstr("input 1 is 2x4x6xbf16, expected the last dimensions "
-                        "of 2x3x4x6xbf16"));
-  EXPECT_THAT(
-      getRefusal("aclnnCrossEntropyLoss", {x, rows}, {scalar, rows, scalar}),
-      HasSubstr("input 1 is 4xf32, expected 4xi32"));
-  EXPECT_THAT(getRefusal("mfRowMax", {rows}, {rows}),
-              HasSubstr("expected logits of shape rows x classes"));
-  EXPECT_THAT(getRefusal("mfRowMax", {x}, {row}),
-              HasSubstr("output 0 is 6xf32, expected 4xf32"));
-  EXPECT_THAT(getRefusal("aclnnCrossEntropyLoss",
-                         {KernelTensor(DType::F32, {2, 2, 6}), rows},
-                         {scalar, rows, scalar}),
-              HasSubstr("expected logits of shape rows x classes"));
 }
 
 } // namespace

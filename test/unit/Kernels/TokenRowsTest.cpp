@@ -3,13 +3,11 @@
 
 #include "KernelTesting.h"
 #include "llvm/ADT/STLExtras.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
 using namespace mf;
 using namespace mf::testing;
-using ::testing::HasSubstr;
 
 namespace {
 
@@ -319,52 +317,6 @@ TEST(TokenRowsTest, ExchangeWithoutRoomIsNanThere) {
     EXPECT_EQ(run(send, receive),
               (Bools{false, true, true, false, false, false}));
   }
-}
-
-TEST(TokenRowsTest, BadSpecsAreRefused) {
-  auto f32 = [](std::initializer_list<int64_t> dims) {
-    return KernelTensor(DType::F32, dims);
-  };
-  auto i32 = [](std::initializer_list<int64_t> dims) {
-    return KernelTensor(DType::I32, dims);
-  };
-  const KernelTensor x = f32({2, 5, 3});
-  EXPECT_EQ(getRefusal("mfGatherRows", {x, i32({2, 4})}, {f32({2, 4, 3})}), "");
-  EXPECT_THAT(getRefusal("mfGatherRows", {x, i32({4})}, {f32({4, 3})}),
-              HasSubstr("input 0 2x5x3xf32 and input 1 4xi32 differ in their "
-                        "leading dimensions"));
-  EXPECT_THAT(getRefusal("mfGatherRows", {f32({3}), i32({4})}, {f32({4, 3})}),
-              HasSubstr("input 0 is 3xf32, expected at least 2 dimensions"));
-  EXPECT_THAT(getRefusal("mfGatherRows", {x, i32({})}, {x}),
-              HasSubstr("input 1 is i32, expected at least 1 dimension"));
-  EXPECT_THAT(getRefusal("mfGatherRows", {x, f32({2, 4})}, {f32({2, 4, 3})}),
-              HasSubstr("input 1 is f32, expected i32"));
-  EXPECT_THAT(getRefusal("mfGatherRowsBackward", {x, i32({2, 4})}, {x}),
-              HasSubstr("input 0 is 2x5x3xf32, expected 2x4x3xf32"));
-  EXPECT_THAT(
-      getRefusal("aclnnMoeTokenPermute", {x, f32({2, 4})}, {x, i32({2, 4})}),
-      HasSubstr("input 1 is 2x4xf32, expected one for each of 5 "
-                "tokens"));
-  EXPECT_THAT(
-      getRefusal("aclnnMoeTokenPermute", {x, f32({2, 5})}, {x, i32({2, 4})}),
-      HasSubstr("output 1 is 2x4xi32, expected 2x5xi32"));
-  EXPECT_THAT(getRefusal("aclnnMoeTokenUnpermute", {x, f32({2, 5})}, {x}),
-              HasSubstr("input 1 is f32, expected i32"));
-  const KernelTensor tokens = f32({2, 3, 4, 5}), counts = f32({2, 3, 3, 1});
-  const AttributeMap attributes = {{"fill", 0.0}};
-  EXPECT_EQ(getRefusal("mfExchangeTokens", {tokens, counts, counts},
-                       {f32({2, 3, 9, 5})}, attributes),
-            "");
-  EXPECT_THAT(
-      getRefusal("mfExchangeTokens", {x, counts, counts}, {tokens}, attributes),
-      HasSubstr("expected groups, ranks, rows and columns"));
-  EXPECT_THAT(getRefusal("mfExchangeTokens",
-                         {tokens, f32({2, 3, 2, 1}), counts}, {tokens},
-                         attributes),
-              HasSubstr("input 1 is 2x3x2x1xf32, expected 2x3x3x1xf32"));
-  EXPECT_THAT(getRefusal("mfExchangeTokens", {tokens, counts, counts},
-                         {f32({2, 3, 9, 4})}, attributes),
-              HasSubstr("output 0 is 2x3x9x4xf32, expected 2x3x9x5xf32"));
 }
 
 } // namespace
