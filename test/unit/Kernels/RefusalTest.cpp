@@ -55,6 +55,7 @@ aclnnFlashAttentionScore(1x4x8x4xf32, 1x2x8x4xf32, 1x2x8x4xf32, 2xf32) -> 1x4x8x
 aclnnFlashAttentionScore(1x4x8x4xf32, 1x2x8x4xf32, 1x2x8x4xf32) -> 1x4x8xf32, 1x4x8xf32, 1x4x8x4xf32: attribute 'scale' is missing
 aclnnFlashAttentionScore(1x4x8x4xf32, 1x4x8x4xf32, 1x4x8x4xf32, 1x7xi32) -> 1x4x8xf32, 1x4x8xf32, 1x4x8x4xf32 {scale = 0.3}: input 3 is 1x7xi32, expected 1x8xi32
 aclnnFlashAttentionScore(1x4x8x4xf32, 1x4x8x4xf32, 1x4x8x4xf32, 1x8xi32) -> 1x4x8xf32, 1x4x8xf32, 1x4x8x4xf32 {scale = 0.0}: scale is 0, but scores of other documents are hidden as multiples of it
+aclnnFlashAttentionScore(4xf32, 4xf32) -> 4xf32, 4xf32, 4xf32: expected 3 to 6 inputs, but got 2
 aclnnFlashAttentionScoreGrad(1x4x8x4xf32, 1x2x8x4xf32, 1x2x8x4xf32, 1x4x8x4xf32, 1x4x8xf32, 1x4x8xf32, 1x4x8x4xf32) -> 1x4x8x4xf32, 1x2x8x4xf32, 1x4x8x4xf32 {causal = true, scale = 0.3}: output 2 is 1x4x8x4xf32, expected 1x2x8x4xf32
 aclnnFloorDivides(4xf32) -> 4xf32 {value = 0.0}: attribute 'value' is 0.000000e+00, expected a finite divisor that is not 0
 aclnnForeachMulScalar(5xf32) -> 5xf32: input 0 is 5xf32, expected f32
@@ -76,6 +77,7 @@ aclnnGroupedMatmul(2x3x4x5xf32, 3x2x5x6xbf16, 2x3x2xf32) -> 2x3x4x6xf32: input 1
 aclnnGtScalar(4xi32) -> 4xi32 {value = 0.0}: input 0 is i32, expected f32, bf16 or f16
 aclnnInplaceAdd(5xf32) -> 6xf32: output 0 is 6xf32, expected 5xf32
 aclnnInplaceAdd(5xf32) -> 5xi32: output 0 is i32, expected f32, bf16 or f16
+aclnnInplaceZero(4xf32) -> 4xf32: expected 0 inputs, but got 1
 aclnnMatmul(4x5xf32, 5x6xf32) -> 4x6xf32
 aclnnMatmul(4x5xf32, 4x5xf32) -> 4x6xf32: inputs 4x5xf32 and 4x5xf32 contract 5 with 4 elements
 aclnnMatmul(4x5xf32, 5x6xf32) -> 4x5xf32: output 0 is 4x5xf32, expected 4x6xf32
@@ -100,6 +102,9 @@ aclnnNeg(4x0xf32) -> 4x0xf32: input 0 has shape 4x0xf32, expected every dimensio
 aclnnNeg(-1xf32) -> -1xf32: input 0 has shape -1xf32, expected every dimension to be at least 1
 aclnnNeg(9223372036854775807x2xf32) -> 9223372036854775807x2xf32: input 0 of shape 9223372036854775807x2xf32 has more bytes than can be counted
 aclnnNeg(-9223372036854775808xf32) -> -9223372036854775808xf32: input 0 has shape -9223372036854775808xf32, expected every dimension to be at least 1
+aclnnNeg() -> 4xf32: expected 1 input, but got 0
+aclnnNeg(4xf32) -> 4xf32, 4xf32: expected 1 output, but got 2
+aclnnNeg(4xf32) -> 4xf32 {value = 1.0}: unknown attribute 'value'; this kernel takes none
 aclnnOneHot(3x2xi32) -> 3x8xf32: output 0 is 3x8xf32, expected 3x2x8xf32
 aclnnOneHot(3x2xi32) -> 3x2xi32: output 0 is i32, expected f32, bf16 or f16
 aclnnOneHot(i32) -> f32: output 0 is f32, expected 1xf32
@@ -107,6 +112,7 @@ aclnnPermute(4x6xf32) -> 6x4xf32 {perm = [1, 0]}
 aclnnPermute(4x6xf32) -> 6x4xf32 {perm = [1, 1]}: attribute 'perm' is no permutation of the dimensions
 aclnnPermute(4x6xf32) -> 6x4xf32 {perm = [1]}: attribute 'perm' has 1 entries, expected 2, one for each dimension
 aclnnPermute(4x6xf32) -> 4x6xf32 {perm = [1, 0]}: output 0 is 4x6xf32, expected 6x4xf32
+aclnnPermute(4xf32) -> 4xf32 {perm = true}: attribute 'perm' has another type, expected a list of integers
 aclnnReduceSum(4x6xf32) -> 4x6xf32 {axes = [2]}: attribute 'axes' has 2, expected axes of 2 dimensions
 aclnnReduceSum(4x6xf32) -> 4x6xf32 {axes = [0]}: output 0 is 4x6xf32, expected 6xf32
 aclnnReduceSum(4x6xf32) -> 4x6xf32: attribute 'axes' is missing

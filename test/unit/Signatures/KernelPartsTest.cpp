@@ -3,30 +3,20 @@
 
 #include "mf/Program/Signatures/KernelParts.h"
 #include "mf/Program/Signatures/KernelSignature.h"
+#include "test/unit/KernelSpecText.h"
 #include "gtest/gtest.h"
 
 using namespace mf;
+using mf::testing::readSpec;
 
 namespace {
 
-KernelSpec makeSpec(const std::vector<std::vector<int64_t>> &inputs,
-                    const std::vector<std::vector<int64_t>> &outputs,
-                    AttributeMap attributes = {}) {
-  KernelSpec spec;
-  for (const auto &dims : inputs)
-    spec.inputs.push_back({DType::F32, {dims.begin(), dims.end()}});
-  for (const auto &dims : outputs)
-    spec.outputs.push_back({DType::F32, {dims.begin(), dims.end()}});
-  spec.attributes = std::move(attributes);
-  return spec;
-}
-
-std::string getLine(const char *kernel, const KernelSpec &spec) {
-  return findKernelSignature(kernel)->getParts(spec);
+std::string getLine(const KernelSpec &spec) {
+  return findKernelSignature(spec.name)->getParts(spec);
 }
 
 TEST(KernelPartsTest, ReadsOperands) {
-  const KernelSpec spec = makeSpec({{4, 8, 16}, {16}, {1}}, {{4, 8}});
+  const KernelSpec spec = readSpec("(4x8x16xf32, 16xf32, 1xf32) -> 4x8xf32");
   llvm::Expected<KernelParts> parts = parseParts("+*c, K, @c -> >*", spec);
   ASSERT_TRUE(static_cast<bool>(parts)) << llvm::toString(parts.takeError());
   ASSERT_EQ(parts->inputs.size(), 3u);
@@ -45,7 +35,7 @@ TEST(KernelPartsTest, ReadsOperands) {
 }
 
 TEST(KernelPartsTest, PartsMayBeAsLongAsAnotherDimension) {
-  const KernelSpec spec = makeSpec({{4, 8}, {16, 8}, {1}}, {{4}});
+  const KernelSpec spec = readSpec("(4x8xf32, 16x8xf32, 1xf32) -> 4xf32");
   llvm::Expected<KernelParts> parts = parseParts("qD, KD, @qK -> q", spec);
   ASSERT_TRUE(static_cast<bool>(parts)) << llvm::toString(parts.takeError());
   EXPECT_EQ(parts->inputs[2].firstIndexOf, 'q');
@@ -53,7 +43,7 @@ TEST(KernelPartsTest, PartsMayBeAsLongAsAnotherDimension) {
 }
 
 TEST(KernelPartsTest, ADimensionMayBeTwo) {
-  const KernelSpec spec = makeSpec({{2, 12, 5}, {2, 4}}, {{12}});
+  const KernelSpec spec = readSpec("(2x12x5xf32, 2x4xf32) -> 12xf32");
   llvm::Expected<KernelParts> parts = parseParts("b(hg)D, bh -> (hg)", spec);
   ASSERT_TRUE(static_cast<bool>(parts)) << llvm::toString(parts.takeError());
   const PartDim &pair = parts->inputs[0].dims[1];
@@ -65,7 +55,7 @@ TEST(KernelPartsTest, ADimensionMayBeTwo) {
 }
 
 TEST(KernelPartsTest, AnOutputMayBePermuted) {
-  const KernelSpec spec = makeSpec({{2, 4}}, {{4, 2}});
+  const KernelSpec spec = readSpec("(2x4xf32) -> 4x2xf32");
   llvm::Expected<KernelParts> parts = parseParts("+ab -> %ba", spec);
   ASSERT_TRUE(static_cast<bool>(parts)) << llvm::toString(parts.takeError());
   EXPECT_TRUE(parts->outputs[0].isPermuted);
@@ -75,9 +65,8 @@ TEST(KernelPartsTest, AnOutputMayBePermuted) {
 
 TEST(KernelPartsTest, LastInputStandsForAllThatFollow) {
   const KernelSpec spec =
-      makeSpec({{4, 2}, {4, 3}, {4, 5}}, {{4, 10}}, {{"axis", int64_t{1}}});
-  llvm::Expected<KernelParts> parts =
-      parseParts(getLine("aclnnCat", spec), spec);
+      readSpec("aclnnCat(4x2xf32, 4x3xf32, 4x5xf32) -> 4x10xf32 {axis = 1}");
+  llvm::Expected<KernelParts> parts = parseParts(getLine(spec), spec);
   ASSERT_TRUE(static_cast<bool>(parts)) << llvm::toString(parts.takeError());
   for (const PartOperand &input : parts->inputs) {
     EXPECT_EQ(input.dims[0].letter, 'a');
@@ -86,114 +75,61 @@ TEST(KernelPartsTest, LastInputStandsForAllThatFollow) {
 }
 
 TEST(KernelPartsTest, RefusesWhatDoesNotFit) {
-  const KernelSpec spec = makeSpec({{4, 8}}, {{4, 8}});
+  const KernelSpec spec = readSpec("(4x8xf32) -> 4x8xf32");
   EXPECT_EQ(llvm::toString(parseParts("abc -> ab", spec).takeError()),
             "'abc' does not describe an operand of 2 dimensions");
   EXPECT_EQ(llvm::toString(parseParts("-> ab", spec).takeError()),
             "describes no operand");
   EXPECT_EQ(llvm::toString(parseParts("(a1), ab -> ab", spec).takeError()),
             "'(a1)' does not describe an operand of 2 dimensions");
-  const KernelSpec two = makeSpec({{6}, {4}}, {});
+  const KernelSpec two = readSpec("(6xf32, 4xf32)");
   EXPECT_EQ(llvm::toString(parseParts("(hg), h", two).takeError()),
             "expected a size of 'h' that divides 6");
   EXPECT_EQ(llvm::toString(parseParts("(hg), (hg)", two).takeError()),
             "expected a size of 'h' that divides 6");
 }
 
-TEST(KernelPartsTest, AnAxisMayCountFromTheEnd) {
-  const auto getCumsum = [](int64_t axis) {
-    return getLine("aclnnCumsum",
-                   makeSpec({{2, 3, 4}}, {{2, 3, 4}}, {{"axis", axis}}));
-  };
-  EXPECT_EQ(getCumsum(1), "+aBc -> aBc");
-  EXPECT_EQ(getCumsum(-1), "+abC -> abC");
-  EXPECT_EQ(getCumsum(-3), "+Abc -> Abc");
-  // The kernel refuses it.
-  EXPECT_EQ(getCumsum(3), "+abc -> abc");
-}
+/// A specification in each line, and the rule for its parts.
+constexpr llvm::StringLiteral rules = R"(
+# An axis may count from the end; the kernel refuses one that there is not.
+aclnnCumsum(2x3x4xf32) -> 2x3x4xf32 {axis = 1}: +aBc -> aBc
+aclnnCumsum(2x3x4xf32) -> 2x3x4xf32 {axis = -1}: +abC -> abC
+aclnnCumsum(2x3x4xf32) -> 2x3x4xf32 {axis = -3}: +Abc -> Abc
+aclnnCumsum(2x3x4xf32) -> 2x3x4xf32 {axis = 3}: +abc -> abc
+# Lines follow attributes and what is optional.
+aclnnMatmul(2x4x8xf32, 16x8xf32) -> 2x4x16xf32 {transpose_b = true}: ^axy, ^zy -> axz
+aclnnMatmul(2x4x8xf32, 2x4x16xf32) -> 8x16xf32 {transpose_a = true, contract_batch = true}: ^ayx, ^ayz -> xz
+aclnnPermute(2x3x4xf32) -> 3x2x4xf32 {perm = [1, 0, 2]}: +abc -> %bac
+aclnnSliceV2(2x8xf32) -> 2x4xf32: +aB -> aB
+aclnnReduceSum(2x3x4xf32) -> 3x1xf32 {axes = [0, 2], keep_dims = false}: +abc -> b
+aclnnFlashAttentionScore(2x4x8x16xf32, 2x2x8x16xf32, 2x2x8x16xf32) -> 2x4x8xf32, 2x4x8xf32, 2x4x8x16xf32 {causal = true}: b(hg)QD, bhKD, bhKE, (hg) -> b(hg)Q, b(hg)Q, b(hg)QE
+mfFlashAttentionPart(2x4x8x16xf32, 2x2x8x16xf32, 2x2x8x16xf32) -> 2x4x8xf32, 2x4x8xf32, 2x4x8x16xf32 {causal = true}: b(hg)qD, bhKD, bhKE, @qK, (hg) -> b(hg)q, b(hg)q, b(hg)qE
+aclnnFlashAttentionScore(2x4x8x16xf32, 2x2x8x16xf32, 2x2x8x16xf32, 2x4x8x8xi1) -> 2x4x8xf32, 2x4x8xf32, 2x4x8x16xf32 {causal = true}: b(hg)QD, bhKD, bhKE, b(hg)QK -> b(hg)Q, b(hg)Q, b(hg)QE
+aclnnFlashAttentionScore(2x4x8x16xf32, 2x2x8x16xf32, 2x2x8x16xf32, 2x4x8x8xi1, 2x8xi32) -> 2x4x8xf32, 2x4x8xf32, 2x4x8x16xf32 {causal = true}: b(hg)QD, bhKD, bhKE, b(hg)QK, bQ -> b(hg)Q, b(hg)Q, b(hg)QE
+mfFlashAttentionPart(2x4x8x16xf32, 2x2x8x16xf32, 2x2x8x16xf32, 1xi32, 2x8xi32) -> 2x4x8xf32, 2x4x8xf32, 2x4x8x16xf32 {causal = true}: b(hg)qD, bhKD, bhKE, @qK, bq -> b(hg)q, b(hg)q, b(hg)qE
+# One query of a head has the shape of rows. All queries are for 8 keys.
+aclnnFlashAttentionScore(2x1x8x4xf32, 2x1x8x4xf32, 2x1x8x4xf32) -> 2x1x8xf32, 2x1x8xf32, 2x1x8x4xf32 {causal = true}: b(hg)QD, bhKD, bhKE, (hg) -> b(hg)Q, b(hg)Q, b(hg)QE
+aclnnFlashAttentionScore(2x2x4x4xf32, 2x1x8x4xf32, 2x1x8x4xf32) -> 2x2x4xf32, 2x2x4xf32, 2x2x4x4xf32 {causal = true}: b(hg)QD, bhKD, bhKE, (hg) -> b(hg)Q, b(hg)Q, b(hg)QE
+aclnnFlashAttentionScore(2x1x4x4xf32, 2x1x8x4xf32, 2x1x8x4xf32) -> 2x1x4xf32, 2x1x4xf32, 2x1x4x4xf32 {causal = true}: bhQD, bhKD, bhKE, h -> bhQ, bhQ, bhQE
+mfFlashAttentionPart(2x1x4x4xf32, 2x1x8x4xf32, 2x1x8x4xf32) -> 2x1x4xf32, 2x1x4xf32, 2x1x4x4xf32 {causal = true}: b(hg)qD, bhKD, bhKE, @qK, (hg) -> b(hg)q, b(hg)q, b(hg)qE
+mfFlashAttentionPart(2x4x4x4xf32, 2x2x8x4xf32, 2x2x8x4xf32) -> 2x4x4xf32, 2x4x4xf32, 2x4x4x4xf32 {causal = true}: b(hg)qD, bhKD, bhKE, @qK, (hg) -> b(hg)q, b(hg)q, b(hg)qE
+mfFlashAttentionPart(2x2x4x4xf32, 2x2x8x4xf32, 2x2x8x4xf32) -> 2x2x4xf32, 2x2x4xf32, 2x2x4x4xf32 {causal = true}: bhqD, bhKD, bhKE, @qK, h -> bhq, bhq, bhqE
+# Experts.
+aclnnGroupedMatmul(2x2x9x6xf32, 2x3x6x5xf32, 2x2x3xf32) -> 2x2x9x5xf32: ^gpTh, ^pLhi, gpL -> gpTi
+mfExpertMatmul(2x2x9x6xf32, 2x3x5x6xf32, 2x2x3xf32) -> 2x2x9x5xf32 {transpose_weight = true}: ^gpTh, ^pLih, gpL -> gpTi
+mfExchangeTokens(2x2x9x6xf32, 2x2x2x3xf32, 2x2x2x3xf32) -> 2x2x12x6xf32 {fill = 0.0}: +gPTc, gPPL, gPPL -> gPSc
+mfExchangeTokens(2x2x9x6xf32, 2x2x2x3xf32, 2x2x2x3xf32) -> 2x2x12x6xf32 {fill = 8.0}: gPTc, gPPL, gPPL -> gPSc
+)";
 
-TEST(KernelPartsTest, LinesFollowAttributes) {
-  EXPECT_EQ(getLine("aclnnMatmul", makeSpec({{2, 4, 8}, {16, 8}}, {{2, 4, 16}},
-                                            {{"transpose_b", true}})),
-            "^axy, ^zy -> axz");
-  EXPECT_EQ(getLine("aclnnMatmul", makeSpec({{2, 4, 8}, {2, 4, 16}}, {{8, 16}},
-                                            {{"transpose_a", true},
-                                             {"contract_batch", true}})),
-            "^ayx, ^ayz -> xz");
-  EXPECT_EQ(getLine("aclnnPermute",
-                    makeSpec({{2, 3, 4}}, {{3, 2, 4}},
-                             {{"perm", std::vector<int64_t>{1, 0, 2}}})),
-            "+abc -> %bac");
-  EXPECT_EQ(getLine("aclnnSliceV2", makeSpec({{2, 8}}, {{2, 4}})), "+aB -> aB");
-  EXPECT_EQ(
-      getLine("aclnnReduceSum", makeSpec({{2, 3, 4}}, {{3, 1}},
-                                         {{"axes", std::vector<int64_t>{0, 2}},
-                                          {"keep_dims", false}})),
-      "+abc -> b");
-  const KernelSpec attention =
-      makeSpec({{2, 4, 8, 16}, {2, 2, 8, 16}, {2, 2, 8, 16}},
-               {{2, 4, 8}, {2, 4, 8}, {2, 4, 8, 16}}, {{"causal", true}});
-  EXPECT_EQ(getLine("aclnnFlashAttentionScore", attention),
-            "b(hg)QD, bhKD, bhKE, (hg) -> b(hg)Q, b(hg)Q, b(hg)QE");
-  EXPECT_EQ(getLine("mfFlashAttentionPart", attention),
-            "b(hg)qD, bhKD, bhKE, @qK, (hg) -> b(hg)q, b(hg)q, b(hg)qE");
-  KernelSpec dropping = attention;
-  dropping.inputs.push_back({DType::I1, {2, 4, 8, 8}});
-  EXPECT_EQ(getLine("aclnnFlashAttentionScore", dropping),
-            "b(hg)QD, bhKD, bhKE, b(hg)QK -> b(hg)Q, b(hg)Q, b(hg)QE");
-  dropping.inputs.push_back({DType::I32, {2, 8}});
-  EXPECT_EQ(getLine("aclnnFlashAttentionScore", dropping),
-            "b(hg)QD, bhKD, bhKE, b(hg)QK, bQ -> b(hg)Q, b(hg)Q, b(hg)QE");
-  KernelSpec documents = attention;
-  documents.inputs.push_back({DType::I32, {1}});
-  documents.inputs.push_back({DType::I32, {2, 8}});
-  EXPECT_EQ(getLine("mfFlashAttentionPart", documents),
-            "b(hg)qD, bhKD, bhKE, @qK, bq -> b(hg)q, b(hg)q, b(hg)qE");
-}
-
-/// Attention of `rows` queries for 8 keys.
-std::string getAttentionLine(const char *kernel, int64_t rows, int64_t heads,
-                             int64_t keyHeads) {
-  return getLine(
-      kernel,
-      makeSpec({{2, heads, rows, 4}, {2, keyHeads, 8, 4}, {2, keyHeads, 8, 4}},
-               {{2, heads, rows}, {2, heads, rows}, {2, heads, rows, 4}},
-               {{"causal", true}}));
-}
-
-TEST(KernelPartsTest, OneQueryOfAHeadHasTheShapeOfRows) {
-  const std::string groups =
-      "b(hg)QD, bhKD, bhKE, (hg) -> b(hg)Q, b(hg)Q, b(hg)QE";
-  const std::string rows = "bhQD, bhKD, bhKE, h -> bhQ, bhQ, bhQE";
-  const char *kernel = "aclnnFlashAttentionScore";
-  EXPECT_EQ(getAttentionLine(kernel, 8, 1, 1), groups);
-  EXPECT_EQ(getAttentionLine(kernel, 4, 2, 1), groups);
-  EXPECT_EQ(getAttentionLine(kernel, 4, 1, 1), rows);
-  const std::string groupParts =
-      "b(hg)qD, bhKD, bhKE, @qK, (hg) -> b(hg)q, b(hg)q, b(hg)qE";
-  const std::string rowParts = "bhqD, bhKD, bhKE, @qK, h -> bhq, bhq, bhqE";
-  const char *part = "mfFlashAttentionPart";
-  EXPECT_EQ(getAttentionLine(part, 4, 1, 1), groupParts);
-  EXPECT_EQ(getAttentionLine(part, 4, 4, 2), groupParts);
-  EXPECT_EQ(getAttentionLine(part, 4, 2, 2), rowParts);
-}
-
-TEST(KernelPartsTest, LinesOfExperts) {
-  const KernelSpec product =
-      makeSpec({{2, 2, 9, 6}, {2, 3, 6, 5}, {2, 2, 3}}, {{2, 2, 9, 5}});
-  EXPECT_EQ(getLine("aclnnGroupedMatmul", product),
-            "^gpTh, ^pLhi, gpL -> gpTi");
-  EXPECT_EQ(getLine("mfExpertMatmul",
-                    makeSpec({{2, 2, 9, 6}, {2, 3, 5, 6}, {2, 2, 3}},
-                             {{2, 2, 9, 5}}, {{"transpose_weight", true}})),
-            "^gpTh, ^pLih, gpL -> gpTi");
-  auto getExchange = [](double fill) {
-    return getLine("mfExchangeTokens",
-                   makeSpec({{2, 2, 9, 6}, {2, 2, 2, 3}, {2, 2, 2, 3}},
-                            {{2, 2, 12, 6}}, {{"fill", fill}}));
-  };
-  EXPECT_EQ(getExchange(0), "+gPTc, gPPL, gPPL -> gPSc");
-  EXPECT_EQ(getExchange(8), "gPTc, gPPL, gPPL -> gPSc");
+TEST(KernelPartsTest, RulesFollowShapesAndAttributes) {
+  llvm::SmallVector<llvm::StringRef> lines;
+  rules.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef line : lines) {
+    if (line.starts_with("#"))
+      continue;
+    auto [spec, rule] = line.split(": ");
+    EXPECT_EQ(getLine(readSpec(spec)), rule.str()) << line.str();
+  }
 }
 
 } // namespace

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Signatures/KernelSignature.h"
+#include "test/unit/KernelSpecText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
 using namespace mf;
+using mf::testing::readSpec;
 
 namespace {
 
@@ -62,71 +64,18 @@ TEST(KernelSignatureTest, NamesAreThoseOfTheRecords) {
   EXPECT_EQ(getName(Engine::Communication), "communication");
 }
 
-TEST(KernelSignatureTest, SpecificationsAreChecked) {
-  const TensorShape x = shape({4});
-  EXPECT_EQ(check({"aclnnMatMull", {}, {}, {}}),
-            "unknown kernel 'aclnnMatMull'; did you mean 'aclnnMatmul'?");
-  EXPECT_EQ(check({"aclnnNeg", {x}, {x}, {}}), "");
-  EXPECT_EQ(check({"aclnnNeg", {}, {x}, {}}),
-            "aclnnNeg: expected 1 input, but got 0");
-  EXPECT_EQ(check({"aclnnNeg", {x}, {x, x}, {}}),
-            "aclnnNeg: expected 1 output, but got 2");
-  EXPECT_EQ(check({"aclnnInplaceZero", {x}, {x}, {}}),
-            "aclnnInplaceZero: expected 0 inputs, but got 1");
-  EXPECT_EQ(check({"aclnnCat", {}, {x}, {{"axis", int64_t{0}}}}),
-            "aclnnCat: expected at least 1 input, but got 0");
-  EXPECT_EQ(check({"aclnnCat", {x, x, x}, {x}, {{"axis", int64_t{0}}}}), "");
-  EXPECT_EQ(check({"aclnnFlashAttentionScore", {x, x}, {x, x, x}, {}}),
-            "aclnnFlashAttentionScore: expected 3 to 6 inputs, but got 2");
-  EXPECT_EQ(check({"aclnnFlashAttentionScore",
-                   {x, x, x, x},
-                   {x, x, x},
-                   {{"scale", 1.0}}}),
-            "");
-}
-
-TEST(KernelSignatureTest, AttributesAreChecked) {
-  const TensorShape x = shape({4});
-  EXPECT_EQ(check({"aclnnMuls", {x}, {x}, {}}),
-            "aclnnMuls: attribute 'value' is missing");
-  EXPECT_EQ(check({"aclnnMuls", {x}, {x}, {{"value", int64_t{1}}}}),
-            "aclnnMuls: attribute 'value' has another type, expected a "
-            "floating-point number");
-  EXPECT_EQ(check({"aclnnMuls", {x}, {x}, {{"alpha", 1.0}, {"value", 1.0}}}),
-            "aclnnMuls: unknown attribute 'alpha'; known are value");
-  EXPECT_EQ(check({"aclnnNeg", {x}, {x}, {{"value", 1.0}}}),
-            "aclnnNeg: unknown attribute 'value'; this kernel takes none");
-  EXPECT_EQ(check({"aclnnPermute", {x}, {x}, {{"perm", true}}}),
-            "aclnnPermute: attribute 'perm' has another type, expected a list "
-            "of integers");
-}
-
 int64_t flops(const KernelSpec &spec) {
   EXPECT_EQ(check(spec), "");
   return findKernelSignature(spec.name)->getFlops(spec);
 }
 
-int64_t bytes(const KernelSpec &spec) {
+int64_t bytes(llvm::StringRef text) {
+  const KernelSpec spec = readSpec(text);
   EXPECT_EQ(check(spec), "");
   return findKernelSignature(spec.name)->getBytes(spec);
 }
 
 TEST(KernelSignatureTest, CountsFlops) {
-  EXPECT_EQ(flops({"aclnnMatmul",
-                   {shape({5, 3, 4}), shape({4, 7})},
-                   {shape({5, 3, 7})},
-                   {}}),
-            2 * 5 * 3 * 4 * 7);
-  EXPECT_EQ(flops({"aclnnMatmul",
-                   {shape({5, 3, 4}), shape({5, 7, 3})},
-                   {shape({5, 4, 7})},
-                   {{"transpose_a", true}, {"transpose_b", true}}}),
-            2 * 5 * 3 * 4 * 7);
-  EXPECT_EQ(flops({"aclnnMatmul",
-                   {shape({5, 3, 4}), shape({5, 3, 7})},
-                   {shape({4, 7})},
-                   {{"transpose_a", true}, {"contract_batch", true}}}),
-            2 * 5 * 3 * 4 * 7);
   const TensorShape q = shape({2, 8, 16, 4}), k = shape({2, 2, 32, 4});
   const TensorShape rows = shape({2, 8, 16});
   const int64_t pairs = 2 * 8 * 16 * 32;
@@ -140,16 +89,11 @@ TEST(KernelSignatureTest, CountsFlops) {
                    {q, k, k},
                    {{"scale", 1.0}}}),
             2 * 5 * pairs * 4 * 3 / 4);
-  EXPECT_EQ(flops({"aclnnRmsNorm",
-                   {shape({6, 4}), shape({4})},
-                   {shape({6, 4}), shape({6})},
-                   {{"epsilon", 0.0}}}),
+  EXPECT_EQ(flops(readSpec("aclnnRmsNorm(6x4xf32, 4xf32) -> 6x4xf32, 6xf32 "
+                           "{epsilon = 0.0}")),
             24);
-  const int64_t huge = int64_t{1} << 32;
-  EXPECT_EQ(flops({"aclnnMatmul",
-                   {shape({huge, 4}), shape({4, huge})},
-                   {shape({huge, 1})},
-                   {}}),
+  EXPECT_EQ(flops(readSpec("aclnnMatmul(4294967296x4xf32, 4x4294967296xf32) -> "
+                           "4294967296x1xf32")),
             INT64_MAX);
 }
 
@@ -220,8 +164,9 @@ TEST(KernelSignatureTest, MeasuresAreWhatShapesSay) {
   EXPECT_EQ(measure(attention, "largest_operand_bytes"), 2 * 8 * 16 * 4 * 4);
   EXPECT_EQ(measure(attention, "element_bytes"), 4);
   EXPECT_EQ(measure(attention, "columns"), -1);
-  auto expectSize = [](const KernelSpec &spec, int64_t batch, int64_t m,
+  auto expectSize = [](llvm::StringRef text, int64_t batch, int64_t m,
                        int64_t k, int64_t n) {
+    const KernelSpec spec = readSpec(text);
     EXPECT_EQ(measure(spec, "batch"), batch);
     EXPECT_EQ(measure(spec, "rows"), m);
     EXPECT_EQ(measure(spec, "inner"), k);
@@ -229,27 +174,17 @@ TEST(KernelSignatureTest, MeasuresAreWhatShapesSay) {
     EXPECT_EQ(measure(spec, "flops"), 2 * batch * m * k * n);
   };
   // Rows of all sequences share the weight.
-  expectSize({"aclnnMatmul",
-              {shape({5, 3, 4}), shape({4, 7})},
-              {shape({5, 3, 7})},
-              {}},
-             1, 15, 4, 7);
-  expectSize({"aclnnMatmul",
-              {shape({5, 3, 4}), shape({5, 7, 3})},
-              {shape({5, 4, 7})},
-              {{"transpose_a", true}, {"transpose_b", true}}},
+  expectSize("aclnnMatmul(5x3x4xf32, 4x7xf32) -> 5x3x7xf32", 1, 15, 4, 7);
+  expectSize("aclnnMatmul(5x3x4xf32, 5x7x3xf32) -> 5x4x7xf32 "
+             "{transpose_a = true, transpose_b = true}",
              5, 4, 3, 7);
-  expectSize({"aclnnMatmul",
-              {shape({5, 3, 4}), shape({5, 3, 7})},
-              {shape({4, 7})},
-              {{"transpose_a", true}, {"contract_batch", true}}},
+  expectSize("aclnnMatmul(5x3x4xf32, 5x3x7xf32) -> 4x7xf32 "
+             "{transpose_a = true, contract_batch = true}",
              1, 4, 15, 7);
   // Two groups of 40 rows among 2 ranks of 4 experts.
-  const KernelSpec grouped = {
-      "aclnnGroupedMatmul",
-      {shape({2, 2, 40, 16}), shape({2, 4, 16, 24}), shape({2, 2, 4})},
-      {shape({2, 2, 40, 24})},
-      {}};
+  const KernelSpec grouped =
+      readSpec("aclnnGroupedMatmul(2x2x40x16xf32, 2x4x16x24xf32, 2x2x4xf32) -> "
+               "2x2x40x24xf32");
   EXPECT_EQ(measure(grouped, "experts"), 8);
   EXPECT_EQ(measure(grouped, "rows"), 20);
   EXPECT_EQ(measure(grouped, "inner"), 16);
@@ -266,15 +201,10 @@ TEST(KernelSignatureTest, MeasuresAreWhatShapesSay) {
 }
 
 TEST(KernelSignatureTest, CountsBytes) {
-  const TensorShape x = shape({6}), half = shape({6}, DType::BF16);
-  EXPECT_EQ(bytes({"aclnnNeg", {x}, {x}, {}}), 48);
-  EXPECT_EQ(bytes({"aclnnInplaceZero", {}, {x}, {}}), 24);
-  EXPECT_EQ(bytes({"aclnnInplaceAdd", {half}, {x}, {}}), 12 + 24 + 24);
-  EXPECT_EQ(bytes({"aclnnEmbedding",
-                   {shape({1000, 8}), shape({3}, DType::I32)},
-                   {shape({3, 8})},
-                   {}}),
-            12 + 2 * 96);
+  EXPECT_EQ(bytes("aclnnNeg(6xf32) -> 6xf32"), 48);
+  EXPECT_EQ(bytes("aclnnInplaceZero() -> 6xf32"), 24);
+  EXPECT_EQ(bytes("aclnnInplaceAdd(6xbf16) -> 6xf32"), 12 + 24 + 24);
+  EXPECT_EQ(bytes("aclnnEmbedding(1000x8xf32, 3xi32) -> 3x8xf32"), 12 + 2 * 96);
 }
 
 int64_t workspace(const KernelSpec &spec) {
@@ -300,24 +230,15 @@ TEST(KernelSignatureTest, WorkspacesFollowFromShapes) {
   EXPECT_EQ(grad(17, 8, DType::F32), 9 * 32);
   EXPECT_EQ(grad(17, 8, DType::F16), 10 * 32);
   EXPECT_EQ(grad(0, 8, DType::F32), 0);
-  const TensorShape x = shape({17, 8}), rows = shape({17});
-  const TensorShape factors = shape({8}, DType::F16);
-  EXPECT_EQ(workspace({"aclnnLayerNorm",
-                       {x, factors, factors},
-                       {x, rows, rows},
-                       {{"eps", 1e-5}}}),
+  EXPECT_EQ(workspace(readSpec("aclnnLayerNorm(17x8xf32, 8xf16, 8xf16) -> "
+                               "17x8xf32, 17xf32, 17xf32 {eps = 1e-5}")),
             2 * 32);
-  EXPECT_EQ(workspace({"aclnnLayerNormBackward",
-                       {x, x, rows, rows, factors},
-                       {x, factors, factors},
-                       {}}),
+  const std::string backward =
+      "aclnnLayerNormBackward(17x8xf32, 17x8xf32, 17xf32, 17xf32, 8xf16) -> ";
+  EXPECT_EQ(workspace(readSpec(backward + "17x8xf32, 8xf16, 8xf16")),
             32 + 2 * 9 * 32);
-  EXPECT_EQ(
-      workspace(
-          {"aclnnLayerNormBackward", {x, x, rows, rows, factors}, {x}, {}}),
-      32);
-  EXPECT_EQ(workspace({"aclnnForeachNorm", {shape({65537})}, {shape({})}, {}}),
-            8);
+  EXPECT_EQ(workspace(readSpec(backward + "17x8xf32")), 32);
+  EXPECT_EQ(workspace(readSpec("aclnnForeachNorm(65537xf32) -> f32")), 8);
 }
 
 TEST(KernelSignatureTest, SumsNeedAWorkspaceWhereResultsAreFew) {
