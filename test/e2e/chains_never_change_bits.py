@@ -14,7 +14,7 @@ import re
 import sys
 
 import parts
-import safetensors
+import step_results
 import training
 
 STEPS, MICRO_BATCHES = 2, 2
@@ -46,14 +46,10 @@ def run(tools, data, model, experts, options, lowering):
         "case", dict(training.MODEL, **model), lowering=lowering, micro_batches=MICRO_BATCHES, batch_size=1,
         experts=experts, **options,
     )  # fmt: skip
-    gradients, parameters = tools.path("gradients"), tools.path("parameters")
-    report = tools.train(
-        step, data, STEPS, extra=["--dump-gradients", gradients, "--save-params", parameters, "--debug-memory"]
-    )
+    result = step_results.run(tools, step, data, STEPS)
     tools.run("mf-opt", "--ascend-verify-program", step, "-o", tools.path("verified.mlir"))
-    bits = (report["losses"], safetensors.load_bytes(gradients), safetensors.load_bytes(parameters))
     kernels = re.findall(r'ascend\.launch "(\w+)"', open(step).read())
-    return bits, kernels, [rank["planned_bytes"] for rank in report["ranks"]]
+    return result.get_bits(), kernels, result.planned
 
 
 def compare(apart, joined):

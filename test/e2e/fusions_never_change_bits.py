@@ -14,7 +14,7 @@ import re
 import sys
 
 import parts
-import safetensors
+import step_results
 import training
 from layout_draws import Draw
 
@@ -62,13 +62,9 @@ def run(tools, data, draw, fused):
     if draw.family == "mcore":
         options["model"]["hidden_act"] = "swiglu"
     _, step = tools.lower("case", **options)
-    gradients, parameters = tools.path("gradients"), tools.path("parameters")
-    report = tools.train(
-        step, data, STEPS, extra=["--dump-gradients", gradients, "--save-params", parameters, "--debug-memory"]
-    )
-    bits = (report["losses"], safetensors.load_bytes(gradients), safetensors.load_bytes(parameters))
+    result = step_results.run(tools, step, data, STEPS)
     kernels = set(re.findall(r"\b(?:aclnn|mf)[A-Z]\w+", open(step).read()))
-    return bits, kernels, max(rank["planned_bytes"] for rank in report["ranks"])
+    return result.get_bits(), kernels, max(result.planned)
 
 
 def compare(tools, data, name, draw, plain, wanted):

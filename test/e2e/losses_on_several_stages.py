@@ -11,7 +11,7 @@ loss is that of one stage up to the order in which stages' losses are added.
 import math
 import sys
 
-import safetensors
+import step_results
 import training
 
 STEPS, MICRO_BATCHES = 3, 8
@@ -39,12 +39,8 @@ def train(tools, model, data, stages, schedule, interleave, recompute):
     tools.run("mf-opt", "--quiet", "--schedule=" + schedule, "--recompute-config=" + yaml, model,
               "-o", step)  # fmt: skip
     tools.run("mf-opt", "--ascend-verify-program", step, "-o", tools.path("verified.mlir"))
-    gradients, parameters = map(tools.path, ("gradients.safetensors", "parameters.safetensors"))
-    report = tools.train(
-        step, data, STEPS,
-        extra=["--dump-gradients", gradients, "--save-params", parameters, "--debug-memory"],
-    )  # fmt: skip
-    return report["losses"], *map(safetensors.load_bytes, (gradients, parameters))
+    result = step_results.run(tools, step, data, STEPS)
+    return [loss for loss, _ in result.losses], *result.bytes
 
 
 def main():

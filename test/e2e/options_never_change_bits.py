@@ -15,7 +15,7 @@ import sys
 
 import minimise_pair
 import parts
-import safetensors
+import step_results
 import training
 
 STEPS, BATCH, MICRO_BATCHES, LAYERS = 3, 1, 4, 4
@@ -148,19 +148,8 @@ def result(tools, data, stages, settings, threads, swap=None, rate=0, is_fused=F
         batch_size=BATCH, recompute=settings, swap=swap, scale_sense=SCALE,
         experts=experts, callbacks=callbacks,
     )  # fmt: skip
-    gradients = tools.path("gradients.safetensors")
-    parameters = tools.path("parameters.safetensors")
-    report = tools.train(
-        step, data, STEPS, threads=threads,
-        extra=["--dump-gradients", gradients, "--save-params", parameters,
-               "--debug-memory", "--d2h-gbps=%g" % rate],
-    )  # fmt: skip
-    return (
-        [step["loss"] for step in report["steps"]],
-        safetensors.load_bytes(gradients),
-        safetensors.load_bytes(parameters),
-        tools.describe(),
-    )
+    result = step_results.run(tools, step, data, STEPS, threads=threads, extra=["--d2h-gbps=%g" % rate])
+    return *result.get_bits(), result.description
 
 
 def difference(expected, actual):

@@ -17,7 +17,7 @@ import re
 import sys
 
 import parts
-import safetensors
+import step_results
 import training
 from schedules_never_change_bits import MODEL, STEPS
 
@@ -131,14 +131,8 @@ def shuffle(text, generator):
 
 
 def run(tools, step, data):
-    gradients, parameters = map(tools.path, ("gradients.safetensors", "parameters.safetensors"))
-    report = tools.train(
-        step, data, STEPS,
-        extra=["--dump-gradients", gradients, "--save-params", parameters, "--debug-memory"],
-    )  # fmt: skip
-    for rank in report["ranks"]:
-        assert rank["peak_bytes"] == rank["planned_bytes"], rank
-    return report["losses"], *map(safetensors.load_bytes, (gradients, parameters))
+    result = step_results.run(tools, step, data, STEPS)
+    return [loss for loss, _ in result.losses], *result.bytes
 
 
 class Orders:

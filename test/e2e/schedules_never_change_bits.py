@@ -17,7 +17,7 @@ import sys
 
 import minimise_pair
 import parts
-import safetensors
+import step_results
 import training
 
 STEPS = 2
@@ -125,15 +125,8 @@ def result(tools, data, options):
         with open(step) as file:
             assert "recomputes}" in file.read(), "no recompute tasks"
     tools.run("mf-opt", "--quiet", "--ascend-verify-program", step, "-o", "/dev/null")
-    gradients = tools.path("gradients.safetensors")
-    parameters = tools.path("parameters.safetensors")
-    report = tools.train(
-        step, data, STEPS,
-        extra=["--dump-gradients", gradients, "--save-params", parameters, "--debug-memory"],
-    )  # fmt: skip
-    for rank in report["ranks"]:
-        assert rank["peak_bytes"] == rank["planned_bytes"], rank
-    return report["losses"], safetensors.load_bytes(gradients), safetensors.load_bytes(parameters), tools.describe()
+    result = step_results.run(tools, step, data, STEPS)
+    return *result.get_bits(), result.description
 
 
 def check(bin_folder, work_folder, data, group, folder):

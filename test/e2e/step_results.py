@@ -19,6 +19,11 @@ class Result:
         self.gradients, self.parameters = (safetensors.load(path) for path in (gradients, parameters))
         self.bytes = [safetensors.load_bytes(path) for path in (gradients, parameters)]
         self.ranks = len(report["ranks"])
+        self.planned = [rank["planned_bytes"] for rank in report["ranks"]]
+
+    def get_bits(self):
+        """Losses, gradients and parameters."""
+        return self.printed, *self.bytes
 
     def has_same_bits(self, other):
         return self.printed == other.printed and self.bytes == other.bytes
@@ -54,11 +59,11 @@ def move(initial):
     safetensors.save(initial, values)
 
 
-def run(tools, step, data, steps, initial, threads=2, launcher=()):
+def run(tools, step, data, steps, initial=None, threads=2, launcher=(), extra=()):
     """The result of a step file, of which each rank must need the memory that was planned."""
     files = [tools.path(name) for name in ("gradients.safetensors", "parameters.safetensors")]
     report = tools.train(step, data, steps, initial, threads=threads, launcher=launcher,
-                         extra=["--dump-gradients", files[0], "--save-params", files[1], "--debug-memory"])  # fmt: skip
+                         extra=["--dump-gradients", files[0], "--save-params", files[1], "--debug-memory", *extra])  # fmt: skip
     for rank in report["ranks"]:
         if rank["peak_bytes"] != rank["planned_bytes"]:
             raise RuntimeError("rank %(rank)s: peak %(peak_bytes)s, planned %(planned_bytes)s" % rank)
