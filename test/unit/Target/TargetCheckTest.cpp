@@ -3,13 +3,16 @@
 
 #include "SampleTarget.h"
 #include "mf/Perf/Target/TargetFields.h"
-#include "gmock/gmock.h"
+#include "gtest/gtest.h"
 #include <limits>
 
 using namespace mf;
 using namespace mf::target;
 
 namespace {
+
+// test/dialects/ascend/device-errors.mlir has what a description in MLIR can
+// have wrong; here is the rest.
 
 /// The message of check about the sample after a change.
 std::string checkWith(llvm::function_ref<void(Target &)> change) {
@@ -74,17 +77,10 @@ TEST(TargetCheckTest, SpansOfMemoryHaveTheLeastFirst) {
 }
 
 TEST(TargetCheckTest, EnginesAreCubeAndVectorOnce) {
-  EXPECT_EQ(checkWith([](Target &t) { t.engines.pop_back(); }),
-            "engines: there is no engine 'vector'; expected cube and vector");
-  EXPECT_EQ(checkWith([](Target &t) { t.engines.erase(t.engines.begin()); }),
-            "engines: there is no engine 'cube'; expected cube and vector");
   EXPECT_EQ(checkWith([](Target &t) { t.engines[1].engine = Engine::Copy; }),
             "engines.copy: does not compute; expected cube and vector");
   EXPECT_EQ(checkWith([](Target &t) { t.engines.push_back(t.engines[0]); }),
             "engines.cube: is there twice");
-  EXPECT_EQ(checkWith([](Target &t) { t.engines[1].peaks.clear(); }),
-            "engines.vector: expected its FLOPs per second for at least one "
-            "element type, as in f32 = 7.5e13");
   EXPECT_EQ(
       checkWith([](Target &t) { t.engines[0].peaks[1].type = DType::BF16; }),
       "engines.cube.bf16: is there twice");
@@ -113,17 +109,6 @@ TEST(TargetCheckTest, EntriesAreNamedOnce) {
             "kernels.attention.keys: is there twice");
 }
 
-TEST(TargetCheckTest, KindsAndMeasuresAreThoseOfKernels) {
-  EXPECT_EQ(checkWith([](Target &t) { t.kernels[0].kind = "matmull"; }),
-            "kernels.matmull: no kernel is of this kind; did you mean "
-            "'matmul'?");
-  EXPECT_THAT(
-      checkWith(
-          [](Target &t) { t.kernels[0].saturations = {{"keys", 500, 0, 1}}; }),
-      testing::StartsWith("kernels.matmul.keys: no measure of these kernels; "
-                          "known are "));
-}
-
 TEST(TargetCheckTest, NetworksAreAChain) {
   auto checkOf = [](llvm::StringRef first, llvm::StringRef second) {
     return checkWith([&](Target &t) {
@@ -134,29 +119,8 @@ TEST(TargetCheckTest, NetworksAreAChain) {
   EXPECT_EQ(checkOf("npu", "hccs"), "");
   EXPECT_EQ(checkOf("npu", ""), "networks.roce: expected what it joins, of = "
                                 "npu or of = another network");
-  EXPECT_EQ(
-      checkOf("npu", "roce"),
-      "networks.roce: joins itself; expected of = npu or another network");
-  EXPECT_EQ(checkOf("npu", "rack"),
-            "networks.roce: there is no network 'rack' for it to join; known "
-            "are npu, hccs");
-  EXPECT_EQ(checkOf("npu", "npu"),
-            "networks.roce: expected it to join 'hccs' and not 'npu': networks "
-            "are listed from the innermost on, each joins groups of the one "
-            "before");
-  EXPECT_EQ(checkWith([&](Target &t) {
-              t.networks[0].of = "roce";
-              t.networks[1].size = 4;
-            }),
-            "networks.hccs: joins 'roce', which joins 'hccs': networks in a "
-            "circle; the innermost must be of = npu");
-  EXPECT_EQ(checkWith([&](Target &t) { t.networks[0].size = 0; }),
-            "networks.hccs: 'roce' joins groups of it; expected their size");
   EXPECT_EQ(checkWith([&](Target &t) { t.networks[0].size = -8; }),
             "networks.hccs.size: expected a number of at least 0, but got -8");
-  EXPECT_EQ(checkWith([&](Target &t) { t.networks[0].name = "npu"; }),
-            "networks.npu: 'npu' is what the device is called; expected "
-            "another name");
   EXPECT_EQ(checkWith([&](Target &t) { t.networks[1].name = "hccs"; }),
             "networks.hccs: is there twice");
 }
