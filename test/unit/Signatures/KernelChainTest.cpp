@@ -71,9 +71,6 @@ TEST(KernelChainTest, StepsWorkRowByRow) {
                         {{"starts", Ints{0, 0}}, {"sizes", Ints{2, 6}}}}})),
       "mfChain: step t0 (aclnnSliceV2) cannot be a step: it changes more than "
       "the last dimension");
-  EXPECT_EQ(check(makeChain({wide}, wide, {{"aclnnSoftmax", {0}, wide, {}}})),
-            "mfChain: step t0 (aclnnSoftmax) cannot be a step: this kernel "
-            "does not work row by row");
   EXPECT_EQ(check(makeChain({half, half}, {DType::F32, {8, 3}},
                             {{"aclnnCat",
                               {0, 1},
@@ -93,9 +90,6 @@ TEST(KernelChainTest, StepsWorkRowByRow) {
 }
 
 TEST(KernelChainTest, EveryStepIsReadAndReadsWhatIsThere) {
-  EXPECT_EQ(check(makeChain({wide}, wide, {{"aclnnNeg", {1}, wide, {}}})),
-            "mfChain: step t0 (aclnnNeg) reads in1, which is no input of the "
-            "chain and no step before it");
   EXPECT_EQ(check(makeChain({wide}, wide, {{"aclnnNeg", {~0}, wide, {}}})),
             "mfChain: step t0 (aclnnNeg) reads t0, which is no input of the "
             "chain and no step before it");
@@ -105,8 +99,6 @@ TEST(KernelChainTest, EveryStepIsReadAndReadsWhatIsThere) {
                 {wide}, wide,
                 {{"aclnnNeg", {0}, wide, {}}, {"aclnnSilu", {0}, wide, {}}})),
             "mfChain: no step reads t0");
-  EXPECT_EQ(check(makeChain({wide}, narrow, {{"aclnnNeg", {0}, wide, {}}})),
-            "mfChain: the last step makes another tensor than the output");
 }
 
 TEST(KernelChainTest, StepsAgreeWithTheirSignatures) {
