@@ -22,49 +22,51 @@ namespace {
 /// A forward that swaps a residual out, and a backward that gets it back and
 /// writes its result to memory that it has read.
 constexpr llvm::StringLiteral routines =
-    R"(ascend.program @stage0 stage 0 attributes {micro_batches = 9, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 4096, host_bytes = 1024} {
+    R"(!B = !ascend.buffer<16xf32, hbm>
+!H = !ascend.buffer<16xf32, host>
+ascend.program @stage0 stage 0 attributes {micro_batches = 9, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 4096, host_bytes = 1024} {
 ascend.stream @compute compute
 ascend.stream @h2d h2d
 ascend.stream @d2h d2h
-ascend.static @w parameter of "w" : B at 0
-ascend.static @g first_moment of "w" : B at 64
-ascend.static @x constant : H at 0
-ascend.static @loss report of "loss" : H at 64
-ascend.frame_layout @f [B, H] of ["layer.mul", "layer.add"] at [64, 0] {bytes = 128 : i64, host_bytes = 64 : i64}
-ascend.routine @forward(%x: B) attributes {layout = @f} {
-  %w = ascend.global @w : B
-  %s = ascend.slot 0 : B
-  %h = ascend.slot 1 : H
-  %t = ascend.alloc in scratch at 0 : B
-  %u = ascend.alloc in scratch at 64 : B
-  ascend.launch "aclnnAdd"(%x, %x) -> (%t) {} cell "layer.add" : (B, B) -> B
+ascend.static @w parameter of "w" : !B at 0
+ascend.static @g first_moment of "w" : !B at 64
+ascend.static @x constant : !H at 0
+ascend.static @loss report of "loss" : !H at 64
+ascend.frame_layout @f [!B, !H] of ["layer.mul", "layer.add"] at [64, 0] {bytes = 128 : i64, host_bytes = 64 : i64}
+ascend.routine @forward(%x: !B) attributes {layout = @f} {
+  %w = ascend.global @w : !B
+  %s = ascend.slot 0 : !B
+  %h = ascend.slot 1 : !H
+  %t = ascend.alloc in scratch at 0 : !B
+  %u = ascend.alloc in scratch at 64 : !B
+  ascend.launch "aclnnAdd"(%x, %x) -> (%t) {} cell "layer.add" : (!B, !B) -> !B
   %e = ascend.record @compute
-  %d = ascend.copy %t to %h on @d2h after %e : B to H -> !ascend.event
-  ascend.launch "aclnnAdd"(%t, %w) -> (%u) {} cell "layer.add2" : (B, B) -> B
-  ascend.launch "aclnnMul"(%u, %t) -> (%s) {} cell "layer.mul" : (B, B) -> B
+  %d = ascend.copy %t to %h on @d2h after %e : !B to !H -> !ascend.event
+  ascend.launch "aclnnAdd"(%t, %w) -> (%u) {} cell "layer.add2" : (!B, !B) -> !B
+  ascend.launch "aclnnMul"(%u, %t) -> (%s) {} cell "layer.mul" : (!B, !B) -> !B
   ascend.wait @compute for %d
 }
-ascend.routine @backward(%x: B, %y: B, %late: !ascend.event) attributes {layout = @f} {
-  %g = ascend.global @g : B
-  %s = ascend.slot 0 : B
-  %h = ascend.slot 1 : H
-  %t = ascend.alloc in frame at 0 : B
-  %b = ascend.alloc in scratch at 0 : B
-  %c = ascend.alloc in scratch at 64 : B
-  %v = ascend.alloc in scratch at 128 : B
-  ascend.launch "aclnnAdd"(%x, %x) -> (%v) {} cell "layer.grad" : (B, B) -> B
+ascend.routine @backward(%x: !B, %y: !B, %late: !ascend.event) attributes {layout = @f} {
+  %g = ascend.global @g : !B
+  %s = ascend.slot 0 : !B
+  %h = ascend.slot 1 : !H
+  %t = ascend.alloc in frame at 0 : !B
+  %b = ascend.alloc in scratch at 0 : !B
+  %c = ascend.alloc in scratch at 64 : !B
+  %v = ascend.alloc in scratch at 128 : !B
+  ascend.launch "aclnnAdd"(%x, %x) -> (%v) {} cell "layer.grad" : (!B, !B) -> !B
   %e = ascend.record @compute
-  %d = ascend.copy %h to %b on @h2d after %e, %late : H to B -> !ascend.event
-  ascend.launch "aclnnMul"(%v, %s) -> (%t) {} cell "layer.mul.grad" : (B, B) -> B
+  %d = ascend.copy %h to %b on @h2d after %e, %late : !H to !B -> !ascend.event
+  ascend.launch "aclnnMul"(%v, %s) -> (%t) {} cell "layer.mul.grad" : (!B, !B) -> !B
   ascend.wait @compute for %d
-  ascend.launch "aclnnMul"(%t, %b) -> (%c) {} cell "layer.add.grad" : (B, B) -> B
-  ascend.launch "aclnnAdd"(%b, %c) -> (%y) {} cell "layer.sum" : (B, B) -> B
-  ascend.launch "aclnnAdd"(%g, %c) -> (%g) {} cell "w.accumulate" : (B, B) -> B
+  ascend.launch "aclnnMul"(%t, %b) -> (%c) {} cell "layer.add.grad" : (!B, !B) -> !B
+  ascend.launch "aclnnAdd"(%b, %c) -> (%y) {} cell "layer.sum" : (!B, !B) -> !B
+  ascend.launch "aclnnAdd"(%g, %c) -> (%g) {} cell "w.accumulate" : (!B, !B) -> !B
 }
 ascend.step {
-  %x = ascend.global @x : H
-  %loss = ascend.global @loss : H
-  %g = ascend.global @g : B
+  %x = ascend.global @x : !H
+  %loss = ascend.global @loss : !H
+  %g = ascend.global @g : !B
 )";
 
 constexpr int numMicroBatches = 9;
@@ -80,21 +82,21 @@ std::string makeText() {
        << 512 + 128 * (i % numInFlight) << " host at "
        << 128 + 64 * (i % numInFlight) << " : !ascend.frame<@f>\n"
        << "  %m" << i << " = ascend.message at " << 256 + 64 * (i % 4)
-       << " : B\n  %n" << i << " = ascend.message at " << 256 + 64 * (i % 4)
-       << " : B\n";
+       << " : !B\n  %n" << i << " = ascend.message at " << 256 + 64 * (i % 4)
+       << " : !B\n";
   auto addForward = [&](int i) {
     os << "  %r" << i << " = ascend.record @compute\n  %e" << i
        << " = ascend.copy %x to %m" << i << " on @h2d after %r" << i
-       << " : H to B -> !ascend.event\n  %l" << i
+       << " : !H to !B -> !ascend.event\n  %l" << i
        << " = ascend.call @forward(%m" << i << ") frame %f" << i
        << " : !ascend.frame<@f> micro_batch " << i
        << " scratch at 1024 records [2] after %e" << i
-       << " : (B) -> (!ascend.event)\n";
+       << " : (!B) -> (!ascend.event)\n";
   };
   auto addBackward = [&](int i) {
     os << "  ascend.call @backward(%m" << i << ", %n" << i << ", %l" << i
        << ") frame %f" << i << " : !ascend.frame<@f> micro_batch " << i
-       << " scratch at 1024 : (B, B, !ascend.event) -> ()\n";
+       << " scratch at 1024 : (!B, !B, !ascend.event) -> ()\n";
   };
   for (int i = 0; i < numMicroBatches + numInFlight - 1; ++i) {
     if (i < numMicroBatches)
@@ -103,19 +105,8 @@ std::string makeText() {
       addBackward(i - numInFlight + 1);
   }
   os << "  %last = ascend.record @compute\n"
-        "  ascend.copy %g to %loss on @d2h after %last : B to H\n}\n}\n";
-  std::string result;
-  for (size_t i = 0; i < text.size(); ++i) {
-    auto isWord = [&](char c) { return isalnum(c) || c == '_'; };
-    const bool isType = (text[i] == 'B' || text[i] == 'H') &&
-                        !isWord(text[i - 1]) && !isWord(text[i + 1]);
-    if (!isType)
-      result += text[i];
-    else
-      result += text[i] == 'B' ? "!ascend.buffer<16xf32, hbm>"
-                               : "!ascend.buffer<16xf32, host>";
-  }
-  return result;
+        "  ascend.copy %g to %loss on @d2h after %last : !B to !H\n}\n}\n";
+  return text;
 }
 
 std::string getMessage(llvm::Error error) {

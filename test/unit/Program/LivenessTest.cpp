@@ -13,13 +13,15 @@ using namespace mf::program;
 
 namespace {
 
-/// A stage before its memory is planned. `B` stands for a buffer of 64 bytes,
-/// `W` for one of 128.
+/// A stage before its memory is planned. `!B` is a buffer of 64 bytes, `!W` one
+/// of 128.
 class Stage {
 public:
   Stage(llvm::StringRef declarations, llvm::StringRef step) {
     context.loadDialect<ascend::AscendDialect, ir::MfDialect>();
     const std::string text =
+        "!B = !ascend.buffer<16xf32, hbm>\n"
+        "!W = !ascend.buffer<32xf32, hbm>\n"
         "module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {\n"
         "ascend.program @p stage 0 attributes {micro_batches = 1, "
         "micro_batch_size = 1, sequence_length = 4, vocab_size = 16, "
@@ -27,10 +29,10 @@ public:
         "ascend.stream @compute compute\n"
         "ascend.stream @h2d h2d\n"
         "ascend.stream @mp communication\n"
-        "ascend.static @w parameter of \"w\" : B\n" +
+        "ascend.static @w parameter of \"w\" : !B\n" +
         (declarations + "ascend.step {\n" + step).str() + "}\n}\n}\n";
     mlir::OwningOpRef<mlir::ModuleOp> module =
-        mlir::parseSourceString<mlir::ModuleOp>(expand(text), &context);
+        mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     EXPECT_TRUE(module);
     if (!module)
       return;
@@ -47,21 +49,6 @@ public:
   StepLiveness liveness;
 
 private:
-  static std::string expand(llvm::StringRef text) {
-    std::string result;
-    for (size_t i = 0; i < text.size(); ++i) {
-      const bool isWord = (i > 0 && isalnum(text[i - 1])) ||
-                          (i + 1 < text.size() && isalnum(text[i + 1]));
-      if (!isWord && text[i] == 'B')
-        result += "!ascend.buffer<16xf32, hbm>";
-      else if (!isWord && text[i] == 'W')
-        result += "!ascend.buffer<32xf32, hbm>";
-      else
-        result += text[i];
-    }
-    return result;
-  }
-
   mlir::MLIRContext context;
 };
 
@@ -86,16 +73,16 @@ testing::AssertionResult isRange(const MessageRange &range, CallMoment begin,
 
 std::string negate(llvm::StringRef from, llvm::StringRef to) {
   return ("ascend.launch \"aclnnNeg\"(" + from + ") -> (" + to +
-          ") {} : (B) -> B\n")
+          ") {} : (!B) -> !B\n")
       .str();
 }
 
 TEST(LivenessTest, TemporariesLiveFromFirstToLastUse) {
   const Stage parsed("ascend.routine @r() {\n"
-                     "%w = ascend.global @w : B\n"
-                     "%t = ascend.alloc : B\n"
-                     "%u = ascend.alloc : B\n"
-                     "%unused = ascend.alloc : B\n" +
+                     "%w = ascend.global @w : !B\n"
+                     "%t = ascend.alloc : !B\n"
+                     "%u = ascend.alloc : !B\n"
+                     "%unused = ascend.alloc : !B\n" +
                          negate("%w", "%t") + negate("%w", "%u") +
                          negate("%t", "%w") + negate("%u", "%w") + "}\n",
                      "ascend.call @r() : () -> ()\n"
@@ -119,20 +106,20 @@ TEST(LivenessTest, TemporariesLiveFromFirstToLastUse) {
 std::string makeGather(llvm::StringRef early, llvm::StringRef late,
                        llvm::StringRef end) {
   return "ascend.routine @r() {\n"
-         "%w = ascend.global @w : B\n"
-         "%t = ascend.alloc : B\n"
-         "%g = ascend.alloc : W\n"
-         "%u = ascend.alloc : B\n"
-         "%v = ascend.alloc : B\n" +
+         "%w = ascend.global @w : !B\n"
+         "%t = ascend.alloc : !B\n"
+         "%g = ascend.alloc : !W\n"
+         "%u = ascend.alloc : !B\n"
+         "%v = ascend.alloc : !B\n" +
          early.str() + negate("%w", "%t") + late.str() +
          "%done = ascend.collective all_gather %t to %g over <mp> channel "
-         "\"mp\" on @mp after %ready : B to W -> !ascend.event\n" +
+         "\"mp\" on @mp after %ready : !B to !W -> !ascend.event\n" +
          negate("%w", "%u") + negate("%u", "%v") + end.str() + "}\n";
 }
 
 constexpr llvm::StringLiteral record = "%ready = ascend.record @compute\n";
 constexpr llvm::StringLiteral wait = "ascend.wait @compute for %done\n";
-constexpr llvm::StringLiteral part = "%p = ascend.view %g : W to B\n";
+constexpr llvm::StringLiteral part = "%p = ascend.view %g : !W to !B\n";
 constexpr llvm::StringLiteral call = "ascend.call @r() : () -> ()\n";
 
 TEST(LivenessTest, ACollectiveKeepsItsBuffersUntilTheWait) {
@@ -193,11 +180,11 @@ TEST(LivenessTest, AnotherStreamsWaitIsNotTheComputeStreams) {
 }
 
 constexpr llvm::StringLiteral onArgument =
-    "ascend.routine @r(%x: B) {\n"
-    "%w = ascend.global @w : B\n"
-    "ascend.launch \"aclnnNeg\"(%w) -> (%w) {} : (B) -> B\n"
-    "ascend.launch \"aclnnNeg\"(%x) -> (%w) {} : (B) -> B\n"
-    "ascend.launch \"aclnnNeg\"(%w) -> (%w) {} : (B) -> B\n"
+    "ascend.routine @r(%x: !B) {\n"
+    "%w = ascend.global @w : !B\n"
+    "ascend.launch \"aclnnNeg\"(%w) -> (%w) {} : (!B) -> !B\n"
+    "ascend.launch \"aclnnNeg\"(%x) -> (%w) {} : (!B) -> !B\n"
+    "ascend.launch \"aclnnNeg\"(%w) -> (%w) {} : (!B) -> !B\n"
     "}\n";
 
 TEST(LivenessTest, MessagesLiveFromTheirFillingToTheirUse) {
@@ -205,17 +192,17 @@ TEST(LivenessTest, MessagesLiveFromTheirFillingToTheirUse) {
       onArgument.str() +
           "ascend.static @x constant : !ascend.buffer<16xf32, host>\n",
       "%x = ascend.global @x : !ascend.buffer<16xf32, host>\n"
-      "%m = ascend.message : B\n"
-      "%n = ascend.message : B\n"
-      "%e = ascend.copy %x to %m on @h2d : !ascend.buffer<16xf32, host> to B "
+      "%m = ascend.message : !B\n"
+      "%n = ascend.message : !B\n"
+      "%e = ascend.copy %x to %m on @h2d : !ascend.buffer<16xf32, host> to !B "
       "-> !ascend.event\n"
-      "ascend.call @r(%m) after %e : (B) -> ()\n"
+      "ascend.call @r(%m) after %e : (!B) -> ()\n"
       "%started = ascend.record @compute\n"
-      "ascend.call @r(%m) : (B) -> ()\n"
+      "ascend.call @r(%m) : (!B) -> ()\n"
       "%f = ascend.copy %x to %n on @h2d after %started : "
       "!ascend.buffer<16xf32, "
-      "host> to B -> !ascend.event\n"
-      "ascend.call @r(%n) after %f : (B) -> ()\n");
+      "host> to !B -> !ascend.event\n"
+      "ascend.call @r(%n) after %f : (!B) -> ()\n");
   ASSERT_EQ(parsed.liveness.messages.size(), 2u);
   EXPECT_EQ(parsed.liveness.starts, (std::vector<int64_t>{0, 3, 6, 9}));
   // The second launch of a call reads it.
@@ -228,55 +215,56 @@ TEST(LivenessTest, MessagesLiveFromTheirFillingToTheirUse) {
 
 TEST(LivenessTest, MessagesThatAreSentLiveUntilTheComputeStreamKnows) {
   const llvm::StringRef start =
-      "%m = ascend.message : B\n"
-      "ascend.call @r(%m) : (B) -> ()\n"
+      "%m = ascend.message : !B\n"
+      "ascend.call @r(%m) : (!B) -> ()\n"
       "%e = ascend.record @compute\n"
-      "%sent = ascend.send %m to <mp + 1> channel \"x\" on @mp after %e : B -> "
+      "%sent = ascend.send %m to <mp + 1> channel \"x\" on @mp after %e : !B "
+      "-> "
       "!ascend.event\n"
-      "%n = ascend.message : B\n"
-      "ascend.receive %n from <mp - 1> channel \"x\" on @h2d : B\n"
-      "ascend.call @r(%n) : (B) -> ()\n";
+      "%n = ascend.message : !B\n"
+      "ascend.receive %n from <mp - 1> channel \"x\" on @h2d : !B\n"
+      "ascend.call @r(%n) : (!B) -> ()\n";
   const Stage known(onArgument,
-                    (start + "ascend.call @r(%n) after %sent : (B) -> ()\n" +
-                     "ascend.call @r(%n) : (B) -> ()\n")
+                    (start + "ascend.call @r(%n) after %sent : (!B) -> ()\n" +
+                     "ascend.call @r(%n) : (!B) -> ()\n")
                         .str());
   EXPECT_TRUE(isRange(known.liveness.messages[0], {0, 1}, {2, 0}));
   EXPECT_TRUE(known.liveness.messages[0].isExchanged);
-  const Stage unknown(onArgument, (start + "ascend.call @r(%n) : (B) -> ()\n" +
-                                   "ascend.call @r(%n) : (B) -> ()\n")
+  const Stage unknown(onArgument, (start + "ascend.call @r(%n) : (!B) -> ()\n" +
+                                   "ascend.call @r(%n) : (!B) -> ()\n")
                                       .str());
   EXPECT_TRUE(isRange(unknown.liveness.messages[0], {0, 1}, {4, 0}));
 }
 
 TEST(LivenessTest, KnowsTheSlotsThatTheStepReads) {
   const Stage parsed(
-      "ascend.frame_layout @f [B, !ascend.buffer<16xf32, host>] of [\"a\", "
+      "ascend.frame_layout @f [!B, !ascend.buffer<16xf32, host>] of [\"a\", "
       "\"b\"]\n"
       "ascend.routine @forward() attributes {layout = @f} {\n"
-      "%w = ascend.global @w : B\n"
-      "%s = ascend.slot 0 : B\n"
+      "%w = ascend.global @w : !B\n"
+      "%s = ascend.slot 0 : !B\n"
       "%h = ascend.slot 1 : !ascend.buffer<16xf32, host>\n" +
           negate("%w", "%s") +
           "%e = ascend.record @compute\n"
-          "%done = ascend.copy %s to %h on @h2d after %e : B to "
+          "%done = ascend.copy %s to %h on @h2d after %e : !B to "
           "!ascend.buffer<16xf32, host> -> !ascend.event\n"
           "ascend.wait @compute for %done\n"
           "}\n"
-          "ascend.routine @backward(%x: B) attributes {layout = @f} {\n"
-          "%w = ascend.global @w : B\n"
-          "%s = ascend.slot 0 : B\n" +
+          "ascend.routine @backward(%x: !B) attributes {layout = @f} {\n"
+          "%w = ascend.global @w : !B\n"
+          "%s = ascend.slot 0 : !B\n" +
           negate("%s", "%w") + negate("%x", "%w") + "}\n",
       "%f = ascend.frame @f micro_batch 0 : !ascend.frame<@f>\n"
       "ascend.call @forward() frame %f : !ascend.frame<@f> micro_batch 0 : () "
       "-> ()\n"
-      "%m = ascend.message : B\n"
+      "%m = ascend.message : !B\n"
       "%h = ascend.slot 1 of %f : !ascend.frame<@f> as : "
       "!ascend.buffer<16xf32, host>\n"
       "%e = ascend.record @compute\n"
       "%back = ascend.copy %h to %m on @h2d after %e : !ascend.buffer<16xf32, "
-      "host> to B -> !ascend.event\n"
+      "host> to !B -> !ascend.event\n"
       "ascend.call @backward(%m) frame %f : !ascend.frame<@f> micro_batch 0 "
-      "after %back : (B) -> ()\n");
+      "after %back : (!B) -> ()\n");
   ASSERT_EQ(parsed.liveness.slotsOfStep.size(), 1u);
   EXPECT_EQ(parsed.liveness.slotsOfStep[0], (std::vector<bool>{false, true}));
   const RoutineLiveness &forward = parsed.liveness.routines[0];
@@ -290,39 +278,39 @@ TEST(LivenessTest, KnowsTheSlotsThatTheStepReads) {
 
 TEST(LivenessTest, WhatARoutineLeavesGoingOnLivesUntilTheStepWaits) {
   const llvm::StringRef declarations =
-      "ascend.frame_layout @f [B] of [\"a\"]\n"
-      "ascend.routine @first(%x: B, %g: W) attributes {layout = @f} {\n"
-      "%w = ascend.global @w : B\n"
-      "%s = ascend.slot 0 : B\n"
-      "ascend.launch \"aclnnNeg\"(%w) -> (%s) {} : (B) -> B\n"
-      "ascend.launch \"aclnnNeg\"(%w) -> (%x) {} : (B) -> B\n"
+      "ascend.frame_layout @f [!B] of [\"a\"]\n"
+      "ascend.routine @first(%x: !B, %g: !W) attributes {layout = @f} {\n"
+      "%w = ascend.global @w : !B\n"
+      "%s = ascend.slot 0 : !B\n"
+      "ascend.launch \"aclnnNeg\"(%w) -> (%s) {} : (!B) -> !B\n"
+      "ascend.launch \"aclnnNeg\"(%w) -> (%x) {} : (!B) -> !B\n"
       "%ready = ascend.record @compute\n"
       "ascend.collective all_gather %x to %g over <mp> channel \"mp\" on @mp "
-      "after %ready : B to W\n"
+      "after %ready : !B to !W\n"
       "ascend.collective all_reduce %s to %s over <mp> channel \"mp\" on @mp "
-      "after %ready : B to B\n"
+      "after %ready : !B to !B\n"
       "}\n"
       "ascend.routine @other() {\n"
-      "%w = ascend.global @w : B\n"
-      "ascend.launch \"aclnnNeg\"(%w) -> (%w) {} : (B) -> B\n"
+      "%w = ascend.global @w : !B\n"
+      "ascend.launch \"aclnnNeg\"(%w) -> (%w) {} : (!B) -> !B\n"
       "}\n"
-      "ascend.routine @second(%x: B, %g: W) attributes {layout = @f, "
+      "ascend.routine @second(%x: !B, %g: !W) attributes {layout = @f, "
       "continues} {\n"
-      "%w = ascend.global @w : B\n"
-      "%p = ascend.view %g : W to B\n"
-      "ascend.launch \"aclnnNeg\"(%p) -> (%w) {} : (B) -> B\n"
+      "%w = ascend.global @w : !B\n"
+      "%p = ascend.view %g : !W to !B\n"
+      "ascend.launch \"aclnnNeg\"(%p) -> (%w) {} : (!B) -> !B\n"
       "}\n";
   const Stage parsed(
       declarations,
-      "%m = ascend.message : B\n"
-      "%n = ascend.message : W\n"
+      "%m = ascend.message : !B\n"
+      "%n = ascend.message : !W\n"
       "%f = ascend.frame @f micro_batch 0 : !ascend.frame<@f>\n"
       "ascend.call @first(%m, %n) frame %f : !ascend.frame<@f> micro_batch 0 : "
-      "(B, W) -> ()\n"
+      "(!B, !W) -> ()\n"
       "%e = ascend.record @mp\n"
       "ascend.call @other() : () -> ()\n"
       "ascend.call @second(%m, %n) frame %f : !ascend.frame<@f> micro_batch 0 "
-      "after %e : (B, W) -> ()\n");
+      "after %e : (!B, !W) -> ()\n");
   EXPECT_TRUE(parsed.stage.routines[2].continues);
   // The gather needs its input beside the other call, though no later one
   // reads it.

@@ -19,35 +19,28 @@ using ::testing::HasSubstr;
 namespace {
 
 /// A routine with two temporaries of 4 x 4 at the given places of its scratch
-/// memory, and `launches`; `B` is their type.
+/// memory, and `launches`; `!B` is their type.
 std::string makeProgram(int64_t firstOffset, int64_t secondOffset,
                         llvm::StringRef launches) {
-  const std::string text =
-      ("ascend.program @p stage 0 attributes {micro_batches = 1, "
-       "micro_batch_size = 1, sequence_length = 4, vocab_size = 16, "
-       "pad_token_id = -1, ignore_index = -100, arena_bytes = 512, host_bytes "
-       "= 0} {\n"
-       "ascend.stream @compute compute\n"
-       "ascend.static @w parameter of \"w\" : B at 0\n"
-       "ascend.static @v parameter of \"v\" : B at 64\n"
-       "ascend.routine @r() {\n"
-       "%w = ascend.global @w : B\n"
-       "%v = ascend.global @v : B\n"
-       "%t = ascend.alloc in scratch at " +
-       llvm::Twine(firstOffset) + " : B\n%u = ascend.alloc in scratch at " +
-       llvm::Twine(secondOffset) + " : B\n" + launches +
-       "\n}\n"
-       "ascend.step {\n"
-       "ascend.call @r() scratch at 128 : () -> ()\n"
-       "}\n}\n")
-          .str();
-  std::string result;
-  for (size_t i = 0; i < text.size(); ++i)
-    if (text[i] == 'B' && text[i - 1] == ' ')
-      result += "!ascend.buffer<4x4xf32, hbm>";
-    else
-      result += text[i];
-  return result;
+  return ("!B = !ascend.buffer<4x4xf32, hbm>\n"
+          "ascend.program @p stage 0 attributes {micro_batches = 1, "
+          "micro_batch_size = 1, sequence_length = 4, vocab_size = 16, "
+          "pad_token_id = -1, ignore_index = -100, arena_bytes = 512, "
+          "host_bytes = 0} {\n"
+          "ascend.stream @compute compute\n"
+          "ascend.static @w parameter of \"w\" : !B at 0\n"
+          "ascend.static @v parameter of \"v\" : !B at 64\n"
+          "ascend.routine @r() {\n"
+          "%w = ascend.global @w : !B\n"
+          "%v = ascend.global @v : !B\n"
+          "%t = ascend.alloc in scratch at " +
+          llvm::Twine(firstOffset) + " : !B\n%u = ascend.alloc in scratch at " +
+          llvm::Twine(secondOffset) + " : !B\n" + launches +
+          "\n}\n"
+          "ascend.step {\n"
+          "ascend.call @r() scratch at 128 : () -> ()\n"
+          "}\n}\n")
+      .str();
 }
 
 std::string launch(llvm::StringRef kernel, llvm::StringRef inputs,
@@ -56,10 +49,10 @@ std::string launch(llvm::StringRef kernel, llvm::StringRef inputs,
   const size_t numInputs = llvm::count(inputs, '%');
   std::string types;
   for (size_t i = 0; i < numInputs; ++i)
-    types += i == 0 ? " B" : ", B";
+    types += i == 0 ? " !B" : ", !B";
   return ("ascend.launch \"" + kernel + "\"(" + inputs + ") -> (" + output +
           ") {" + attributes + "} cell \"" + cell + "\" : (" + types +
-          ") -> B\n")
+          ") -> !B\n")
       .str();
 }
 
@@ -139,7 +132,7 @@ TEST(SignatureVerifierTest, OutputsShareMemoryOnlyAsRecorded) {
   // The view is another value with the same address.
   const std::string text =
       makeProgram(0, 64,
-                  "%x = ascend.view %w : B to B\n" +
+                  "%x = ascend.view %w : !B to !B\n" +
                       launch("aclnnAdd", "%w, %v", "%x", "add"));
   EXPECT_EQ(verify(text), "");
   EXPECT_EQ(verifyAs(text, Record("aclnnAdd", Access::Out, 1).get()), "");
@@ -155,7 +148,7 @@ TEST(SignatureVerifierTest, OutputsShareMemoryOnlyAsRecorded) {
 TEST(SignatureVerifierTest, AMatrixProductDoesNotWorkInPlace) {
   const std::string text =
       makeProgram(0, 64,
-                  "%x = ascend.view %w : B to B\n" +
+                  "%x = ascend.view %w : !B to !B\n" +
                       launch("aclnnMatmul", "%w, %v", "%x", "product"));
   EXPECT_EQ(verify(text), "aclnnMatmul ('product', task 'r', stream 'compute') "
                           "writes parameter 'w', but it may not be the memory "
@@ -188,7 +181,7 @@ TEST(SignatureVerifierTest, OneAddressIsNotOneBuffer) {
 TEST(SignatureVerifierTest, APermutationDoesNotWorkInPlace) {
   const std::string text =
       makeProgram(0, 64,
-                  "%x = ascend.view %w : B to B\n" +
+                  "%x = ascend.view %w : !B to !B\n" +
                       launch("aclnnPermute", "%w", "%x", "turn",
                              "perm = array<i64: 1, 0>"));
   EXPECT_THAT(verify(text),

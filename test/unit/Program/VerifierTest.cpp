@@ -16,66 +16,67 @@ using ::testing::HasSubstr;
 
 namespace {
 
-/// Two micro-batches, forward and backward with a residual, and an update. `B`
-/// stands for a buffer of 64 bytes in device memory, `H` for one of the host.
+/// Two micro-batches, forward and backward with a residual, and an update.
+/// Buffers have 64 bytes, those of type `!B` in device memory and those of type
+/// `!H` in the host's.
 constexpr llvm::StringLiteral source =
-    R"(ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 4096, host_bytes = 256} {
+    R"(!B = !ascend.buffer<16xf32, hbm> !H = !ascend.buffer<16xf32, host> ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 4096, host_bytes = 256} {
 ascend.stream @compute compute
 ascend.stream @h2d h2d
 ascend.stream @d2h d2h
-ascend.static @w parameter of "w" : B at 0
-ascend.static @g first_moment of "w" : B at 64
-ascend.static @x constant : H at 0
-ascend.static @loss report of "loss" : H at 64
-ascend.frame_layout @f [B] of ["layer.mul"] at [64] {bytes = 128 : i64}
-ascend.routine @forward(%x: B) attributes {layout = @f} {
-  %w = ascend.global @w : B
-  %s = ascend.slot 0 : B
-  %t = ascend.alloc in scratch at 0 : B
-  %u = ascend.alloc in scratch at 64 : B
-  ascend.launch "aclnnAdd"(%x, %x) -> (%t) {} cell "layer.add" : (B, B) -> B
-  ascend.launch "aclnnAdd"(%t, %w) -> (%u) {} cell "layer.add2" : (B, B) -> B
-  ascend.launch "aclnnMul"(%u, %t) -> (%s) {} cell "layer.mul" : (B, B) -> B
+ascend.static @w parameter of "w" : !B at 0
+ascend.static @g first_moment of "w" : !B at 64
+ascend.static @x constant : !H at 0
+ascend.static @loss report of "loss" : !H at 64
+ascend.frame_layout @f [!B] of ["layer.mul"] at [64] {bytes = 128 : i64}
+ascend.routine @forward(%x: !B) attributes {layout = @f} {
+  %w = ascend.global @w : !B
+  %s = ascend.slot 0 : !B
+  %t = ascend.alloc in scratch at 0 : !B
+  %u = ascend.alloc in scratch at 64 : !B
+  ascend.launch "aclnnAdd"(%x, %x) -> (%t) {} cell "layer.add" : (!B, !B) -> !B
+  ascend.launch "aclnnAdd"(%t, %w) -> (%u) {} cell "layer.add2" : (!B, !B) -> !B
+  ascend.launch "aclnnMul"(%u, %t) -> (%s) {} cell "layer.mul" : (!B, !B) -> !B
 }
-ascend.routine @backward(%x: B) attributes {layout = @f} {
-  %g = ascend.global @g : B
-  %s = ascend.slot 0 : B
-  %t = ascend.alloc in frame at 0 : B
-  ascend.launch "aclnnMul"(%x, %s) -> (%t) {} cell "layer.mul.grad" : (B, B) -> B
-  ascend.launch "aclnnAdd"(%g, %t) -> (%g) {} cell "w.accumulate" : (B, B) -> B
+ascend.routine @backward(%x: !B) attributes {layout = @f} {
+  %g = ascend.global @g : !B
+  %s = ascend.slot 0 : !B
+  %t = ascend.alloc in frame at 0 : !B
+  ascend.launch "aclnnMul"(%x, %s) -> (%t) {} cell "layer.mul.grad" : (!B, !B) -> !B
+  ascend.launch "aclnnAdd"(%g, %t) -> (%g) {} cell "w.accumulate" : (!B, !B) -> !B
 }
 ascend.routine @update() {
-  %w = ascend.global @w : B
-  %g = ascend.global @g : B
-  ascend.launch "aclnnAdd"(%w, %g) -> (%w) {} cell "w.update" : (B, B) -> B
+  %w = ascend.global @w : !B
+  %g = ascend.global @g : !B
+  ascend.launch "aclnnAdd"(%w, %g) -> (%w) {} cell "w.update" : (!B, !B) -> !B
 }
 ascend.step {
-  %x = ascend.global @x : H
-  %loss = ascend.global @loss : H
-  %m0 = ascend.message at 256 : B
-  %m1 = ascend.message at 320 : B
+  %x = ascend.global @x : !H
+  %loss = ascend.global @loss : !H
+  %m0 = ascend.message at 256 : !B
+  %m1 = ascend.message at 320 : !B
   %f0 = ascend.frame @f micro_batch 0 at 512 : !ascend.frame<@f>
   %f1 = ascend.frame @f micro_batch 1 at 640 : !ascend.frame<@f>
-  ascend.copy %x to %m0 on @h2d : H to B
+  ascend.copy %x to %m0 on @h2d : !H to !B
   %e0 = ascend.record @h2d
   ascend.wait @compute for %e0
-  ascend.call @forward(%m0) frame %f0 : !ascend.frame<@f> micro_batch 0 scratch at 1024 : (B) -> ()
-  ascend.copy %x to %m1 on @h2d : H to B
+  ascend.call @forward(%m0) frame %f0 : !ascend.frame<@f> micro_batch 0 scratch at 1024 : (!B) -> ()
+  ascend.copy %x to %m1 on @h2d : !H to !B
   %e1 = ascend.record @h2d
   ascend.wait @compute for %e1
-  ascend.call @forward(%m1) frame %f1 : !ascend.frame<@f> micro_batch 1 scratch at 1024 : (B) -> ()
-  ascend.call @backward(%m0) frame %f0 : !ascend.frame<@f> micro_batch 0 : (B) -> ()
-  ascend.call @backward(%m1) frame %f1 : !ascend.frame<@f> micro_batch 1 : (B) -> ()
+  ascend.call @forward(%m1) frame %f1 : !ascend.frame<@f> micro_batch 1 scratch at 1024 : (!B) -> ()
+  ascend.call @backward(%m0) frame %f0 : !ascend.frame<@f> micro_batch 0 : (!B) -> ()
+  ascend.call @backward(%m1) frame %f1 : !ascend.frame<@f> micro_batch 1 : (!B) -> ()
   ascend.call @update() : () -> ()
   %e2 = ascend.record @compute
   ascend.wait @d2h for %e2
-  %w = ascend.global @w : B
-  ascend.copy %w to %loss on @d2h : B to H
+  %w = ascend.global @w : !B
+  ascend.copy %w to %loss on @d2h : !B to !H
 }
 }
 )";
 
-/// `source` with all `from` replaced, and `B` and `H` written out.
+/// `source` with all `from` replaced.
 std::string getText(llvm::StringRef from = "", llvm::StringRef to = "") {
   std::string text = source.str();
   bool found = from.empty();
@@ -86,18 +87,7 @@ std::string getText(llvm::StringRef from = "", llvm::StringRef to = "") {
     found = true;
   }
   EXPECT_TRUE(found) << from.str();
-  std::string result;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool isWord =
-        (i > 0 && (isalnum(text[i - 1]) || text[i - 1] == '_')) ||
-        (i + 1 < text.size() && (isalnum(text[i + 1]) || text[i + 1] == '_'));
-    if ((text[i] == 'B' || text[i] == 'H') && !isWord)
-      result += text[i] == 'B' ? "!ascend.buffer<16xf32, hbm>"
-                               : "!ascend.buffer<16xf32, host>";
-    else
-      result += text[i];
-  }
-  return result;
+  return text;
 }
 
 /// The verifier's message about the program with all `from` replaced, with the
@@ -144,8 +134,8 @@ TEST(VerifierTest, FindsAnEarlyRecord) {
 TEST(VerifierTest, FindsAWriteBesideARead) {
   // The second copy overwrites what the first forward may still read.
   EXPECT_EQ(
-      verify("%m1 = ascend.message at 320 : B",
-             "%m1 = ascend.view %m0 : B to B"),
+      verify("%m1 = ascend.message at 320 : !B",
+             "%m1 = ascend.view %m0 : !B to !B"),
       "42: copy (stream 'h2d') writes message 0, but no event orders this "
       "after aclnnAdd ('layer.add', task 'forward' of micro-batch 0, stream "
       "'compute'), which reads it\n15: that is here");
@@ -158,10 +148,10 @@ TEST(VerifierTest, FindsAWriteBesideARead) {
 
 TEST(VerifierTest, FindsTwoWritesBesideEachOther) {
   EXPECT_THAT(
-      verify("ascend.copy %w to %loss on @d2h : B to H",
-             "ascend.copy %w to %loss on @d2h : B to H\n"
+      verify("ascend.copy %w to %loss on @d2h : !B to !H",
+             "ascend.copy %w to %loss on @d2h : !B to !H\n"
              "ascend.wait @h2d for %e2\n"
-             "ascend.copy %w to %loss on @h2d : B to H"),
+             "ascend.copy %w to %loss on @h2d : !B to !H"),
       HasSubstr("54: copy (stream 'h2d') writes report 'loss', but no event "
                 "orders this after copy (stream 'd2h'), which writes it"));
 }
@@ -200,7 +190,7 @@ TEST(VerifierTest, FindsATemporaryOverAResidual) {
 
 TEST(VerifierTest, FindsAReadBeforeAWrite) {
   EXPECT_EQ(verify("ascend.launch \"aclnnAdd\"(%x, %x) -> (%t) {} cell "
-                   "\"layer.add\" : (B, B) -> B",
+                   "\"layer.add\" : (!B, !B) -> !B",
                    ""),
             "16: aclnnAdd ('layer.add2', task 'forward' of micro-batch 0, "
             "stream 'compute') reads temporary 0, but nothing wrote its bytes "
@@ -209,13 +199,13 @@ TEST(VerifierTest, FindsAReadBeforeAWrite) {
 
 TEST(VerifierTest, KnowsWhatWorksInPlace) {
   llvm::StringRef add = "ascend.launch \"aclnnAdd\"(%x, %x) -> (%t) {} cell "
-                        "\"layer.add\" : (B, B) -> B";
+                        "\"layer.add\" : (!B, !B) -> !B";
   EXPECT_EQ(verify(add,
                    "ascend.launch \"aclnnInplaceCopy\"(%x) -> (%t) {} cell "
-                   "\"layer.add\" : (B) -> B"),
+                   "\"layer.add\" : (!B) -> !B"),
             "");
   EXPECT_EQ(verify(add, "ascend.launch \"aclnnInplaceAdd\"(%x) -> (%t) {} cell "
-                        "\"layer.add\" : (B) -> B"),
+                        "\"layer.add\" : (!B) -> !B"),
             "15: aclnnInplaceAdd ('layer.add', task 'forward' of micro-batch "
             "0, stream 'compute') reads result of 'layer.add', but nothing "
             "wrote its bytes 0 to 64 before");
@@ -228,12 +218,12 @@ TEST(VerifierTest, FindsAStaticOverwritten) {
             "wrote message 1 to the same memory before\n42: that is here");
   EXPECT_EQ(
       verify("ascend.stream @d2h d2h",
-             "ascend.stream @d2h d2h\nascend.static @c table : B at 1024"),
+             "ascend.stream @d2h d2h\nascend.static @c table : !B at 1024"),
       "5: table 'c' does not keep its value for the next step: aclnnAdd "
       "('layer.add', task 'forward' of micro-batch 1, stream 'compute') "
       "writes result of 'layer.add' to its memory\n16: that is here");
-  EXPECT_EQ(verify("first_moment of \"w\" : B at 64",
-                   "first_moment of \"w\" : B at 32"),
+  EXPECT_EQ(verify("first_moment of \"w\" : !B at 64",
+                   "first_moment of \"w\" : !B at 32"),
             "6: first_moment 'w' lies where parameter 'w' is");
 }
 
@@ -247,7 +237,7 @@ TEST(VerifierTest, FindsAGradientThatTheStepDoesNotMake) {
 }
 
 TEST(VerifierTest, FindsReportsNotWritten) {
-  EXPECT_EQ(verify("ascend.copy %w to %loss on @d2h : B to H", ""),
+  EXPECT_EQ(verify("ascend.copy %w to %loss on @d2h : !B to !H", ""),
             "8: report 'loss' is not written by the step");
 }
 
