@@ -1,40 +1,4 @@
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition))' -verify-diagnostics -split-input-file %s
-
-// The YAML comes first.
-// expected-error @below {{has no training configuration; run mf-read-config first}}
-mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-}
-
-// -----
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-// Layers do not divide among stages.
-// expected-error @below {{expected the values of 'offset' 0 to add up to 1, what remains of 3 layers over 2 mini stages}}
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-  mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-  mf.layer @layers.2 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-}
-
-// -----
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-// Fewer layers than stages.
-// expected-error @below {{expected at least one layer per pipeline stage, but there are 2 layers and 4 stages}}
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 4, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-  mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-}
-
-// -----
+// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition))' -verify-diagnostics -split-input-file
 
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
@@ -52,111 +16,92 @@ mf.model @m attributes {
 
 // -----
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// The YAML comes first.
+// expected-error @below {{has no training configuration; run mf-read-config first}}
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+}
+
+// -----
+
+// Layers do not divide among stages.
+- // expected-error
++ // expected-error @below {{expected the values of 'offset' 0 to add up to 1, what remains of 3 layers over 2 mini stages}}
+- training
++ training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
+- mf.layer @layers.3
+
+// -----
+
+// Fewer layers than stages.
+- // expected-error
++ // expected-error @below {{expected at least one layer per pipeline stage, but there are 2 layers and 4 stages}}
+- training
++ training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 4, offset = 0>,
+- mf.layer @layers.2
+- mf.layer @layers.3
+
+// -----
+
 // One offset for each stage.
-// expected-error @below {{expected one value per pipeline stage (2) in each row of 'offset' [1, 0, -1], but got 3}}
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [1, 0, -1]>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-  mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-  mf.layer @layers.2 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-  mf.layer @layers.3 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-}
+- // expected-error
++ // expected-error @below {{expected one value per pipeline stage (2) in each row of 'offset' [1, 0, -1], but got 3}}
+- training
++ training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [1, 0, -1]>,
 
 // -----
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // An offset that takes more layers than a stage has.
-// expected-error @below {{'offset' [3, -3] leaves stage 1 of interleave 0 with -1 layers; expected at least 0 there; [0, 0] would do}}
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [3, -3]>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-  mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-  mf.layer @layers.2 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-  mf.layer @layers.3 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-}
+- // expected-error
++ // expected-error @below {{'offset' [3, -3] leaves stage 1 of interleave 0 with -1 layers; expected at least 0 there; [0, 0] would do}}
+- training
++ training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [3, -3]>,
 
 // -----
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // One row of offsets for each interleave.
-// expected-error @below {{expected one row per interleave (2) in 'offset' [[0, 0]], but got 1}}
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = [[0, 0]]>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-  mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-  mf.layer @layers.2 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-  mf.layer @layers.3 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-}
+- // expected-error
++ // expected-error @below {{expected one row per interleave (2) in 'offset' [[0, 0]], but got 1}}
+- training
++ training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = [[0, 0]]>,
 
 // -----
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // No layers at all.
-// expected-error @below {{expected at least one layer per pipeline stage, but there are 0 layers and 1 stages}}
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-}
+- // expected-error
++ // expected-error @below {{expected at least one layer per pipeline stage, but there are 0 layers and 1 stages}}
+- training
++ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
+- mf.layer @layers.0
+- ...
+- mf.layer @layers.3
 
 // -----
 
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // The YAML and the mesh disagree.
-module attributes {mf.mesh = #mf.mesh<pp = 3, mp = 2>} {
-  // expected-error @below {{is to have 2 stages (pipeline_stage), but the mesh is #mf.mesh<pp = 3, mp = 2>}}
-  mf.model @m attributes {
-      micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-      training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
-        optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-    mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-    mf.layer @layers.1 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-  }
-}
+- // expected-error
++ module attributes {mf.mesh = #mf.mesh<pp = 3, mp = 2>} {
++ // expected-error @below {{is to have 2 stages (pipeline_stage), but the mesh is #mf.mesh<pp = 3, mp = 2>}}
+- training
++ training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
+@ mf.layer @layers.3
++ }
 
 // -----
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Only the stages with the embedding and with the head may have no layers.
-// expected-error @below {{'offset' [0, 2, -1, -1] leaves stage 2 of interleave 0 with 0 layers; expected at least 1 between the first and the last of all; [0, 0, 0, 0] would do}}
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 4, offset = [0, 2, -1, -1]>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.layer @embedding embedding (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
-  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
-  mf.layer @layers.1 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
-  mf.layer @layers.2 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
-  mf.layer @layers.3 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
-  mf.layer @norm head (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
-}
+- // expected-error
++ // expected-error @below {{'offset' [0, 2, -1, -1] leaves stage 2 of interleave 0 with 0 layers; expected at least 1 between the first and the last of all; [0, 0, 0, 0] would do}}
+- training
++ training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 4, offset = [0, 2, -1, -1]>,
+@ optimizer
++ mf.layer @embedding embedding (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
+@ mf.layer @layers.3
++ mf.layer @norm head (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
 
 // -----
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // The names of schedules are those of the Schedule library.
-// expected-error @below {{no schedule is called 'one-by-one', expected one of}}
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 4, offset = 0, scheduler = "one-by-one">,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
-  mf.layer @layers.1 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
-  mf.layer @layers.2 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
-  mf.layer @layers.3 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32> { mf.return %x : tensor<4x4xf32> }
-}
+- // expected-error
++ // expected-error @below {{no schedule is called 'one-by-one', expected one of}}
+- training
++ training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 4, offset = 0, scheduler = "one-by-one">,
