@@ -1,90 +1,74 @@
-// RUN: %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+// RUN: %variants %s | %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
   %x = "test.value"() : () -> tensor<4x8xf32>
-  // expected-error @below {{expected axes of #mf.mesh<pp = 1, dp = 3, mp = 2>, but got "ep"}}
-  mf.all_reduce %x over ["ep"] : tensor<4x8xf32> -> tensor<4x8xf32>
 }
 
 // -----
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
-  %x = "test.value"() : () -> tensor<4x8xf32>
-  // expected-error @below {{expected each axis once, but got "mp" twice}}
-  mf.all_gather %x over ["mp", "mp"] : tensor<4x8xf32> -> tensor<16x8xf32>
-}
+@ %x
++ // expected-error @below {{expected axes of #mf.mesh<pp = 1, dp = 3, mp = 2>, but got "ep"}}
++ mf.all_reduce %x over ["ep"] : tensor<4x8xf32> -> tensor<4x8xf32>
 
 // -----
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
-  %x = "test.value"() : () -> tensor<4x8xf32>
-  // expected-error @below {{expected 2 equal parts along dimension 0, but got 'tensor<16x8xf32>' and 'tensor<4x8xf32>'}}
-  mf.all_gather %x over ["mp"] : tensor<4x8xf32> -> tensor<16x8xf32>
-}
+@ %x
++ // expected-error @below {{expected each axis once, but got "mp" twice}}
++ mf.all_gather %x over ["mp", "mp"] : tensor<4x8xf32> -> tensor<16x8xf32>
 
 // -----
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
-  %x = "test.value"() : () -> tensor<4x8xf32>
-  // expected-error @below {{expected 2 equal parts along dimension 0, but got 'tensor<4x16xf32>' and 'tensor<4x8xf32>'}}
-  mf.all_gather %x over ["mp"] : tensor<4x8xf32> -> tensor<4x16xf32>
-}
+@ %x
++ // expected-error @below {{expected 2 equal parts along dimension 0, but got 'tensor<16x8xf32>' and 'tensor<4x8xf32>'}}
++ mf.all_gather %x over ["mp"] : tensor<4x8xf32> -> tensor<16x8xf32>
 
 // -----
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
-  %x = "test.value"() : () -> tensor<4x8xf32>
-  // expected-error @below {{expected 2 equal parts along dimension 0, but got 'tensor<8x8xbf16>' and 'tensor<4x8xf32>'}}
-  mf.all_gather %x over ["mp"] : tensor<4x8xf32> -> tensor<8x8xbf16>
-}
+@ %x
++ // expected-error @below {{expected 2 equal parts along dimension 0, but got 'tensor<4x16xf32>' and 'tensor<4x8xf32>'}}
++ mf.all_gather %x over ["mp"] : tensor<4x8xf32> -> tensor<4x16xf32>
 
 // -----
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
-  %x = "test.value"() : () -> tensor<4x8xf32>
-  // expected-error @below {{expected 3 equal parts along dimension 0, but got 'tensor<4x8xf32>' and 'tensor<2x8xf32>'}}
-  mf.reduce_scatter %x over ["dp"] : tensor<4x8xf32> -> tensor<2x8xf32>
-}
+@ %x
++ // expected-error @below {{expected 2 equal parts along dimension 0, but got 'tensor<8x8xbf16>' and 'tensor<4x8xf32>'}}
++ mf.all_gather %x over ["mp"] : tensor<4x8xf32> -> tensor<8x8xbf16>
 
 // -----
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
-  %x = "test.value"() : () -> tensor<4x8xf32>
-  // expected-error @below {{expected 6 equal parts along dimension 0}}
-  mf.reduce_scatter %x over ["dp", "mp"] : tensor<4x8xf32> -> tensor<2x8xf32>
-}
+@ %x
++ // expected-error @below {{expected 3 equal parts along dimension 0, but got 'tensor<4x8xf32>' and 'tensor<2x8xf32>'}}
++ mf.reduce_scatter %x over ["dp"] : tensor<4x8xf32> -> tensor<2x8xf32>
 
 // -----
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
-  %x = "test.value"() : () -> tensor<4x8xf32>
-  // expected-error @below {{requires the same shape for all operands and results}}
-  mf.all_reduce %x over ["mp"] : tensor<4x8xf32> -> tensor<8x8xf32>
-}
+@ %x
++ // expected-error @below {{expected 6 equal parts along dimension 0}}
++ mf.reduce_scatter %x over ["dp", "mp"] : tensor<4x8xf32> -> tensor<2x8xf32>
 
 // -----
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
-  %x = "test.value"() : () -> tensor<4x8xf32>
-  // expected-error @below {{expected a dimension of 'tensor<4x8xf32>', but got 2}}
-  mf.own_part %x over ["mp"] dim 2 : tensor<4x8xf32> -> tensor<4x4xf32>
-}
+@ %x
++ // expected-error @below {{requires the same shape for all operands and results}}
++ mf.all_reduce %x over ["mp"] : tensor<4x8xf32> -> tensor<8x8xf32>
 
 // -----
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
-  %x = "test.value"() : () -> tensor<4x8xf32>
-  // expected-error @below {{expected two different dimensions of 'tensor<4x8xf32>', but got 1 and 1}}
-  mf.all_to_all %x over ["mp"] split 1 concat 1 : tensor<4x8xf32> -> tensor<4x8xf32>
-}
+@ %x
++ // expected-error @below {{expected a dimension of 'tensor<4x8xf32>', but got 2}}
++ mf.own_part %x over ["mp"] dim 2 : tensor<4x8xf32> -> tensor<4x4xf32>
 
 // -----
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
-  %x = "test.value"() : () -> tensor<4x8xf32>
-  // expected-error @below {{expected dimension 0 to become 2 times smaller and dimension 1 as many times larger, but got 'tensor<4x8xf32>' and 'tensor<4x8xf32>'}}
-  mf.all_to_all %x over ["mp"] split 0 concat 1 : tensor<4x8xf32> -> tensor<4x8xf32>
-}
+@ %x
++ // expected-error @below {{expected two different dimensions of 'tensor<4x8xf32>', but got 1 and 1}}
++ mf.all_to_all %x over ["mp"] split 1 concat 1 : tensor<4x8xf32> -> tensor<4x8xf32>
+
+// -----
+
+@ %x
++ // expected-error @below {{expected dimension 0 to become 2 times smaller and dimension 1 as many times larger, but got 'tensor<4x8xf32>' and 'tensor<4x8xf32>'}}
++ mf.all_to_all %x over ["mp"] split 0 concat 1 : tensor<4x8xf32> -> tensor<4x8xf32>
 
 // -----
 
@@ -121,27 +105,21 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
 
 // -----
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
-  %x = "test.value"() : () -> tensor<4x8xf32>
-  // expected-error @below {{expected a dimension of 'tensor<4x8xf32>', but got 2}}
-  mf.reduce_scatter %x over ["mp"] dim 2 : tensor<4x8xf32> -> tensor<4x4xf32>
-}
+@ %x
++ // expected-error @below {{expected a dimension of 'tensor<4x8xf32>', but got 2}}
++ mf.reduce_scatter %x over ["mp"] dim 2 : tensor<4x8xf32> -> tensor<4x4xf32>
 
 // -----
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
-  %x = "test.value"() : () -> tensor<4x8xf32>
-  // expected-error @below {{expected two different dimensions of 'tensor<4x8xf32>', but got 1 and 1}}
-  mf.all_to_all %x over ["mp"] split 1 concat 1 : tensor<4x8xf32> -> tensor<4x8xf32>
-}
+@ %x
++ // expected-error @below {{expected two different dimensions of 'tensor<4x8xf32>', but got 1 and 1}}
++ mf.all_to_all %x over ["mp"] split 1 concat 1 : tensor<4x8xf32> -> tensor<4x8xf32>
 
 // -----
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 3, mp = 2>} {
-  %x = "test.value"() : () -> tensor<4x8xf32>
-  // expected-error @below {{expected dimension 1 to become 2 times smaller and dimension 0 as many times larger, but got 'tensor<4x8xf32>' and 'tensor<8x8xf32>'}}
-  mf.all_to_all %x over ["mp"] split 1 concat 0 : tensor<4x8xf32> -> tensor<8x8xf32>
-}
+@ %x
++ // expected-error @below {{expected dimension 1 to become 2 times smaller and dimension 0 as many times larger, but got 'tensor<4x8xf32>' and 'tensor<8x8xf32>'}}
++ mf.all_to_all %x over ["mp"] split 1 concat 0 : tensor<4x8xf32> -> tensor<8x8xf32>
 
 // -----
 
