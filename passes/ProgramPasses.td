@@ -65,15 +65,15 @@ def FuseElementwise : Pass<"ascend-fuse-elementwise", "::mf::ascend::ProgramOp">
   let description = [{
     Launches become one `mfChain` if each row of their results depends only on the
     same rows of their operands, and if only launches of the same chain read the
-    intermediate results. A chain runs step by step on a few rows at a time, so
+    intermediate results. A chain runs its kernels on a few rows at a time, so
     that intermediate results stay in on-chip memory and need no buffer. The
-    records of kernels (AscendKernels.td) define which kernels may be steps. Each
-    step rounds to its own type, so that all bits are the same.
+    records of kernels (AscendKernels.td) define which kernels may be fused. Each
+    kernel rounds to its own type, so that all bits are the same.
 
     A value that is kept for backward, read by other operations, or used by another
     stream is not fused. Chains do not move across an event, a wait or a launch
     that uses the same memory, and at no point of a routine do more bytes become
-    live. On a target a chain takes the sum of the times of its steps, because
+    live. On a target a chain takes the sum of the times of its kernels, because
     MindSpore fuses by itself (`graph_kernel_fusion`).
 
     ```mlir
@@ -157,8 +157,8 @@ def LegalizeForCann : Pass<"ascend-legalize-for-cann", "::mf::ascend::ProgramOp"
     shapes. Each launch gets the temporaries as a workspace, where each one has the
     alignment and the slack of a buffer. If our own kernel needs a workspace, it is
     the same one. Memory planning places these workspaces like other buffers, and
-    programs of `mf-translate --ascend-to-cpp` pass them to CANN. A launch with
-    steps, such as a chain, becomes one launch per step.
+    programs of `mf-translate --ascend-to-cpp` pass them to CANN. A launch of
+    fused kernels, such as a chain, becomes one launch per kernel.
 
     The workspaces that functions of CANN need themselves are known only on the
     device, and the program asks for them when it starts. For each kernel a remark

@@ -107,19 +107,19 @@ public:
         {"fused swiglu grad", {{"aclnnSwiGluGrad", {x, both}, {both}, {}}}});
   }
 
-  /// Chains as bf16 models have them, beside the same steps as one kernel.
+  /// Chains as bf16 models have them, beside the same kernels as one.
   void compareChains() {
     const TensorShape x = shape({2048, 2048});
-    compareSteps("silu, mul", {x, x},
+    compareChain("silu, mul", {x, x},
                  {{"aclnnSilu", {0}, x, {}}, {"aclnnMul", {~0, 1}, x, {}}});
-    compareSteps(
+    compareChain(
         "mul, silu grad", {x, x, x},
         {{"aclnnMul", {0, 1}, x, {}}, {"aclnnSiluBackward", {~0, 2}, x, {}}});
-    compareSteps("mul, mul, silu grad", {x, x, x, x},
+    compareChain("mul, mul, silu grad", {x, x, x, x},
                  {{"aclnnMul", {0, 1}, x, {}},
                   {"aclnnMul", {~0, 2}, x, {}},
                   {"aclnnSiluBackward", {~1, 3}, x, {}}});
-    compareSteps("add, add", {x, x, x},
+    compareChain("add, add", {x, x, x},
                  {{"aclnnAdd", {0, 1}, x, {}}, {"aclnnAdd", {~0, 2}, x, {}}});
     const TensorShape q = shape({4, 12, 512, 64});
     const TensorShape wide = {DType::F32, q.dims},
@@ -133,7 +133,7 @@ public:
     auto pad = [&](int64_t low) -> AttributeMap {
       return {{"low", Ints{0, 0, 0, low}}, {"high", Ints{0, 0, 0, 32 - low}}};
     };
-    compareSteps("rotary in fp32", {q, table, table},
+    compareChain("rotary in fp32", {q, table, table},
                  {{"aclnnCast", {0}, wide, {}},
                   {"aclnnSliceV2", {~0}, half, slice(0)},
                   {"aclnnSliceV2", {~0}, half, slice(32)},
@@ -143,7 +143,7 @@ public:
                   {"aclnnMul", {~4, 2}, wide, {}},
                   {"aclnnAdd", {~5, ~6}, wide, {}},
                   {"aclnnCast", {~7}, q, {}}});
-    compareSteps("rotary in fp32, grad", {q, table, table},
+    compareChain("rotary in fp32, grad", {q, table, table},
                  {{"aclnnCast", {0}, wide, {}},
                   {"aclnnMul", {~0, 1}, wide, {}},
                   {"aclnnMul", {~0, 2}, wide, {}},
@@ -158,12 +158,12 @@ public:
   }
 
 private:
-  void compareSteps(const char *title, llvm::SmallVector<TensorShape, 4> inputs,
-                    const std::vector<KernelStep> &steps) {
+  void compareChain(const char *title, llvm::SmallVector<TensorShape, 4> inputs,
+                    const std::vector<FusedKernel> &kernels) {
     KernelSpec chain = {
-        "mfChain", std::move(inputs), {steps.back().result}, {}};
-    chain.attributes = {{"steps", steps}};
-    benchmark.compare({title, getStepSpecs(chain)},
+        "mfChain", std::move(inputs), {kernels.back().result}, {}};
+    chain.attributes = {{"steps", kernels}};
+    benchmark.compare({title, getFusedSpecs(chain)},
                       {(llvm::Twine("chain of ") + title).str(), {chain}});
   }
 

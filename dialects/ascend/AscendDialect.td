@@ -164,11 +164,11 @@ def Ascend_SliceAttr : Ascend_Attr<"Slice", "slice"> {
   let genVerifyDecl = 1;
 }
 
-def Ascend_StepsAttr : Ascend_Attr<"Steps", "steps"> {
+def Ascend_FusedKernelsAttr : Ascend_Attr<"FusedKernels", "steps"> {
   let summary = "kernels that one launch runs one after another";
   let description = [{
-    The steps of a launch of `mfChain`. Each step has a kernel, its operands (`in0`
-    is the launch's first input, `t0` the result of the first step), its attributes
+    The kernels that a launch of `mfChain` fuses. Each has its operands (`in0` is the
+    launch's first input, `t0` the result of the first kernel), its attributes
     and the type of its result.
 
     ```mlir
@@ -185,9 +185,9 @@ def Ascend_StepsAttr : Ascend_Attr<"Steps", "steps"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Returns the steps in the form of a kernel's specification, or none if
+    /// Returns the kernels in the form of a kernel's specification, or none if
     /// kernels do not support some type or attribute.
-    ::std::optional<::std::vector<::mf::KernelStep>> getSteps() const;
+    ::std::optional<::std::vector<::mf::FusedKernel>> getFusedKernels() const;
   }];
 }
 

@@ -69,7 +69,7 @@ def Bool : KernelAttribute<"Bool">;
 def Int : KernelAttribute<"Int">;
 def Double : KernelAttribute<"Double">;
 def Ints : KernelAttribute<"Ints">;
-def Steps : KernelAttribute<"Steps">;
+def Kernels : KernelAttribute<"Kernels">;
 def OptionalBool : KernelAttribute<"Bool", true>;
 def OptionalInt : KernelAttribute<"Int", true>;
 def OptionalDouble : KernelAttribute<"Double", true>;
@@ -165,13 +165,13 @@ class Kernel<string kernelName, string kernelFactory> {
   // Measures in addition to those that all kernels have.
   list<Measure> measures = [];
 
-  // How the kernel may be a step of a chain (mfChain): a C++ expression over
-  // `const KernelSpec &spec` of type mf::StepKind, which may call functions of
-  // lib/Program/Signatures/KernelFormulas.h. If it is empty, the kernel may
-  // never be one. `stepFactory` is the function that makes a StepFunction
-  // (lib/Exec/Kernels/ChainSteps.h) from a KernelSpec that `factory` accepts.
-  string step = "";
-  string stepFactory = "";
+  // How the kernel may be fused with others (mfChain): a C++ expression over
+  // `const KernelSpec &spec` of type mf::FusionKind, which may call functions
+  // of lib/Program/Signatures/KernelFormulas.h. If it is empty, the kernel is
+  // never fused. `fusedFactory` is the function that makes a FusedFunction
+  // (lib/Exec/Kernels/FusedKernels.h) from a KernelSpec that `factory` accepts.
+  string fusion = "";
+  string fusedFactory = "";
 
   // The names of the kernel in the column Type of device profiles. No two
   // kernels share one.

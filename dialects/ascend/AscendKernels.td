@@ -30,8 +30,8 @@ class UnaryKernel<string kernelName> : Kernel<kernelName, "makeUnary"> {
   let inputs = (ins In:$self);
   let outputs = (outs OutOrSameAs<["self"]>:$out);
   let kind = "elementwise";
-  let step = "StepKind::Elements";
-  let stepFactory = "makeUnaryStep";
+  let fusion = "FusionKind::Elements";
+  let fusedFactory = "makeFusedUnary";
 }
 
 // `value` is a host scalar, whose name differs among the operators of aclnn.
@@ -46,8 +46,8 @@ class BinaryKernel<string kernelName> : Kernel<kernelName, "makeBinary"> {
   let inputs = (ins In:$self, In:$other);
   let outputs = (outs OutOrSameAs<["self", "other"]>:$out);
   let kind = "elementwise";
-  let step = "StepKind::Elements";
-  let stepFactory = "makeBinaryStep";
+  let fusion = "FusionKind::Elements";
+  let fusedFactory = "makeFusedBinary";
 }
 
 class ActivationBackwardKernel<string kernelName>
@@ -57,8 +57,8 @@ class ActivationBackwardKernel<string kernelName>
   let inputs = (ins In:$gradOutput, In:$self);
   let outputs = (outs OutOrSameAs<["gradOutput", "self"]>:$gradInput);
   let kind = "activation_grad";
-  let step = "StepKind::Elements";
-  let stepFactory = "makeActivationBackwardStep";
+  let fusion = "FusionKind::Elements";
+  let fusedFactory = "makeFusedActivationBackward";
 }
 
 def Add : BinaryKernel<"aclnnAdd"> {
@@ -167,8 +167,8 @@ def Cast : Kernel<"aclnnCast", "makeCast"> {
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let kind = "cast";
-  let step = "StepKind::Elements";
-  let stepFactory = "makeCastStep";
+  let fusion = "FusionKind::Elements";
+  let fusedFactory = "makeFusedCast";
   let profiled = ["Cast"];
 }
 
@@ -185,8 +185,8 @@ def Cat : Kernel<"aclnnCat", "makeCat"> {
   let outputs = (outs Out:$out);
   let attributes = (attrs Int:$axis);
   let kind = "copy";
-  let step = "getConcatenatedStep(spec)";
-  let stepFactory = "makeCatStep";
+  let fusion = "getFusionOfConcatenation(spec)";
+  let fusedFactory = "makeFusedCat";
   let profiled = ["ConcatD"];
 }
 
@@ -201,8 +201,8 @@ def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$low, Ints:$high, OptionalInt:$value);
   let kind = "copy";
-  let step = "getResizedStep(spec)";
-  let stepFactory = "makePadStep";
+  let fusion = "getFusionOfResize(spec)";
+  let fusedFactory = "makeFusedPad";
   let profiled = ["Pad", "PadD", "PadV3"];
 }
 
@@ -278,13 +278,13 @@ def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
   let summary = "a contiguous part of each dimension";
   let parts = "getResizedParts(spec)";
   let description = [{aclnn's ends are `starts` plus `sizes`. All axes are
-    listed, and the steps are 1.}];
+    listed, and aclnn's `steps` are 1.}];
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$starts, Ints:$sizes);
   let kind = "copy";
-  let step = "getResizedStep(spec)";
-  let stepFactory = "makeSliceStep";
+  let fusion = "getFusionOfResize(spec)";
+  let fusedFactory = "makeFusedSlice";
   let bytes = "2 * spec.outputs[0].getBytes()";
   let profiled = ["Slice", "SliceD", "StridedSlice", "StridedSliceD",
                   "StridedSliceV3"];
@@ -296,19 +296,18 @@ def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
 
 def Chain : Kernel<"mfChain", "makeChain"> {
   let summary = "several kernels, run as one without buffers in between";
-  let description = [{Each step has the element type and the rounding of its own
-    kernel, so that the bits are those of the kernels run one by one.
-    Intermediate values stay in on-chip memory. `bytes` are those of the inputs
-    and of the result, and the time on a target is the sum over the steps
-    (costs.md). The parts that ranks hold follow from the rules of the steps;
+  let description = [{Each kernel has its own element type and
+    rounding, so that the bits are those of the kernels run one by one. Intermediate values stay in on-chip memory. `bytes` are those of the inputs
+    and of the result, and the time on a target is the sum over the kernels
+    (costs.md). The parts that ranks hold follow from the rules of the kernels;
     the rule here is weaker.}];
   let parts = "getChainParts(spec)";
   let inputs = (ins VariadicIn:$inputs);
   let outputs = (outs OutOrSameAs<["inputs"]>:$out);
-  let attributes = (attrs Steps:$steps);
+  let attributes = (attrs Kernels:$steps);
   let kind = "elementwise";
   let flops = "getChainFlops(spec)";
-  // Profilers do not list the steps.
+  // Profilers do not list the kernels.
   let fromProfile = "false";
 }
 

@@ -16,26 +16,26 @@ std::optional<KernelSpec> LaunchOp::getKernelSpec() {
       tensors.push_back(cast<BufferType>(buffer.getType()).getTensor());
     return tensors;
   };
-  auto isSteps = [](NamedAttribute named) {
-    return isa<StepsAttr>(named.getValue());
+  auto isFusedKernels = [](NamedAttribute named) {
+    return isa<FusedKernelsAttr>(named.getValue());
   };
   DictionaryAttr plain = getKernelAttributes();
-  const bool hasSteps = llvm::any_of(plain, isSteps);
-  if (hasSteps)
+  const bool hasFusedKernels = llvm::any_of(plain, isFusedKernels);
+  if (hasFusedKernels)
     plain = DictionaryAttr::get(
         getContext(), llvm::filter_to_vector(plain, [&](NamedAttribute named) {
-          return !isSteps(named);
+          return !isFusedKernels(named);
         }));
   std::optional<KernelSpec> spec = mf::getKernelSpec(
       getKernel(), getTensors(getInputs()), getTensors(getOutputs()), plain);
-  if (!spec || !hasSteps)
+  if (!spec || !hasFusedKernels)
     return spec;
   for (NamedAttribute named : getKernelAttributes())
-    if (auto given = dyn_cast<StepsAttr>(named.getValue())) {
-      std::optional<std::vector<KernelStep>> steps = given.getSteps();
-      if (!steps)
+    if (auto given = dyn_cast<FusedKernelsAttr>(named.getValue())) {
+      std::optional<std::vector<FusedKernel>> fused = given.getFusedKernels();
+      if (!fused)
         return std::nullopt;
-      spec->attributes.emplace(named.getName().str(), std::move(*steps));
+      spec->attributes.emplace(named.getName().str(), std::move(*fused));
     }
   return spec;
 }
@@ -45,13 +45,14 @@ static LogicalResult verifyAttributes(LaunchOp op,
   SmallVector<GivenAttribute> attributes;
   for (NamedAttribute named : op.getKernelAttributes()) {
     std::optional<AttributeKind> kind =
-        isa<StepsAttr>(named.getValue()) ? AttributeKind::Steps
-                                         : getAttributeKind(named.getValue());
+        isa<FusedKernelsAttr>(named.getValue())
+            ? AttributeKind::Kernels
+            : getAttributeKind(named.getValue());
     if (!kind)
       return op.emitOpError("kernel attribute '")
              << named.getName().getValue()
              << "': expected a boolean, an integer, a float, a list of "
-                "integers or steps, but got "
+                "integers or fused kernels, but got "
              << named.getValue();
     attributes.push_back({named.getName().getValue(), *kind});
   }
@@ -106,19 +107,19 @@ static LogicalResult verifyWorkspace(LaunchOp op,
   return success();
 }
 
-/// Checks that the steps agree with each other, with the inputs and with the
-/// output.
-static LogicalResult verifySteps(LaunchOp op,
-                                 const KernelSignature &signature) {
+/// Checks that fused kernels agree with each other, with the inputs and with
+/// the output.
+static LogicalResult verifyFusedKernels(LaunchOp op,
+                                        const KernelSignature &signature) {
   if (llvm::none_of(signature.attributes, [](const AttributeSignature &known) {
-        return known.kind == AttributeKind::Steps;
+        return known.kind == AttributeKind::Kernels;
       }))
     return success();
   std::optional<KernelSpec> spec = op.getKernelSpec();
   if (!spec)
     return op.emitOpError() << signature.name
-                            << ": has elements or attributes of steps that no "
-                               "kernel computes with";
+                            << ": has elements or attributes of fused kernels "
+                               "that no kernel computes with";
   if (llvm::Error error = checkChain(*spec))
     return op.emitOpError() << llvm::toString(std::move(error));
   return success();
@@ -138,7 +139,7 @@ LogicalResult LaunchOp::verify() {
     return emitOpError("unknown kernel '")
            << getKernel() << "'" << suggestKernelName(getKernel());
   if (failed(verifyAttributes(*this, *signature)) ||
-      failed(verifySteps(*this, *signature)) ||
+      failed(verifyFusedKernels(*this, *signature)) ||
       failed(verifySharing(*this, *signature)))
     return failure();
   return verifyWorkspace(*this, *signature);

@@ -64,7 +64,7 @@ std::string getAttribute(const AttributeSignature &signature,
     return getNumber(*number);
   if (const auto *list = std::get_if<std::vector<int64_t>>(&given->second))
     return getList(*list);
-  llvm_unreachable("a kernel with steps has no counterpart");
+  llvm_unreachable("fused kernels have no counterpart");
 }
 
 static void emitSchedule(const LearningRateRule &rule, llvm::StringRef target,

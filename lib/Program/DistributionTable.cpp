@@ -181,17 +181,17 @@ getDistribution(const LaunchedKernel &kernel) {
   return KernelDistribution(kernel, std::move(*parts));
 }
 
-llvm::Error DistributionTable::addSteps(const LaunchedKernel &kernel,
-                                        Steps &steps) {
-  auto add = [&](const LaunchedKernel &step,
+llvm::Error DistributionTable::addMembers(const LaunchedKernel &kernel,
+                                          Members &members) {
+  auto add = [&](const LaunchedKernel &member,
                  std::vector<int64_t> operands) -> llvm::Error {
-    llvm::Expected<KernelDistribution> distribution = getDistribution(step);
+    llvm::Expected<KernelDistribution> distribution = getDistribution(member);
     if (!distribution)
       return distribution.takeError();
-    steps.push_back({std::move(*distribution), std::move(operands)});
+    members.push_back({std::move(*distribution), std::move(operands)});
     return llvm::Error::success();
   };
-  const std::vector<KernelSpec> specs = getStepSpecs(kernel.spec);
+  const std::vector<KernelSpec> specs = getFusedSpecs(kernel.spec);
   if (specs.empty()) {
     std::vector<int64_t> operands(kernel.spec.inputs.size() +
                                   kernel.spec.outputs.size());
@@ -199,38 +199,39 @@ llvm::Error DistributionTable::addSteps(const LaunchedKernel &kernel,
     return add(kernel, std::move(operands));
   }
   const auto &given =
-      std::get<std::vector<KernelStep>>(kernel.spec.attributes.at("steps"));
+      std::get<std::vector<FusedKernel>>(kernel.spec.attributes.at("steps"));
   for (auto [number, spec] : llvm::enumerate(specs)) {
-    LaunchedKernel step;
-    step.spec = spec;
-    step.signature = findKernelSignature(spec.name);
+    LaunchedKernel member;
+    member.spec = spec;
+    member.signature = findKernelSignature(spec.name);
     std::vector<int64_t> operands = given[number].operands;
     // The last operand is the former contents of the result's memory, which the
-    // step does not read.
+    // kernel does not read.
     operands.push_back(static_cast<int64_t>(kernel.spec.inputs.size()));
-    if (llvm::Error error = add(step, std::move(operands)))
+    if (llvm::Error error = add(member, std::move(operands)))
       return error;
   }
   return llvm::Error::success();
 }
 
 std::optional<DistributionError>
-DistributionTable::run(const Steps &steps, llvm::ArrayRef<uint32_t> operands,
+DistributionTable::run(const Members &members,
+                       llvm::ArrayRef<uint32_t> operands,
                        std::vector<Distribution> &outputs) {
   std::vector<Distribution> results;
-  results.reserve(steps.size());
-  for (const Step &step : steps) {
+  results.reserve(members.size());
+  for (const Member &member : members) {
     llvm::SmallVector<const Distribution *, 8> given;
-    for (int64_t operand : step.operands)
+    for (int64_t operand : member.operands)
       given.push_back(operand < 0 ? &results[~operand]
                                   : &get(operands[operand]));
     if (std::optional<DistributionError> error =
-            step.distribution.apply(given, program.mesh.getAxes(), outputs)) {
-      // If the operand is the result of a step, the error names the first
+            member.distribution.apply(given, program.mesh.getAxes(), outputs)) {
+      // If the operand is the result of a kernel, the error names the first
       // operand from which that was computed.
-      int64_t operand = step.operands[error->operand];
+      int64_t operand = member.operands[error->operand];
       while (operand < 0)
-        operand = steps[~operand].operands.front();
+        operand = members[~operand].operands.front();
       error->operand = operand;
       return error;
     }
@@ -246,12 +247,12 @@ DistributionTable::apply(uint32_t kernel, llvm::ArrayRef<uint32_t> operands) {
   auto [known, isNew] = outcomes.try_emplace(std::move(key));
   if (!isNew)
     return &known->second;
-  Steps &steps = kernels[kernel];
-  if (steps.empty())
-    if (llvm::Error error = addSteps(program.kernels[kernel], steps))
+  Members &members = kernels[kernel];
+  if (members.empty())
+    if (llvm::Error error = addMembers(program.kernels[kernel], members))
       return std::move(error);
   std::vector<Distribution> outputs;
-  known->second.error = run(steps, operands, outputs);
+  known->second.error = run(members, operands, outputs);
   if (!known->second.error)
     for (Distribution &output : outputs)
       known->second.outputs.push_back(add(std::move(output)));

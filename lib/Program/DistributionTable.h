@@ -79,15 +79,15 @@ public:
                                         llvm::ArrayRef<uint32_t> operands);
 
 private:
-  /// A step of a launch. A launch has one step unless it is a chain of kernels.
-  struct Step {
+  /// A kernel of a launch. A launch has one unless it is a chain.
+  struct Member {
     KernelDistribution distribution;
-    /// Operands of the launch, or ~i for the result of step i.
+    /// Operands of the launch, or ~i for the result of kernel i.
     std::vector<int64_t> operands;
   };
-  using Steps = std::vector<Step>;
-  static llvm::Error addSteps(const LaunchedKernel &kernel, Steps &steps);
-  std::optional<DistributionError> run(const Steps &steps,
+  using Members = std::vector<Member>;
+  static llvm::Error addMembers(const LaunchedKernel &kernel, Members &members);
+  std::optional<DistributionError> run(const Members &members,
                                        llvm::ArrayRef<uint32_t> operands,
                                        std::vector<Distribution> &outputs);
 
@@ -98,7 +98,7 @@ private:
   std::map<Distribution, uint32_t> numbers;
   /// The keys of `numbers`, whose addresses are stable.
   std::vector<const Distribution *> numbered;
-  std::map<uint32_t, Steps> kernels;
+  std::map<uint32_t, Members> kernels;
   std::map<std::vector<uint32_t>, Outcome> outcomes;
 };
 

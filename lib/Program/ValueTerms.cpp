@@ -167,8 +167,8 @@ static void addShape(TermHash &hash, const TensorShape &shape, bool isFlat) {
 /// all operands, so that their shape does not matter.
 static bool worksOnElements(const KernelSpec &spec,
                             const KernelSignature &signature) {
-  if (!signature.getStepKind ||
-      signature.getStepKind(spec) != StepKind::Elements)
+  if (!signature.getFusionKind ||
+      signature.getFusionKind(spec) != FusionKind::Elements)
     return false;
   const auto &dims = spec.outputs.front().dims;
   auto isAlike = [&](const TensorShape &shape) { return shape.dims == dims; };
@@ -228,15 +228,15 @@ Term getZeroTerm(const TensorShape &shape) {
 
 static void runChain(const KernelSpec &spec, llvm::ArrayRef<TermRange> inputs,
                      const TermRange &output, const EqualTerms &equal) {
-  const auto &steps =
-      std::get<std::vector<KernelStep>>(spec.attributes.at("steps"));
+  const auto &fused =
+      std::get<std::vector<FusedKernel>>(spec.attributes.at("steps"));
   std::vector<Term> results;
-  for (auto [number, step] : llvm::enumerate(getStepSpecs(spec))) {
+  for (auto [number, kernel] : llvm::enumerate(getFusedSpecs(spec))) {
     llvm::SmallVector<Term> operands;
-    for (int64_t operand : steps[number].operands)
+    for (int64_t operand : fused[number].operands)
       operands.push_back(operand < 0 ? results[~operand]
                                      : inputs[operand].read());
-    results.push_back(makeValue(step, operands, equal));
+    results.push_back(makeValue(kernel, operands, equal));
   }
   output.buffer->write(output.begin, output.bytes,
                        results.empty() ? TermHash("nothing").get()

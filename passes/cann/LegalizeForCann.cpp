@@ -26,23 +26,23 @@ using namespace mf::passes;
 
 namespace {
 
-/// Counts what expandSteps has replaced.
-struct ExpandedSteps {
+/// Counts what expandChains has replaced.
+struct ExpandedChains {
   /// The number of launches that were replaced.
   int64_t launches = 0;
   /// The number of launches that replace them.
-  int64_t steps = 0;
-  /// The size of all new buffers for the values between steps, in bytes.
+  int64_t replacements = 0;
+  /// The size of all new buffers for the values between kernels, in bytes.
   int64_t bufferBytes = 0;
 };
 
 } // namespace
 
-/// Returns the steps of a launch, or null if its kernel has none.
-static ascend::StepsAttr getSteps(ascend::LaunchOp launch) {
+/// Returns the kernels that a launch fuses, or null if it fuses none.
+static ascend::FusedKernelsAttr getFusedKernels(ascend::LaunchOp launch) {
   for (NamedAttribute named : launch.getKernelAttributes())
-    if (auto steps = dyn_cast<ascend::StepsAttr>(named.getValue()))
-      return steps;
+    if (auto fused = dyn_cast<ascend::FusedKernelsAttr>(named.getValue()))
+      return fused;
   return {};
 }
 
@@ -60,51 +60,52 @@ static Value getWhole(Value value) {
 
 namespace {
 
-/// Replaces one launch by launches of its steps.
-class StepsExpander {
+/// Replaces one launch by launches of its fused.
+class ChainExpander {
 public:
-  StepsExpander(ascend::LaunchOp launch, ascend::StepsAttr steps)
-      : launch(launch), steps(steps), last(steps.getKernels().size() - 1) {}
+  ChainExpander(ascend::LaunchOp launch, ascend::FusedKernelsAttr fused)
+      : launch(launch), fused(fused), last(fused.getKernels().size() - 1) {}
 
-  /// Returns true if the last step may write to the output of the launch. A
-  /// step that reads the same memory may not, unless its kernel lets the two
-  /// share it.
+  /// Returns true if the last kernel may write to the output of the launch. A
+  /// kernel that reads the same memory may not, unless its signature lets the
+  /// two share it.
   bool isPossible() {
     const KernelSignature *signature =
-        findKernelSignature(steps.getKernels()[last]);
+        findKernelSignature(fused.getKernels()[last]);
     const Value output = getWhole(launch.getOutputs().front());
     for (auto [position, operand] :
-         llvm::enumerate(steps.getOperands()[last].asArrayRef()))
+         llvm::enumerate(fused.getOperands()[last].asArrayRef()))
       if (operand >= 0 && getWhole(launch.getInputs()[operand]) == output &&
           !(signature && signature->mayShareMemory(0, position)))
         return false;
     return true;
   }
 
-  void run(ExpandedSteps &expanded) {
+  void run(ExpandedChains &expanded) {
     OpBuilder builder(launch);
     SmallVector<Value> results;
-    for (size_t step = 0; step <= last; ++step) {
+    for (size_t number = 0; number <= last; ++number) {
       SmallVector<Value> inputs;
-      for (const int64_t operand : steps.getOperands()[step].asArrayRef())
+      for (const int64_t operand : fused.getOperands()[number].asArrayRef())
         inputs.push_back(operand < 0 ? results[~operand]
                                      : launch.getInputs()[operand]);
       results.push_back(
-          step == last ? launch.getOutputs().front()
-                       : makeBuffer(builder, steps.getTypes()[step], expanded));
-      ascend::LaunchOp::create(builder, launch.getLoc(),
-                               steps.getKernels()[step], inputs, results.back(),
-                               Value(), steps.getAttributes()[step],
-                               launch.getCellAttr());
+          number == last
+              ? launch.getOutputs().front()
+              : makeBuffer(builder, fused.getTypes()[number], expanded));
+      ascend::LaunchOp::create(
+          builder, launch.getLoc(), fused.getKernels()[number], inputs,
+          results.back(), Value(), fused.getAttributes()[number],
+          launch.getCellAttr());
     }
     ++expanded.launches;
-    expanded.steps += static_cast<int64_t>(last) + 1;
+    expanded.replacements += static_cast<int64_t>(last) + 1;
     launch.erase();
   }
 
 private:
   Value makeBuffer(OpBuilder &builder, RankedTensorType tensor,
-                   ExpandedSteps &expanded) {
+                   ExpandedChains &expanded) {
     auto type = ascend::BufferType::get(builder.getContext(), tensor,
                                         ascend::Space::Hbm);
     expanded.bufferBytes += type.getBytes();
@@ -113,34 +114,33 @@ private:
   }
 
   ascend::LaunchOp launch;
-  ascend::StepsAttr steps;
+  ascend::FusedKernelsAttr fused;
   size_t last;
 };
 
 } // namespace
 
-/// Replaces each launch of a kernel that runs several steps as one, such as
-/// mfChain, by one launch for each step, and adds buffers for the values
-/// between them. A call that records events behind instructions of a routine
-/// still records them behind the same work. A launch stays as it is if its last
-/// step could not write to the launch's output, because it reads that memory
-/// too.
-static ExpandedSteps expandSteps(ascend::ProgramOp program) {
-  ExpandedSteps expanded;
+/// Replaces each launch of fused kernels, such as mfChain, by one launch for
+/// each kernel, and adds buffers for the values between them. A call that
+/// records events behind instructions of a routine still records them behind
+/// the same work. A launch stays as it is if its last kernel could not write to
+/// the launch's output, because it reads that memory too.
+static ExpandedChains expandChains(ascend::ProgramOp program) {
+  ExpandedChains expanded;
   llvm::StringMap<SmallVector<int64_t>> numbers;
   for (auto routine : program.getBody().getOps<ascend::RoutineOp>()) {
     SmallVector<int64_t> &ofRoutine = numbers[routine.getSymName()];
     ofRoutine.push_back(0);
     for (auto launch : llvm::make_early_inc_range(
              routine.getBody().getOps<ascend::LaunchOp>())) {
-      const int64_t before = expanded.steps;
-      if (ascend::StepsAttr steps = getSteps(launch)) {
-        StepsExpander expander(launch, steps);
+      const int64_t before = expanded.replacements;
+      if (ascend::FusedKernelsAttr fused = getFusedKernels(launch)) {
+        ChainExpander expander(launch, fused);
         if (expander.isPossible())
           expander.run(expanded);
       }
       ofRoutine.push_back(ofRoutine.back() +
-                          std::max<int64_t>(expanded.steps - before, 1));
+                          std::max<int64_t>(expanded.replacements - before, 1));
     }
   }
   if (expanded.launches > 0)
@@ -250,7 +250,7 @@ struct LegalizeForCannPass
 
   void runOnOperation() override {
     ascend::ProgramOp program = getOperation();
-    const ExpandedSteps expanded = expandSteps(program);
+    const ExpandedChains expanded = expandChains(program);
     SmallVector<ascend::LaunchOp> launches;
     std::vector<LaunchForCann> described;
     program.walk([&](ascend::LaunchOp launch) {
@@ -301,24 +301,25 @@ private:
         program.getSymName());
   }
 
-  static void print(ascend::ProgramOp program, const ExpandedSteps &expanded,
+  static void print(ascend::ProgramOp program, const ExpandedChains &expanded,
                     const CannPlan &plan) {
     PrintedPlan text(program);
     text.os() << "stage " << program.getStage() << ": on CANN\n";
     if (expanded.launches > 0)
       text.os() << "  " << expanded.launches
-                << " launches with steps: " << expanded.steps << " launches, "
-                << expanded.bufferBytes << " bytes of buffers between them\n";
+                << " launches of fused kernels: " << expanded.replacements
+                << " launches, " << expanded.bufferBytes
+                << " bytes of buffers between them\n";
     printCannPlan(plan, text.os());
   }
 
   static void emitRemark(ascend::ProgramOp program,
-                         const ExpandedSteps &expanded) {
+                         const ExpandedChains &expanded) {
     if (expanded.launches > 0)
-      remark::passed(program.getLoc(), getOptions(program, "CannSteps"))
+      remark::passed(program.getLoc(), getOptions(program, "CannChains"))
           << remark::add("kernels that run as one are launched one by one")
           << remark::metric("launches", expanded.launches)
-          << remark::metric("steps", expanded.steps)
+          << remark::metric("kernels", expanded.replacements)
           << remark::metric("buffer bytes", expanded.bufferBytes);
   }
 

@@ -173,9 +173,9 @@ static bool needsMore(const ChainGraph &graph, const BufferUses &uses,
 
 namespace {
 
-/// The most steps of a chain, and the most launches from its first to its last.
-/// Beyond these limits planning gets expensive without a benefit.
-constexpr size_t maximumSteps = 32;
+/// The most kernels of a chain, and the most launches from its first to its
+/// last. Beyond these limits planning gets expensive without a benefit.
+constexpr size_t maximumLength = 32;
 constexpr int64_t maximumDistance = 256;
 
 using Members = std::set<int64_t>;
@@ -193,7 +193,7 @@ public:
 
 private:
   bool isFree(int64_t launch) const {
-    return graph.launches[launch].step.has_value();
+    return graph.launches[launch].kernel.has_value();
   }
   const ChainBuffer &getBuffer(int64_t value) const {
     return graph.buffers[graph.values[value].buffer];
@@ -201,7 +201,7 @@ private:
   /// Returns whether a launch may join members, one of which reads its result.
   bool mayJoin(int64_t launch, const Members &members) const;
   std::optional<PlannedChain> grow(int64_t root);
-  std::optional<PlannedChain> growStepByStep(int64_t root);
+  std::optional<PlannedChain> growOneByOne(int64_t root);
   void addProducers(int64_t launch, Members &candidates) const;
   /// Returns the chain of these launches, or none if they cannot form one.
   std::optional<PlannedChain> tryChain(const Members &members) const;
@@ -238,7 +238,7 @@ bool ChainPlanner::mayJoin(int64_t launch, const Members &members) const {
   const int64_t root = *members.rbegin();
   const ChainLaunch &own = graph.launches[launch];
   if (!isFree(launch) || own.segment != graph.launches[root].segment ||
-      root - launch > maximumDistance || members.size() >= maximumSteps)
+      root - launch > maximumDistance || members.size() >= maximumLength)
     return false;
   const int64_t result = own.outputs.front();
   return getBuffer(result).isTemporary &&
@@ -252,8 +252,8 @@ std::optional<PlannedChain> ChainPlanner::grow(int64_t root) {
   Members members = {root}, candidates;
   addProducers(root, candidates);
   auto hasRows = [&](int64_t launch) {
-    const TensorShape &a = graph.launches[launch].step->outputs[0];
-    const TensorShape &b = graph.launches[root].step->outputs[0];
+    const TensorShape &a = graph.launches[launch].kernel->outputs[0];
+    const TensorShape &b = graph.launches[root].kernel->outputs[0];
     return a.dims.size() == b.dims.size() &&
            (a.dims.empty() || llvm::ArrayRef(a.dims).drop_back() ==
                                   llvm::ArrayRef(b.dims).drop_back());
@@ -270,11 +270,11 @@ std::optional<PlannedChain> ChainPlanner::grow(int64_t root) {
     return std::nullopt;
   if (std::optional<PlannedChain> chain = tryChain(members))
     return chain;
-  return growStepByStep(root);
+  return growOneByOne(root);
 }
 
 /// Adds producers one by one, if not all of them can be added.
-std::optional<PlannedChain> ChainPlanner::growStepByStep(int64_t root) {
+std::optional<PlannedChain> ChainPlanner::growOneByOne(int64_t root) {
   Members members = {root}, candidates;
   std::optional<PlannedChain> best;
   addProducers(root, candidates);
@@ -303,32 +303,33 @@ PlannedChain ChainPlanner::makeChain(const Members &members) const {
   PlannedChain chain;
   chain.launches.assign(members.begin(), members.end());
   chain.spec.name = "mfChain";
-  std::vector<KernelStep> steps;
+  std::vector<FusedKernel> kernels;
   int64_t bytes = 0;
   for (int64_t launch : members) {
     const ChainLaunch &own = graph.launches[launch];
-    KernelStep step = {
-        own.step->name, {}, own.step->outputs[0], own.step->attributes};
-    for (auto [value, shape] : llvm::zip_equal(own.inputs, own.step->inputs)) {
+    FusedKernel kernel = {
+        own.kernel->name, {}, own.kernel->outputs[0], own.kernel->attributes};
+    for (auto [value, shape] :
+         llvm::zip_equal(own.inputs, own.kernel->inputs)) {
       const auto *maker = llvm::find(chain.launches, producers[value]);
       if (maker != chain.launches.end() && *maker < launch) {
-        step.operands.push_back(~(maker - chain.launches.begin()));
+        kernel.operands.push_back(~(maker - chain.launches.begin()));
         continue;
       }
       const auto *input = llvm::find(chain.inputs, value);
-      step.operands.push_back(input - chain.inputs.begin());
+      kernel.operands.push_back(input - chain.inputs.begin());
       if (input != chain.inputs.end())
         continue;
       chain.inputs.push_back(value);
       chain.spec.inputs.push_back(shape);
     }
-    bytes += findKernelSignature(own.step->name)->getBytes(*own.step);
-    steps.push_back(std::move(step));
+    bytes += findKernelSignature(own.kernel->name)->getBytes(*own.kernel);
+    kernels.push_back(std::move(kernel));
     if (launch != *members.rbegin())
       chain.bytesGone += getBuffer(own.outputs.front()).bytes;
   }
-  chain.spec.outputs = graph.launches[*members.rbegin()].step->outputs;
-  chain.spec.attributes = {{"steps", std::move(steps)}};
+  chain.spec.outputs = graph.launches[*members.rbegin()].kernel->outputs;
+  chain.spec.attributes = {{"steps", std::move(kernels)}};
   chain.bytesUnmoved =
       bytes - findKernelSignature(chain.spec.name)->getBytes(chain.spec);
   return chain;
@@ -449,9 +450,10 @@ ChainPlan planChains(ChainGraph graph) {
 //===----------------------------------------------------------------------===//
 
 std::string PlannedChain::getKind() const {
-  const std::vector<KernelSpec> steps = getStepSpecs(spec);
+  const std::vector<KernelSpec> kernels = getFusedSpecs(spec);
   return llvm::join(
-      llvm::map_range(steps, [](const KernelSpec &step) { return step.name; }),
+      llvm::map_range(kernels,
+                      [](const KernelSpec &kernel) { return kernel.name; }),
       ", ");
 }
 

@@ -35,9 +35,8 @@ struct ChainValue {
 
 /// A launch. Launches are in program order.
 struct ChainLaunch {
-  /// The step that it would be in a chain. Empty if its kernel may not be a
-  /// step.
-  std::optional<KernelSpec> step;
+  /// The kernel that it would be in a chain. Empty if it may not be fused.
+  std::optional<KernelSpec> kernel;
   /// Indices of values. A workspace is an output.
   llvm::SmallVector<int64_t, 3> inputs, outputs;
   /// Separates launches: those between which anything else happens, such as an
@@ -90,7 +89,7 @@ void printKinds(llvm::ArrayRef<ChainKind> kinds, llvm::raw_ostream &os);
 
 /// Fuses a launch with all earlier launches whose results are read only by
 /// launches that it is fused with, as long as no other instruction is between
-/// them, they can be steps of one chain (KernelChain.h), they are not moved
+/// them, they can be one chain (KernelChain.h), they are not moved
 /// past a launch that uses the same memory, and the live bytes do not increase:
 /// not at any moment of the routine, and at the chain not above the maximum
 /// over its launches. Each launch is in at most one chain.

@@ -126,21 +126,21 @@ int64_t RoutineChains::getValue(Value value) {
   return found->second;
 }
 
-/// Returns the step that the launch would be in a chain, or none if its kernel
-/// may not be a step.
-static std::optional<KernelSpec> getStep(ascend::LaunchOp launch) {
+/// Returns the kernel that the launch would be in a chain, or none if it may
+/// not be fused.
+static std::optional<KernelSpec> getFusible(ascend::LaunchOp launch) {
   const KernelSignature *signature = findKernelSignature(launch.getKernel());
-  if (!signature || !signature->getStepKind)
+  if (!signature || !signature->getFusionKind)
     return std::nullopt;
   std::optional<KernelSpec> spec = launch.getKernelSpec();
-  if (!spec || signature->getStepKind(*spec) == StepKind::None)
+  if (!spec || signature->getFusionKind(*spec) == FusionKind::None)
     return std::nullopt;
   return spec;
 }
 
 void RoutineChains::addLaunch(ascend::LaunchOp launch) {
   ChainLaunch &added = graph.launches.emplace_back();
-  added.step = getStep(launch);
+  added.kernel = getFusible(launch);
   for (Value input : launch.getInputs())
     added.inputs.push_back(getValue(input));
   for (Value output : launch.getOutputs())
@@ -244,20 +244,21 @@ void RoutineChains::build(const PlannedChain &chain) {
   SmallVector<DenseI64ArrayAttr> operands;
   SmallVector<DictionaryAttr> attributes;
   SmallVector<RankedTensorType> types;
-  const auto &steps =
-      std::get<std::vector<KernelStep>>(chain.spec.attributes.at("steps"));
-  for (auto [launch, step] : llvm::zip_equal(chain.launches, steps)) {
+  const auto &fused =
+      std::get<std::vector<FusedKernel>>(chain.spec.attributes.at("steps"));
+  for (auto [launch, kernel] : llvm::zip_equal(chain.launches, fused)) {
     ascend::LaunchOp op = launches[launch];
     kernels.push_back(op.getKernelAttr());
-    operands.push_back(DenseI64ArrayAttr::get(context, step.operands));
+    operands.push_back(DenseI64ArrayAttr::get(context, kernel.operands));
     attributes.push_back(op.getKernelAttributes());
     types.push_back(cast<ascend::BufferType>(op.getOutputs().front().getType())
                         .getTensor());
   }
   OpBuilder builder(place);
-  const NamedAttribute named(
-      StringAttr::get(context, "steps"),
-      ascend::StepsAttr::get(context, kernels, operands, attributes, types));
+  const NamedAttribute named(StringAttr::get(context, "steps"),
+                             ascend::FusedKernelsAttr::get(context, kernels,
+                                                           operands, attributes,
+                                                           types));
   ascend::LaunchOp::create(
       builder, root.getLoc(), builder.getStringAttr(chain.spec.name), inputs,
       output, Value(), builder.getDictionaryAttr(named), root.getCellAttr());
@@ -272,13 +273,13 @@ void RoutineChains::build(const PlannedChain &chain) {
 
 void RoutineChains::recount(const ChainPlan &plan) {
   // A chain stands where its last launch stood.
-  std::vector<int64_t> steps(launches.size() + 1, 1);
-  steps.front() = 0;
+  std::vector<int64_t> counts(launches.size() + 1, 1);
+  counts.front() = 0;
   for (const PlannedChain &chain : plan.chains)
-    steps[chain.launches.back() + 1] -=
+    counts[chain.launches.back() + 1] -=
         static_cast<int64_t>(chain.launches.size()) - 1;
-  std::vector<int64_t> numbers(steps.size());
-  std::partial_sum(steps.begin(), steps.end(), numbers.begin());
+  std::vector<int64_t> numbers(counts.size());
+  std::partial_sum(counts.begin(), counts.end(), numbers.begin());
   for (ascend::CallOp call : calls)
     ascend::renumberRecords(call, numbers);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that chains of kernels have the bits of their steps.
+"""Checks that chains of kernels have the bits of their kernels.
 
 usage: chains_never_change_bits.py [--part=K/N] BIN_FOLDER WORK_FOLDER
 

@@ -213,10 +213,10 @@ KernelRecord KernelReader::read() {
   kernel.parts = readText("parts");
   kernel.bytes = record.getValueAsString("bytes").trim();
   kernel.workspace = record.getValueAsString("workspace").trim();
-  kernel.step = record.getValueAsString("step").trim();
-  kernel.stepFactory = record.getValueAsString("stepFactory").trim();
-  if (kernel.step.empty() != kernel.stepFactory.empty())
-    fail("expected both 'step' and 'stepFactory' or neither");
+  kernel.fusion = record.getValueAsString("fusion").trim();
+  kernel.fusedFactory = record.getValueAsString("fusedFactory").trim();
+  if (kernel.fusion.empty() != kernel.fusedFactory.empty())
+    fail("expected both 'fusion' and 'fusedFactory' or neither");
   kernel.profiled = record.getValueAsListOfStrings("profiled");
   kernel.fromProfile = record.getValueAsString("fromProfile").trim();
   kernel.cann = record.getValueAsString("cann").trim();

@@ -45,9 +45,9 @@ struct KernelRecord {
   /// The kind, one of readKinds().
   llvm::StringRef kind;
   llvm::StringRef flops, fullFlops, bytes, workspace, parts;
-  /// The condition under which the kernel may be a step of a chain, and the
-  /// function that creates this step. Both are empty or neither is.
-  llvm::StringRef step, stepFactory;
+  /// How the kernel may be fused with others, and the function that makes its
+  /// loop in a chain. Both are empty or neither is.
+  llvm::StringRef fusion, fusedFactory;
   std::vector<MeasureRecord> measures;
   /// The kernel's names in profiles.
   std::vector<llvm::StringRef> profiled;

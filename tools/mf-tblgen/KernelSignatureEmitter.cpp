@@ -124,11 +124,11 @@ static void emitPieces(raw_ostream &os, const KernelRecord &kernel) {
     emitFormula(os, kernel, "Bytes", kernel.bytes);
   if (!kernel.workspace.empty())
     emitFormula(os, kernel, "Workspace", kernel.workspace);
-  if (!kernel.step.empty())
-    os << "mf::StepKind " << kernel.name
-       << "Step([[maybe_unused]] const mf::KernelSpec &spec) {\n  using "
+  if (!kernel.fusion.empty())
+    os << "mf::FusionKind " << kernel.name
+       << "Fusion([[maybe_unused]] const mf::KernelSpec &spec) {\n  using "
           "namespace mf;\n  return "
-       << kernel.step << ";\n}\n";
+       << kernel.fusion << ";\n}\n";
   emitMeasures(os, kernel);
   emitProfiled(os, kernel);
   emitLine(os, kernel);
@@ -150,7 +150,7 @@ static void emitSignature(raw_ostream &os, const KernelRecord &kernel) {
       kernel.kind, listName(kernel.profiled.empty(), "Profiled"),
       kernel.fromProfile.empty() ? "nullptr"
                                  : (kernel.name + "FromProfile").str(),
-      kernel.step.empty() ? "nullptr" : (kernel.name + "Step").str());
+      kernel.fusion.empty() ? "nullptr" : (kernel.name + "Fusion").str());
 }
 
 static void emitSignatures(const llvm::RecordKeeper &records, raw_ostream &os) {
@@ -169,31 +169,31 @@ static void emitSignatures(const llvm::RecordKeeper &records, raw_ostream &os) {
 }
 
 /// Emits the declarations of all factories and the tables of factories in the
-/// signatures' order. Kernels that are not steps have null in the table of
-/// steps.
+/// signatures' order. Kernels that are never fused have null in the table of
+/// fused ones.
 static void emitFactories(const llvm::RecordKeeper &records, raw_ostream &os) {
   llvm::emitSourceFileHeader("Factories of kernels", os, records);
   const std::vector<KernelRecord> kernels = readKernels(records);
-  std::set<llvm::StringRef> names, stepNames;
+  std::set<llvm::StringRef> names, fusedNames;
   for (const KernelRecord &kernel : kernels) {
     names.insert(kernel.factory);
-    if (!kernel.stepFactory.empty())
-      stepNames.insert(kernel.stepFactory);
+    if (!kernel.fusedFactory.empty())
+      fusedNames.insert(kernel.fusedFactory);
   }
   os << "#ifdef GET_FACTORY_DECLARATIONS\n#undef GET_FACTORY_DECLARATIONS\n";
   for (llvm::StringRef name : names)
     os << "KernelOrError " << name
        << "(const KernelSpec &spec, SpecChecker &checker);\n";
-  os << "#endif\n\n#ifdef GET_STEP_FACTORY_DECLARATIONS\n"
-        "#undef GET_STEP_FACTORY_DECLARATIONS\n";
-  for (llvm::StringRef name : stepNames)
-    os << "StepFunction " << name << "(const KernelSpec &spec);\n";
+  os << "#endif\n\n#ifdef GET_FUSED_FACTORY_DECLARATIONS\n"
+        "#undef GET_FUSED_FACTORY_DECLARATIONS\n";
+  for (llvm::StringRef name : fusedNames)
+    os << "FusedFunction " << name << "(const KernelSpec &spec);\n";
   os << "#endif\n\n#ifdef GET_FACTORIES\n#undef GET_FACTORIES\n";
   for (const KernelRecord &kernel : kernels)
     os << kernel.factory << ", // " << kernel.name << "\n";
-  os << "#endif\n\n#ifdef GET_STEP_FACTORIES\n#undef GET_STEP_FACTORIES\n";
+  os << "#endif\n\n#ifdef GET_FUSED_FACTORIES\n#undef GET_FUSED_FACTORIES\n";
   for (const KernelRecord &kernel : kernels)
-    os << (kernel.stepFactory.empty() ? "nullptr" : kernel.stepFactory)
+    os << (kernel.fusedFactory.empty() ? "nullptr" : kernel.fusedFactory)
        << ", // " << kernel.name << "\n";
   os << "#endif\n";
 }

@@ -2,14 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each step runs its own loop on a block of rows that stays in the first-level
-// cache, and rounds its result to its own type, so that the bits are those of
-// separate kernels.
+// Each kernel runs its own loop on a block of rows that stays in the
+// first-level cache, and rounds its result to its own type, so that the bits
+// are those of separate kernels.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChainSteps.h"
 #include "Factories.h"
+#include "FusedKernels.h"
 #include "RepeatedRows.h"
 #include "Scratch.h"
 #include "Tiles.h"
@@ -20,20 +20,20 @@
 namespace mf {
 namespace {
 
-/// The number of elements that a step computes at a time: large enough that the
-/// cost of a call does not matter, small enough that several blocks fit a
+/// The number of elements that a kernel computes at a time: large enough that
+/// the cost of a call does not matter, small enough that several blocks fit a
 /// first-level cache.
 constexpr int64_t elementsPerBlock = 2048;
 
-/// The result of a step, or an input in the form that steps which broadcast it
-/// see.
+/// The result of a kernel, or an input in the form that kernels which broadcast
+/// it see.
 struct ChainBlock {
   int64_t rowBytes = 0;
   /// The place in a thread's scratch memory, in slots.
   int64_t slot = 0;
 };
 
-/// An input as some steps see it.
+/// An input as some kernels see it.
 struct Load {
   size_t input = 0;
   TensorShape shape;
@@ -41,10 +41,10 @@ struct Load {
   std::optional<RepeatedRows> repeated;
 };
 
-struct ChainStep {
+struct ChainMember {
   KernelSpec spec;
-  StepFunction run;
-  /// The indices of blocks: those of loads, followed by those of steps.
+  FusedFunction run;
+  /// The indices of blocks: those of loads, followed by those of kernels.
   llvm::SmallVector<size_t, 3> operands;
 };
 
@@ -74,7 +74,7 @@ private:
                 int64_t count) const;
 
   std::vector<Load> loads;
-  std::vector<ChainStep> steps;
+  std::vector<ChainMember> kernels;
   std::vector<ChainBlock> blocks;
   /// `columns` are those of the longest rows.
   int64_t rows, columns = 1, rowsPerBlock, slotBytes = 0, numSlots = 0;
@@ -102,8 +102,8 @@ void flatten(std::vector<KernelSpec> &specs) {
 }
 
 bool isElements(const KernelSpec &spec) {
-  return findKernelSignature(spec.name)->getStepKind(spec) ==
-         StepKind::Elements;
+  return findKernelSignature(spec.name)->getFusionKind(spec) ==
+         FusionKind::Elements;
 }
 
 /// Splits long rows into shorter ones of equal size, if there is a size of at
@@ -130,7 +130,7 @@ void splitRows(std::vector<KernelSpec> &specs) {
 }
 
 ChainKernel::ChainKernel(const KernelSpec &chain) {
-  std::vector<KernelSpec> specs = getStepSpecs(chain);
+  std::vector<KernelSpec> specs = getFusedSpecs(chain);
   if (hasOneShape(specs))
     flatten(specs);
   else if (llvm::all_of(specs, isElements))
@@ -138,8 +138,8 @@ ChainKernel::ChainKernel(const KernelSpec &chain) {
   const TensorShape &output = specs.back().outputs[0];
   rows = output.getNumElements() / getRowSize(output);
   const auto &given =
-      std::get<std::vector<KernelStep>>(chain.attributes.at("steps"));
-  // Loads come first, so all of them must be known before steps are numbered.
+      std::get<std::vector<FusedKernel>>(chain.attributes.at("steps"));
+  // Loads come first, so all of them must be known before kernels are numbered.
   std::vector<llvm::SmallVector<size_t, 3>> read(specs.size());
   for (auto [number, spec] : llvm::enumerate(specs)) {
     const bool repeats = isElements(spec);
@@ -155,7 +155,7 @@ ChainKernel::ChainKernel(const KernelSpec &chain) {
     for (auto [position, operand] : llvm::enumerate(given[number].operands))
       if (operand < 0)
         read[number][position] = loads.size() + static_cast<size_t>(~operand);
-    steps.push_back({spec, makeStep(spec), read[number]});
+    kernels.push_back({spec, makeFused(spec), read[number]});
     const TensorShape &result = spec.outputs[0];
     blocks.push_back({getRowSize(result) * getBytes(result.type)});
     columns = std::max(columns, getRowSize(result));
@@ -179,12 +179,12 @@ size_t ChainKernel::addLoad(size_t input, const TensorShape &from,
   return loads.size() - 1;
 }
 
-/// Blocks reuse the slots of those that no later step reads. The last step
+/// Blocks reuse the slots of those that no later kernel reads. The last kernel
 /// writes to the output itself.
 void ChainKernel::assignSlots() {
   std::vector<size_t> lastReader(blocks.size(), 0);
-  for (auto [number, step] : llvm::enumerate(steps))
-    for (size_t operand : step.operands)
+  for (auto [number, kernel] : llvm::enumerate(kernels))
+    for (size_t operand : kernel.operands)
       lastReader[operand] = number;
   std::vector<int64_t> free;
   auto take = [&] {
@@ -197,20 +197,20 @@ void ChainKernel::assignSlots() {
   for (size_t load = 0; load < loads.size(); ++load)
     if (loads[load].repeated)
       blocks[load].slot = take();
-  for (size_t number = 0; number + 1 < steps.size(); ++number) {
-    const ChainStep &step = steps[number];
+  for (size_t number = 0; number + 1 < kernels.size(); ++number) {
+    const ChainMember &kernel = kernels[number];
     ChainBlock &block = blocks[loads.size() + number];
-    const KernelSignature &signature = *findKernelSignature(step.spec.name);
+    const KernelSignature &signature = *findKernelSignature(kernel.spec.name);
     // The result is written in place if the kernel allows it. Otherwise the
     // operands' slots are free afterwards.
     std::optional<int64_t> own;
     llvm::SmallVector<int64_t, 3> freed;
-    for (auto [position, operand] : llvm::enumerate(step.operands)) {
+    for (auto [position, operand] : llvm::enumerate(kernel.operands)) {
       const ChainBlock &read = blocks[operand];
       const bool isDead =
           operand >= loads.size() && lastReader[operand] == number &&
           !llvm::is_contained(
-              llvm::ArrayRef(step.operands).take_front(position), operand);
+              llvm::ArrayRef(kernel.operands).take_front(position), operand);
       if (!isDead)
         continue;
       if (!own && read.rowBytes == block.rowBytes &&
@@ -240,32 +240,32 @@ void ChainKernel::runBlock(const KernelOperands &operands, char *scratch,
                          : input + first * block.rowBytes;
   }
   llvm::SmallVector<const void *, 4> read;
-  for (auto [number, step] : llvm::enumerate(steps)) {
+  for (auto [number, kernel] : llvm::enumerate(kernels)) {
     const size_t own = loads.size() + number;
-    const bool isLast = number + 1 == steps.size();
+    const bool isLast = number + 1 == kernels.size();
     char *output = isLast ? static_cast<char *>(operands.outputs[0]) +
                                 first * blocks[own].rowBytes
                           : scratch + blocks[own].slot * slotBytes;
     read.clear();
-    for (size_t operand : step.operands)
+    for (size_t operand : kernel.operands)
       read.push_back(places[operand]);
-    step.run(read, output, count);
+    kernel.run(read, output, count);
     places[own] = output;
   }
 }
 
 /// The factories are in the order of getKernelSignatures().
-constexpr StepFunction (*stepFactories[])(const KernelSpec &) = {
-#define GET_STEP_FACTORIES
+constexpr FusedFunction (*fusedFactories[])(const KernelSpec &) = {
+#define GET_FUSED_FACTORIES
 #include "lib/Exec/Kernels/KernelFactories.inc"
 };
 
 } // namespace
 
-StepFunction makeStep(const KernelSpec &spec) {
+FusedFunction makeFused(const KernelSpec &spec) {
   const KernelSignature *signature = findKernelSignature(spec.name);
-  auto *factory = stepFactories[signature - getKernelSignatures().begin()];
-  return factory ? factory(spec) : StepFunction();
+  auto *factory = fusedFactories[signature - getKernelSignatures().begin()];
+  return factory ? factory(spec) : FusedFunction();
 }
 
 KernelOrError makeChain(const KernelSpec &spec, SpecChecker &checker) {
@@ -273,10 +273,10 @@ KernelOrError makeChain(const KernelSpec &spec, SpecChecker &checker) {
     return error;
   if (llvm::Error error = checkChain(spec))
     return error;
-  for (auto [number, step] : llvm::enumerate(getStepSpecs(spec)))
-    if (auto kernel = makeKernel(step); !kernel)
-      return llvm::createStringError("mfChain: step t" + llvm::Twine(number) +
-                                     ": " + llvm::toString(kernel.takeError()));
+  for (auto [number, kernel] : llvm::enumerate(getFusedSpecs(spec)))
+    if (auto alone = makeKernel(kernel); !alone)
+      return llvm::createStringError("mfChain: kernel t" + llvm::Twine(number) +
+                                     ": " + llvm::toString(alone.takeError()));
   return std::make_unique<ChainKernel>(spec);
 }
 

@@ -1,11 +1,11 @@
 //===- Elementwise.cpp - Elementwise kernels and broadcasting -------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "ChainSteps.h"
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
 #include "FunctionKernel.h"
+#include "FusedKernels.h"
 #include "StreamedOutput.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -256,10 +256,10 @@ KernelOrError makeCast(const KernelSpec &spec, SpecChecker &checker) {
 }
 
 //===----------------------------------------------------------------------===//
-// Steps of chains
+// Fused kernels
 //===----------------------------------------------------------------------===//
 
-StepFunction makeUnaryStep(const KernelSpec &spec) {
+FusedFunction makeFusedUnary(const KernelSpec &spec) {
   const UnaryOp op = getUnaryOp(spec);
   const TensorShape &x = spec.inputs[0];
   const double scalar =
@@ -271,7 +271,7 @@ StepFunction makeUnaryStep(const KernelSpec &spec) {
   };
 }
 
-static StepFunction makeBinaryStep(BinaryOp op, const TensorShape &z) {
+static FusedFunction makeFusedBinary(BinaryOp op, const TensorShape &z) {
   return [op, type = z.type, columns = getRowSize(z)](
              llvm::ArrayRef<const void *> inputs, void *output, int64_t rows) {
     runBinaryLoop(op, Advance::Both, type, inputs[0], inputs[1], output,
@@ -279,15 +279,15 @@ static StepFunction makeBinaryStep(BinaryOp op, const TensorShape &z) {
   };
 }
 
-StepFunction makeBinaryStep(const KernelSpec &spec) {
-  return makeBinaryStep(getBinaryOp(spec), spec.outputs[0]);
+FusedFunction makeFusedBinary(const KernelSpec &spec) {
+  return makeFusedBinary(getBinaryOp(spec), spec.outputs[0]);
 }
 
-StepFunction makeActivationBackwardStep(const KernelSpec &spec) {
-  return makeBinaryStep(getActivationBackwardOp(spec), spec.outputs[0]);
+FusedFunction makeFusedActivationBackward(const KernelSpec &spec) {
+  return makeFusedBinary(getActivationBackwardOp(spec), spec.outputs[0]);
 }
 
-StepFunction makeCastStep(const KernelSpec &spec) {
+FusedFunction makeFusedCast(const KernelSpec &spec) {
   const TensorShape &to = spec.outputs[0];
   return [from = spec.inputs[0].type, to = to.type, columns = getRowSize(to)](
              llvm::ArrayRef<const void *> inputs, void *output, int64_t rows) {

@@ -330,11 +330,11 @@ bool Descent::step(const Slopes &slopes, double damping) {
 }
 
 void Descent::minimize() {
-  constexpr int maximumSteps = 60;
+  constexpr int maximumIterations = 60;
   constexpr double largestDamping = 1e9, smallestDamping = 1e-9,
                    dampingFactor = 5, relevant = 1e-10;
   double damping = 1e-3;
-  for (int i = 0; i < maximumSteps; ++i) {
+  for (int i = 0; i < maximumIterations; ++i) {
     const double cost = getCost();
     const Slopes slopes = getSlopes(/*withBounds=*/true);
     if (slopes.moving.empty())

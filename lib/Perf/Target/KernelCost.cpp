@@ -107,10 +107,10 @@ static double getMemorySeconds(const Target &target, const KernelRate &rate,
          getMemoryRate(target.memory, signature, spec);
 }
 
-static Expected<KernelCost> getStepCost(const Target &target,
-                                        const KernelSignature &signature,
-                                        const KernelSpec &spec,
-                                        const Compilation &compilation) {
+static Expected<KernelCost> getCostAlone(const Target &target,
+                                         const KernelSignature &signature,
+                                         const KernelSpec &spec,
+                                         const Compilation &compilation) {
   const KernelRate *rate = target.findKernelRate(signature.kind);
   if (!rate)
     return createStringError("target '" + target.name +
@@ -142,14 +142,14 @@ Expected<KernelCost> getKernelCost(const Target &target,
                                    const KernelSignature &signature,
                                    const KernelSpec &spec,
                                    const Compilation &compilation) {
-  const std::vector<KernelSpec> steps = getStepSpecs(spec);
-  if (steps.empty())
-    return getStepCost(target, signature, spec, compilation);
+  const std::vector<KernelSpec> fused = getFusedSpecs(spec);
+  if (fused.empty())
+    return getCostAlone(target, signature, spec, compilation);
   KernelCost sum;
   double longest = 0;
-  for (const KernelSpec &step : steps) {
-    Expected<KernelCost> cost =
-        getStepCost(target, *findKernelSignature(step.name), step, compilation);
+  for (const KernelSpec &kernel : fused) {
+    Expected<KernelCost> cost = getCostAlone(
+        target, *findKernelSignature(kernel.name), kernel, compilation);
     if (!cost)
       return cost.takeError();
     sum.seconds += cost->seconds;

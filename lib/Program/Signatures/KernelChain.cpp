@@ -9,22 +9,22 @@
 
 namespace mf {
 
-static llvm::ArrayRef<KernelStep> getSteps(const KernelSpec &spec) {
+static llvm::ArrayRef<FusedKernel> getFusedKernels(const KernelSpec &spec) {
   auto found = spec.attributes.find("steps");
   if (found == spec.attributes.end())
     return {};
-  const auto *steps = std::get_if<std::vector<KernelStep>>(&found->second);
-  return steps ? llvm::ArrayRef(*steps) : llvm::ArrayRef<KernelStep>();
+  const auto *kernels = std::get_if<std::vector<FusedKernel>>(&found->second);
+  return kernels ? llvm::ArrayRef(*kernels) : llvm::ArrayRef<FusedKernel>();
 }
 
-/// Returns the shape of an operand of step `step`, or null if no earlier step
-/// or input has its number.
+/// Returns the shape of an operand of kernel `number` of a chain, or null if no
+/// earlier kernel or input has its number.
 static const TensorShape *findOperand(const KernelSpec &chain,
-                                      llvm::ArrayRef<KernelStep> steps,
-                                      size_t step, int64_t operand) {
+                                      llvm::ArrayRef<FusedKernel> kernels,
+                                      size_t number, int64_t operand) {
   const auto index = static_cast<size_t>(operand < 0 ? ~operand : operand);
   if (operand < 0)
-    return index < step ? &steps[index].result : nullptr;
+    return index < number ? &kernels[index].result : nullptr;
   return index < chain.inputs.size() ? &chain.inputs[index] : nullptr;
 }
 
@@ -34,42 +34,43 @@ static std::string describeOperand(int64_t operand) {
 }
 
 static bool readsWhatIsThere(const KernelSpec &chain,
-                             llvm::ArrayRef<KernelStep> steps, size_t step) {
-  return llvm::all_of(steps[step].operands, [&](int64_t operand) {
-    return findOperand(chain, steps, step, operand) != nullptr;
+                             llvm::ArrayRef<FusedKernel> kernels,
+                             size_t number) {
+  return llvm::all_of(kernels[number].operands, [&](int64_t operand) {
+    return findOperand(chain, kernels, number, operand) != nullptr;
   });
 }
 
-/// Returns the kernel that computes one step of a chain by itself. The step's
-/// operands must exist: they are inputs of the chain or results of earlier
-/// steps.
-static KernelSpec getStepSpec(const KernelSpec &chain, size_t step) {
-  const llvm::ArrayRef<KernelStep> steps = getSteps(chain);
+/// Returns the specification of kernel `number` of a chain, whose operands must
+/// exist: they are inputs of the chain or results of earlier kernels.
+static KernelSpec getFusedSpec(const KernelSpec &chain, size_t number) {
+  const llvm::ArrayRef<FusedKernel> kernels = getFusedKernels(chain);
   KernelSpec spec;
-  spec.name = steps[step].kernel;
-  for (int64_t operand : steps[step].operands)
-    spec.inputs.push_back(*findOperand(chain, steps, step, operand));
-  spec.outputs.push_back(steps[step].result);
-  spec.attributes = steps[step].attributes;
+  spec.name = kernels[number].name;
+  for (int64_t operand : kernels[number].operands)
+    spec.inputs.push_back(*findOperand(chain, kernels, number, operand));
+  spec.outputs.push_back(kernels[number].result);
+  spec.attributes = kernels[number].attributes;
   return spec;
 }
 
-std::vector<KernelSpec> getStepSpecs(const KernelSpec &spec) {
-  const llvm::ArrayRef<KernelStep> steps = getSteps(spec);
+std::vector<KernelSpec> getFusedSpecs(const KernelSpec &spec) {
+  const llvm::ArrayRef<FusedKernel> kernels = getFusedKernels(spec);
   std::vector<KernelSpec> specs;
-  for (size_t step = 0; step < steps.size(); ++step) {
-    if (!readsWhatIsThere(spec, steps, step))
+  for (size_t number = 0; number < kernels.size(); ++number) {
+    if (!readsWhatIsThere(spec, kernels, number))
       return {};
-    specs.push_back(getStepSpec(spec, step));
+    specs.push_back(getFusedSpec(spec, number));
   }
   return specs;
 }
 
 int64_t getChainFlops(const KernelSpec &chain) {
   int64_t flops = 0;
-  for (const KernelSpec &step : getStepSpecs(chain)) {
-    const KernelSignature *signature = findKernelSignature(step.name);
-    if (signature && llvm::AddOverflow(flops, signature->getFlops(step), flops))
+  for (const KernelSpec &kernel : getFusedSpecs(chain)) {
+    const KernelSignature *signature = findKernelSignature(kernel.name);
+    if (signature &&
+        llvm::AddOverflow(flops, signature->getFlops(kernel), flops))
       return std::numeric_limits<int64_t>::max();
   }
   return flops;
@@ -93,71 +94,73 @@ static bool hasRowsOf(const TensorShape &shape, const TensorShape &other) {
          getLeading(shape) == getLeading(other);
 }
 
-static llvm::Error checkStep(const KernelSpec &chain,
-                             llvm::ArrayRef<KernelStep> steps, size_t number) {
-  const KernelStep &step = steps[number];
+static llvm::Error checkFusedKernel(const KernelSpec &chain,
+                                    llvm::ArrayRef<FusedKernel> kernels,
+                                    size_t number) {
+  const FusedKernel &kernel = kernels[number];
   const std::string name =
-      "step t" + std::to_string(number) + " (" + step.kernel + ")";
-  for (int64_t operand : step.operands)
-    if (!findOperand(chain, steps, number, operand))
+      "kernel t" + std::to_string(number) + " (" + kernel.name + ")";
+  for (int64_t operand : kernel.operands)
+    if (!findOperand(chain, kernels, number, operand))
       return makeError(name + " reads " + describeOperand(operand) +
-                       ", which is no input of the chain and no step before "
+                       ", which is no input of the chain and no kernel before "
                        "it");
-  const KernelSpec spec = getStepSpec(chain, number);
+  const KernelSpec spec = getFusedSpec(chain, number);
   if (llvm::Error error = checkAgainstSignature(spec))
-    return makeError("step t" + llvm::Twine(number) + ": " +
+    return makeError("kernel t" + llvm::Twine(number) + ": " +
                      llvm::toString(std::move(error)));
   const KernelSignature &signature = *findKernelSignature(spec.name);
-  const StepKind kind =
-      signature.getStepKind ? signature.getStepKind(spec) : StepKind::None;
-  if (kind == StepKind::None)
-    return makeError(name + " cannot be a step: " +
-                     (signature.getStepKind
+  const FusionKind kind = signature.getFusionKind
+                              ? signature.getFusionKind(spec)
+                              : FusionKind::None;
+  if (kind == FusionKind::None)
+    return makeError(name + " cannot be fused: " +
+                     (signature.getFusionKind
                           ? "it changes more than the last dimension"
                           : "this kernel does not work row by row"));
-  if (!hasRowsOf(step.result, chain.outputs[0]))
+  if (!hasRowsOf(kernel.result, chain.outputs[0]))
     return makeError(name + " makes other rows than the chain's output has: "
                             "all but the last dimension must be the same");
-  for (int64_t operand : step.operands) {
-    const TensorShape &shape = *findOperand(chain, steps, number, operand);
-    if (kind == StepKind::Elements && operand < 0 &&
-        shape.dims != step.result.dims)
+  for (int64_t operand : kernel.operands) {
+    const TensorShape &shape = *findOperand(chain, kernels, number, operand);
+    if (kind == FusionKind::Elements && operand < 0 &&
+        shape.dims != kernel.result.dims)
       return makeError(name + " repeats the elements of " +
                        describeOperand(operand) +
-                       "; expected a step of the shape of its result");
+                       "; expected a kernel of the shape of its result");
   }
   return llvm::Error::success();
 }
 
 /// Checks that every input and result is read.
 static llvm::Error checkReaders(const KernelSpec &chain,
-                                llvm::ArrayRef<KernelStep> steps) {
+                                llvm::ArrayRef<FusedKernel> kernels) {
   auto isRead = [&](int64_t operand) {
-    return llvm::any_of(steps, [&](const KernelStep &step) {
-      return llvm::is_contained(step.operands, operand);
+    return llvm::any_of(kernels, [&](const FusedKernel &kernel) {
+      return llvm::is_contained(kernel.operands, operand);
     });
   };
   for (size_t input = 0; input < chain.inputs.size(); ++input)
     if (!isRead(static_cast<int64_t>(input)))
-      return makeError("no step reads in" + llvm::Twine(input));
-  for (size_t step = 0; step + 1 < steps.size(); ++step)
-    if (!isRead(~static_cast<int64_t>(step)))
-      return makeError("no step reads t" + llvm::Twine(step));
+      return makeError("no kernel reads in" + llvm::Twine(input));
+  for (size_t number = 0; number + 1 < kernels.size(); ++number)
+    if (!isRead(~static_cast<int64_t>(number)))
+      return makeError("no kernel reads t" + llvm::Twine(number));
   return llvm::Error::success();
 }
 
 llvm::Error checkChain(const KernelSpec &chain) {
-  const llvm::ArrayRef<KernelStep> steps = getSteps(chain);
-  if (steps.empty())
-    return makeError("expected at least one step");
-  for (size_t step = 0; step < steps.size(); ++step)
-    if (llvm::Error error = checkStep(chain, steps, step))
+  const llvm::ArrayRef<FusedKernel> kernels = getFusedKernels(chain);
+  if (kernels.empty())
+    return makeError("expected at least one kernel");
+  for (size_t number = 0; number < kernels.size(); ++number)
+    if (llvm::Error error = checkFusedKernel(chain, kernels, number))
       return error;
-  if (llvm::Error error = checkReaders(chain, steps))
+  if (llvm::Error error = checkReaders(chain, kernels))
     return error;
   const TensorShape &output = chain.outputs[0];
-  if (steps.back().result != output)
-    return makeError("the last step makes another tensor than the output");
+  if (kernels.back().result != output)
+    return makeError("the last kernel makes another tensor than the output");
   // An input may share memory with the output, whose rows are written while
   // other rows of the input are still to be read.
   for (auto [number, input] : llvm::enumerate(chain.inputs))

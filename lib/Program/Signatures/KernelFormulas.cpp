@@ -10,7 +10,7 @@
 
 namespace mf {
 
-StepKind getResizedStep(const KernelSpec &spec) {
+FusionKind getFusionOfResize(const KernelSpec &spec) {
   const llvm::ArrayRef<int64_t> from = spec.inputs[0].dims;
   const llvm::ArrayRef<int64_t> to = spec.outputs[0].dims;
   const bool isInRows = !from.empty() && from.size() == to.size() &&
@@ -19,14 +19,14 @@ StepKind getResizedStep(const KernelSpec &spec) {
   auto value = spec.attributes.find("value");
   const bool hasZeros =
       value == spec.attributes.end() || std::get<int64_t>(value->second) == 0;
-  return isInRows && hasZeros ? StepKind::Rows : StepKind::None;
+  return isInRows && hasZeros ? FusionKind::Rows : FusionKind::None;
 }
 
-StepKind getConcatenatedStep(const KernelSpec &spec) {
+FusionKind getFusionOfConcatenation(const KernelSpec &spec) {
   const auto rank = static_cast<int64_t>(spec.outputs[0].dims.size());
   const auto axis = std::get<int64_t>(spec.attributes.at("axis"));
   const bool isInRows = rank > 0 && (axis == -1 || axis == rank - 1);
-  return isInRows ? StepKind::Rows : StepKind::None;
+  return isInRows ? FusionKind::Rows : FusionKind::None;
 }
 
 static int64_t multiply(std::initializer_list<int64_t> factors) {

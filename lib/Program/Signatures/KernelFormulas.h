@@ -14,11 +14,11 @@
 
 namespace mf {
 
-/// Returns the step of a kernel with one operand that only changes the size of
-/// the last dimension, with zeros as padding.
-StepKind getResizedStep(const KernelSpec &spec);
-/// Returns the step of a concatenation along the last dimension.
-StepKind getConcatenatedStep(const KernelSpec &spec);
+/// Returns how a kernel may be fused that only changes the size of the last
+/// dimension of its operand, with zeros as padding.
+FusionKind getFusionOfResize(const KernelSpec &spec);
+/// Returns how a concatenation along the last dimension may be fused.
+FusionKind getFusionOfConcatenation(const KernelSpec &spec);
 
 /// Returns a bool attribute of a kernel, or `whenAbsent`.
 bool getFlag(const KernelSpec &spec, llvm::StringRef name, bool whenAbsent);

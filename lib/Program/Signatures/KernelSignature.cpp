@@ -61,8 +61,8 @@ llvm::StringRef getDescription(AttributeKind kind) {
     return "a floating-point number";
   case AttributeKind::Ints:
     return "a list of integers";
-  case AttributeKind::Steps:
-    return "a list of steps";
+  case AttributeKind::Kernels:
+    return "a list of fused kernels";
   }
   llvm_unreachable("covered switch");
 }

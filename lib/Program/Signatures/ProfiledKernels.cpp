@@ -36,8 +36,8 @@ static AttributeValue getUnknown(AttributeKind kind) {
     return 1.0;
   case AttributeKind::Ints:
     return std::vector<int64_t>{};
-  case AttributeKind::Steps:
-    return std::vector<KernelStep>{};
+  case AttributeKind::Kernels:
+    return std::vector<FusedKernel>{};
   }
   llvm_unreachable("covered switch");
 }

@@ -1,4 +1,4 @@
-// The steps of a chain must fit each other, its inputs and its output.
+// The kernels of a chain must fit each other, its inputs and its output.
 // RUN: %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
 
 %x = "test.buffer"() : () -> !ascend.buffer<4x8xf32, hbm>
@@ -8,7 +8,7 @@ ascend.launch "mfChain"(%x) -> (%x) {} : (!ascend.buffer<4x8xf32, hbm>) -> !asce
 // -----
 
 %x = "test.buffer"() : () -> !ascend.buffer<4x8xf32, hbm>
-// expected-error @below {{mfChain: attribute 'steps' has another type, expected a list of steps}}
+// expected-error @below {{mfChain: attribute 'steps' has another type, expected a list of fused kernels}}
 ascend.launch "mfChain"(%x) -> (%x) {steps = 1 : i64} : (!ascend.buffer<4x8xf32, hbm>) -> !ascend.buffer<4x8xf32, hbm>
 
 // -----
@@ -22,35 +22,35 @@ ascend.launch "aclnnNeg"(%x) -> (%y) {steps = #ascend.steps<aclnnNeg(in0) : tens
 
 %x = "test.buffer"() : () -> !ascend.buffer<4x8xf32, hbm>
 %y = "test.buffer"() : () -> !ascend.buffer<4x8xf32, hbm>
-// expected-error @below {{mfChain: step t0 (aclnnNeg) reads in1, which is no input of the chain and no step before it}}
+// expected-error @below {{mfChain: kernel t0 (aclnnNeg) reads in1, which is no input of the chain and no kernel before it}}
 ascend.launch "mfChain"(%x) -> (%y) {steps = #ascend.steps<aclnnNeg(in1) : tensor<4x8xf32>>} : (!ascend.buffer<4x8xf32, hbm>) -> !ascend.buffer<4x8xf32, hbm>
 
 // -----
 
 %x = "test.buffer"() : () -> !ascend.buffer<4x8xf32, hbm>
 %y = "test.buffer"() : () -> !ascend.buffer<4x8xf32, hbm>
-// expected-error @below {{mfChain: step t0 (aclnnSoftmax) cannot be a step: this kernel does not work row by row}}
+// expected-error @below {{mfChain: kernel t0 (aclnnSoftmax) cannot be fused: this kernel does not work row by row}}
 ascend.launch "mfChain"(%x) -> (%y) {steps = #ascend.steps<aclnnSoftmax(in0) : tensor<4x8xf32>>} : (!ascend.buffer<4x8xf32, hbm>) -> !ascend.buffer<4x8xf32, hbm>
 
 // -----
 
 %x = "test.buffer"() : () -> !ascend.buffer<4x8xf32, hbm>
 %y = "test.buffer"() : () -> !ascend.buffer<4x8xbf16, hbm>
-// expected-error @below {{mfChain: the last step makes another tensor than the output}}
+// expected-error @below {{mfChain: the last kernel makes another tensor than the output}}
 ascend.launch "mfChain"(%x) -> (%y) {steps = #ascend.steps<aclnnNeg(in0) : tensor<4x8xf32>>} : (!ascend.buffer<4x8xf32, hbm>) -> !ascend.buffer<4x8xbf16, hbm>
 
 // -----
 
 %x = "test.buffer"() : () -> !ascend.buffer<4x8xi8, hbm>
-// expected-error @below {{mfChain: has elements or attributes of steps that no kernel computes with}}
+// expected-error @below {{mfChain: has elements or attributes of fused kernels that no kernel computes with}}
 ascend.launch "mfChain"(%x) -> (%x) {steps = #ascend.steps<aclnnNeg(in0) : tensor<4x8xi8>>} : (!ascend.buffer<4x8xi8, hbm>) -> !ascend.buffer<4x8xi8, hbm>
 
 // -----
 
-// expected-error @below {{expected an input of the launch, as in0, or the result of a step, as t0}}
+// expected-error @below {{expected an input of the launch, as in0, or the result of a fused kernel, as t0}}
 "test.op"() {steps = #ascend.steps<aclnnNeg(x0) : tensor<4xf32>>} : () -> ()
 
 // -----
 
-// expected-error @below {{expected steps of static shape, but got 'tensor<?xf32>'}}
+// expected-error @below {{expected results of static shape, but got 'tensor<?xf32>'}}
 "test.op"() {steps = #ascend.steps<aclnnNeg(in0) : tensor<?xf32>>} : () -> ()

@@ -1,4 +1,4 @@
-// A chain prints its steps readably, and parses what it prints.
+// A chain prints its kernels readably, and parses what it prints.
 // RUN: %roundtrip -allow-unregistered-dialect %s | %roundtrip -allow-unregistered-dialect | FileCheck %s
 // RUN: %roundtrip -allow-unregistered-dialect -emit-bytecode %s | %roundtrip -allow-unregistered-dialect | FileCheck %s
 

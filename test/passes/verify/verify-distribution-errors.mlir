@@ -145,7 +145,7 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
 
 // -----
 
-// The steps of a chain one after another: a summand stays one where it is scaled, and goes into nothing that is not
+// The kernels of a chain one after another: a summand stays one where it is scaled, and goes into nothing that is not
 // linear.
 - module
 + module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {

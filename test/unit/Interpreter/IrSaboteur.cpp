@@ -137,14 +137,14 @@ Attribute IrSaboteur::change(Attribute attribute) {
     entries.set(chosen.getName(), changed);
     return entries.getDictionary(attribute.getContext());
   }
-  if (auto steps = dyn_cast<ascend::StepsAttr>(attribute)) {
+  if (auto steps = dyn_cast<ascend::FusedKernelsAttr>(attribute)) {
     SmallVector<StringAttr> kernels(steps.getKernels());
     StringAttr &kernel = kernels[draw(kernels.size())];
     kernel =
         builder.getStringAttr(kernel == "aclnnMul" ? "aclnnAdd" : "aclnnMul");
-    return ascend::StepsAttr::get(attribute.getContext(), kernels,
-                                  steps.getOperands(), steps.getAttributes(),
-                                  steps.getTypes());
+    return ascend::FusedKernelsAttr::get(
+        attribute.getContext(), kernels, steps.getOperands(),
+        steps.getAttributes(), steps.getTypes());
   }
   return {};
 }

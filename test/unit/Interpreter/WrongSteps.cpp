@@ -137,7 +137,7 @@ bool doesNotAddAGradient(ModuleOp module) {
 bool takesAnotherStep(ModuleOp module) {
   for (auto launch : findAll<ascend::LaunchOp>(module))
     for (NamedAttribute named : launch.getKernelAttributes())
-      if (auto steps = dyn_cast<ascend::StepsAttr>(named.getValue())) {
+      if (auto steps = dyn_cast<ascend::FusedKernelsAttr>(named.getValue())) {
         SmallVector<StringAttr> kernels(steps.getKernels());
         auto *found = llvm::find(
             kernels, StringAttr::get(module.getContext(), "aclnnMul"));
@@ -146,9 +146,9 @@ bool takesAnotherStep(ModuleOp module) {
         *found = StringAttr::get(module.getContext(), "aclnnAdd");
         const NamedAttribute changed(
             named.getName(),
-            ascend::StepsAttr::get(module.getContext(), kernels,
-                                   steps.getOperands(), steps.getAttributes(),
-                                   steps.getTypes()));
+            ascend::FusedKernelsAttr::get(
+                module.getContext(), kernels, steps.getOperands(),
+                steps.getAttributes(), steps.getTypes()));
         launch.setKernelAttributesAttr(
             DictionaryAttr::get(module.getContext(), changed));
         return true;

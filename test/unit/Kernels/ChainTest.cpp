@@ -13,30 +13,31 @@ using ::testing::HasSubstr;
 namespace {
 
 using Ints = std::vector<int64_t>;
-using Steps = std::vector<KernelStep>;
+using FusedKernels = std::vector<FusedKernel>;
 
-/// The results of the steps one after another, each a kernel of its own.
+/// The results of the kernels one after another, each a kernel of its own.
 KernelTensor runOneByOne(const std::vector<KernelTensor> &inputs,
-                         const Steps &steps) {
+                         const FusedKernels &kernels) {
   std::vector<KernelTensor> results;
-  for (const KernelStep &step : steps) {
+  for (const FusedKernel &kernel : kernels) {
     std::vector<KernelTensor> read;
-    for (int64_t operand : step.operands)
+    for (int64_t operand : kernel.operands)
       read.push_back(operand < 0 ? results[~operand] : inputs[operand]);
-    results.push_back(runKernel(
-        step.kernel, read, {KernelTensor(step.result.type, step.result.dims)},
-        step.attributes)[0]);
+    results.push_back(
+        runKernel(kernel.name, read,
+                  {KernelTensor(kernel.result.type, kernel.result.dims)},
+                  kernel.attributes)[0]);
   }
   return results.back();
 }
 
 void expectSameBits(const std::vector<KernelTensor> &inputs,
-                    const Steps &steps) {
-  const KernelTensor expected = runOneByOne(inputs, steps);
+                    const FusedKernels &kernels) {
+  const KernelTensor expected = runOneByOne(inputs, kernels);
   const KernelTensor output =
       runKernel("mfChain", inputs,
                 {KernelTensor(expected.shape.type, expected.shape.dims)},
-                {{"steps", steps}})[0];
+                {{"steps", kernels}})[0];
   EXPECT_TRUE(output == expected);
 }
 
@@ -44,7 +45,7 @@ TensorShape shape(DType type, std::initializer_list<int64_t> dims) {
   return {type, dims};
 }
 
-TEST(ChainTest, EachStepRoundsToItsType) {
+TEST(ChainTest, EachKernelRoundsToItsType) {
   for (DType type : {DType::F32, DType::BF16, DType::F16})
     for (int64_t rows : {1, 7, 700}) {
       const TensorShape x = shape(type, {rows, 129});
@@ -151,21 +152,21 @@ TEST(ChainTest, RefusesWhatDoesNotFit) {
   const KernelTensor x(DType::F32, {4, 6}), y(DType::F32, {6, 4}),
       row(DType::F32, {6});
   auto refuse = [](const std::vector<KernelTensor> &inputs,
-                   const KernelTensor &output, const Steps &steps) {
+                   const KernelTensor &output, const FusedKernels &kernels) {
     return getRefusal(
-        {"mfChain", {inputs[0].shape}, {output.shape}, {{"steps", steps}}});
+        {"mfChain", {inputs[0].shape}, {output.shape}, {{"steps", kernels}}});
   };
-  EXPECT_EQ(refuse({x}, x, {}), "mfChain: expected at least one step");
+  EXPECT_EQ(refuse({x}, x, {}), "mfChain: expected at least one kernel");
   EXPECT_EQ(refuse({x}, x,
                    {{"aclnnNeg", {0}, x.shape, {}},
                     {"aclnnAdd", {~0, 0}, y.shape, {}}}),
-            "mfChain: step t1 (aclnnAdd) makes other rows than the chain's "
+            "mfChain: kernel t1 (aclnnAdd) makes other rows than the chain's "
             "output has: all but the last dimension must be the same");
   EXPECT_THAT(refuse({x}, x,
                      {{"aclnnNeg", {0}, x.shape, {}},
                       {"aclnnAdd", {~0, 0}, {DType::BF16, {4, 6}}, {}},
                       {"aclnnCast", {~1}, x.shape, {}}}),
-              HasSubstr("mfChain: step t1: aclnnAdd: output 0 is bf16"));
+              HasSubstr("mfChain: kernel t1: aclnnAdd: output 0 is bf16"));
 }
 
 } // namespace

@@ -186,7 +186,7 @@ void addChains(std::vector<KernelSpec> &specs) {
       {"mfChain",
        {x, readShape("40x6xf32")},
        {x},
-       {{"steps", std::vector<KernelStep>{
+       {{"steps", std::vector<FusedKernel>{
                       {"aclnnCast", {0}, whole, {}},
                       {"aclnnSliceV2",
                        {~0},
@@ -206,8 +206,8 @@ void addChains(std::vector<KernelSpec> &specs) {
       {"mfChain",
        {y, y},
        {y},
-       {{"steps", std::vector<KernelStep>{{"aclnnSilu", {0}, y, {}},
-                                          {"aclnnMul", {~0, 1}, y, {}}}}}});
+       {{"steps", std::vector<FusedKernel>{{"aclnnSilu", {0}, y, {}},
+                                           {"aclnnMul", {~0, 1}, y, {}}}}}});
 }
 
 } // namespace

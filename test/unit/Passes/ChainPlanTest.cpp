@@ -12,7 +12,7 @@ namespace {
 
 const TensorShape wide{DType::F32, {4, 8}}, narrow{DType::BF16, {4, 8}};
 
-/// Builds graphs of launches that are all steps unless they say else.
+/// Builds graphs of launches that may all be fused unless they say else.
 class Graph {
 public:
   /// A buffer of a shape, and the value that is all of it.
@@ -37,7 +37,7 @@ public:
     for (int64_t input : inputs)
       spec.inputs.push_back(shapes[input]);
     spec.outputs.push_back(shapes[output]);
-    launch.step = spec;
+    launch.kernel = spec;
     launch.inputs = inputs;
     launch.outputs = {output};
     launch.segment = segment;
@@ -50,11 +50,11 @@ public:
     const int64_t output = add(shape);
     return launch(kernel, inputs, output);
   }
-  /// One that is no step.
+  /// One that may not be fused.
   int64_t makeOther(std::initializer_list<int64_t> inputs,
                     const TensorShape &shape = wide) {
     make("aclnnMatmul", inputs, shape);
-    graph.launches.back().step.reset();
+    graph.launches.back().kernel.reset();
     return graph.launches.back().outputs[0];
   }
 

@@ -290,8 +290,8 @@ TEST(KernelCostTest, AChainTakesTheSumOfItsSteps) {
       {x, x},
       {half},
       {{"steps",
-        std::vector<KernelStep>{{"aclnnMul", {0, 1}, x, {}},
-                                {"aclnnSliceV2", {~0}, half, slice}}}}};
+        std::vector<FusedKernel>{{"aclnnMul", {0, 1}, x, {}},
+                                 {"aclnnSliceV2", {~0}, half, slice}}}}};
   for (bool isFused : {false, true}) {
     const double mul =
         getCost(makeTarget(), {"aclnnMul", {x, x}, {x}, {}}, isFused).seconds;

@@ -47,16 +47,16 @@ llvm::StringRef getName(Access access);
 llvm::StringRef getName(Engine engine);
 
 /// The alternatives of AttributeValue, in their order.
-enum class AttributeKind : uint8_t { Bool, Int, Double, Ints, Steps };
+enum class AttributeKind : uint8_t { Bool, Int, Double, Ints, Kernels };
 
 AttributeKind getKind(const AttributeValue &value);
 /// Returns "a bool", "an integer", "a floating-point number", "a list of
-/// integers" or "a list of steps".
+/// integers" or "a list of fused kernels".
 llvm::StringRef getDescription(AttributeKind kind);
 
-/// How a kernel may be used as a step of a chain (KernelChain.h).
-enum class StepKind : uint8_t {
-  /// The kernel may not be a step.
+/// How a kernel may be fused with others (KernelChain.h).
+enum class FusionKind : uint8_t {
+  /// The kernel may not be fused.
   None,
   /// Each element of the output depends on the same element of the operands,
   /// which are broadcast over dimensions that they lack or that have size one.
@@ -124,8 +124,8 @@ struct KernelSignature {
   /// The bytes of device memory that the kernel needs while it runs, or 0. They
   /// depend on the specification alone.
   int64_t (*getWorkspaceBytes)(const KernelSpec &);
-  /// How the kernel may be a step of a chain. Null if it never may.
-  StepKind (*getStepKind)(const KernelSpec &);
+  /// How the kernel may be fused with others. Null if it never may.
+  FusionKind (*getFusionKind)(const KernelSpec &);
   /// Returns the line that defines the kernel's rule for sharded operands
   /// (KernelParts.h).
   std::string (*getParts)(const KernelSpec &);

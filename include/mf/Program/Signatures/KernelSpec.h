@@ -14,20 +14,20 @@
 
 namespace mf {
 
-struct KernelStep;
+struct FusedKernel;
 
 using AttributeValue = std::variant<bool, int64_t, double, std::vector<int64_t>,
-                                    std::vector<KernelStep>>;
+                                    std::vector<FusedKernel>>;
 
 /// Attributes, keyed and ordered by name.
 using AttributeMap = std::map<std::string, AttributeValue>;
 
 /// One of the kernels of a chain (KernelChain.h).
-struct KernelStep {
+struct FusedKernel {
   /// The name of the kernel's signature.
-  std::string kernel;
-  /// The values that the step reads: i denotes input i of the chain, ~i the
-  /// result of step i.
+  std::string name;
+  /// The values that the kernel reads: i denotes input i of the chain, ~i the
+  /// result of kernel i of the chain.
   std::vector<int64_t> operands;
   TensorShape result;
   AttributeMap attributes;

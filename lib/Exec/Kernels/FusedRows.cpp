@@ -1,7 +1,7 @@
-//===- RowSteps.cpp - Steps of chains that move elements of rows ----------===//
+//===- FusedRows.cpp - Fused kernels that move elements of rows -----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "ChainSteps.h"
+#include "FusedKernels.h"
 #include <cstring>
 
 namespace mf {
@@ -29,7 +29,7 @@ int64_t getLast(const KernelSpec &spec, const char *attribute) {
 
 } // namespace
 
-StepFunction makeSliceStep(const KernelSpec &spec) {
+FusedFunction makeFusedSlice(const KernelSpec &spec) {
   const int64_t element = getBytes(spec.inputs[0].type);
   const int64_t bytes = getRowBytes(spec.outputs[0]);
   const RowCopy copy = {getRowBytes(spec.inputs[0]), bytes,
@@ -38,7 +38,7 @@ StepFunction makeSliceStep(const KernelSpec &spec) {
                 int64_t rows) { copy.run(inputs[0], output, rows); };
 }
 
-StepFunction makePadStep(const KernelSpec &spec) {
+FusedFunction makeFusedPad(const KernelSpec &spec) {
   const int64_t element = getBytes(spec.inputs[0].type);
   const int64_t bytes = getRowBytes(spec.inputs[0]);
   const RowCopy copy = {bytes, getRowBytes(spec.outputs[0]), 0,
@@ -50,7 +50,7 @@ StepFunction makePadStep(const KernelSpec &spec) {
       };
 }
 
-StepFunction makeCatStep(const KernelSpec &spec) {
+FusedFunction makeFusedCat(const KernelSpec &spec) {
   llvm::SmallVector<RowCopy, 2> copies;
   int64_t begin = 0;
   for (const TensorShape &input : spec.inputs) {

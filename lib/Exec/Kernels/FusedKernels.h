@@ -1,9 +1,10 @@
-//===- ChainSteps.h - Steps of a chain on rows ------------------*- C++ -*-===//
+//===- FusedKernels.h - Kernels of a chain on rows ----------------*- C++
+//-*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions that dialects/ascend/AscendKernels.td names as `stepFactory`.
-// They make steps of specifications that the kernel's own factory accepts.
+// The functions that dialects/ascend/AscendKernels.td names as `fusedFactory`.
+// They take specifications that the kernel's own factory accepts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,18 +21,18 @@ namespace mf {
 /// the same number of rows of the inputs, all dense. Inputs that the
 /// specification broadcasts are repeated already. Output and inputs may share
 /// memory as the kernel's signature allows.
-using StepFunction = std::function<void(llvm::ArrayRef<const void *> inputs,
-                                        void *output, int64_t rows)>;
+using FusedFunction = std::function<void(llvm::ArrayRef<const void *> inputs,
+                                         void *output, int64_t rows)>;
 
 /// Returns the number of elements of a row, which is 1 for a scalar.
 inline int64_t getRowSize(const TensorShape &shape) {
   return shape.dims.empty() ? 1 : shape.dims.back();
 }
 
-/// Returns the step of `spec`, or nothing if its kernel never is one.
-StepFunction makeStep(const KernelSpec &spec);
+/// Returns the function of `spec`, or nothing if its kernel is never fused.
+FusedFunction makeFused(const KernelSpec &spec);
 
-#define GET_STEP_FACTORY_DECLARATIONS
+#define GET_FUSED_FACTORY_DECLARATIONS
 #include "lib/Exec/Kernels/KernelFactories.inc"
 
 } // namespace mf

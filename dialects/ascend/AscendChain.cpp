@@ -1,4 +1,4 @@
-//===- AscendSteps.cpp - Steps of a chain ---------------------------------===//
+//===- AscendChain.cpp - Kernels of a chain -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/AscendDialect.h"
@@ -9,18 +9,19 @@ using namespace mlir;
 using namespace mf;
 using namespace mf::ascend;
 
-std::optional<std::vector<KernelStep>> StepsAttr::getSteps() const {
-  std::vector<KernelStep> steps;
+std::optional<std::vector<FusedKernel>>
+FusedKernelsAttr::getFusedKernels() const {
+  std::vector<FusedKernel> fused;
   for (auto [kernel, operands, attributes, type] : llvm::zip_equal(
            getKernels(), getOperands(), getAttributes(), getTypes())) {
     std::optional<AttributeMap> map = getAttributeMap(attributes);
     std::optional<TensorShape> result = getTensorShape(type);
     if (!map || !result)
       return std::nullopt;
-    steps.push_back({kernel.str(), operands.asArrayRef().vec(),
+    fused.push_back({kernel.str(), operands.asArrayRef().vec(),
                      std::move(*result), std::move(*map)});
   }
-  return steps;
+  return fused;
 }
 
 //===----------------------------------------------------------------------===//
@@ -41,18 +42,18 @@ static ParseResult parseOperand(AsmParser &parser,
       number.getAsInteger(10, index) || index < 0)
     return parser.emitError(location,
                             "expected an input of the launch, as in0, "
-                            "or the result of a step, as t0");
+                            "or the result of a fused kernel, as t0");
   operands.push_back(isInput ? index : ~index);
   return success();
 }
 
-Attribute StepsAttr::parse(AsmParser &parser, Type) {
+Attribute FusedKernelsAttr::parse(AsmParser &parser, Type) {
   SmallVector<StringAttr> kernels;
   SmallVector<DenseI64ArrayAttr> operands;
   SmallVector<DictionaryAttr> attributes;
   SmallVector<RankedTensorType> types;
   SMLoc location = parser.getCurrentLocation();
-  auto parseStep = [&]() -> ParseResult {
+  auto parseKernel = [&]() -> ParseResult {
     StringRef kernel;
     SmallVector<int64_t> read;
     NamedAttrList named;
@@ -68,23 +69,23 @@ Attribute StepsAttr::parse(AsmParser &parser, Type) {
     attributes.push_back(named.getDictionary(parser.getContext()));
     return success();
   };
-  if (parser.parseLess() || parser.parseCommaSeparatedList(parseStep) ||
+  if (parser.parseLess() || parser.parseCommaSeparatedList(parseKernel) ||
       parser.parseGreater())
     return {};
   auto report = [&] { return parser.emitError(location); };
   function_ref<InFlightDiagnostic()> emitError = report;
-  return StepsAttr::getChecked(
+  return FusedKernelsAttr::getChecked(
       emitError, parser.getContext(), ArrayRef<StringAttr>(kernels),
       ArrayRef<DenseI64ArrayAttr>(operands),
       ArrayRef<DictionaryAttr>(attributes), ArrayRef<RankedTensorType>(types));
 }
 
-void StepsAttr::print(AsmPrinter &printer) const {
+void FusedKernelsAttr::print(AsmPrinter &printer) const {
   printer << '<';
   llvm::interleaveComma(
       llvm::zip_equal(getKernels(), getOperands(), getAttributes(), getTypes()),
-      printer, [&](const auto &step) {
-        const auto &[kernel, operands, attributes, type] = step;
+      printer, [&](const auto &fused) {
+        const auto &[kernel, operands, attributes, type] = fused;
         printer << kernel.getValue() << '(';
         llvm::interleaveComma(operands.asArrayRef(), printer,
                               [&](int64_t operand) {
@@ -101,17 +102,17 @@ void StepsAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult StepsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                ArrayRef<StringAttr> kernels,
-                                ArrayRef<DenseI64ArrayAttr> operands,
-                                ArrayRef<DictionaryAttr> attributes,
-                                ArrayRef<RankedTensorType> types) {
+LogicalResult FusedKernelsAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> kernels,
+    ArrayRef<DenseI64ArrayAttr> operands, ArrayRef<DictionaryAttr> attributes,
+    ArrayRef<RankedTensorType> types) {
   if (operands.size() != kernels.size() ||
       attributes.size() != kernels.size() || types.size() != kernels.size())
     return emitError() << "expected as many operands, attributes and types as "
                           "kernels";
   for (RankedTensorType type : types)
     if (!type.hasStaticShape())
-      return emitError() << "expected steps of static shape, but got " << type;
+      return emitError() << "expected results of static shape, but got "
+                         << type;
   return success();
 }

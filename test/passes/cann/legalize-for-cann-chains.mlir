@@ -2,8 +2,8 @@
 // RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann))' %s | FileCheck %s
 // RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann{print-plan=true}))' --remarks-filter=cann %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SAID
 
-// SAID-DAG: Remark="kernels that run as one are launched one by one", buffer bytes=256, launches=2, steps=4
-// SAID-DAG: 2 launches with steps: 4 launches, 256 bytes of buffers between them
+// SAID-DAG: Remark="kernels that run as one are launched one by one", buffer bytes=256, kernels=4, launches=2
+// SAID-DAG: 2 launches of fused kernels: 4 launches, 256 bytes of buffers between them
 ascend.program @step stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 4 : i64,
     vocab_size = 8 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
