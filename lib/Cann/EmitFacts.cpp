@@ -125,7 +125,7 @@ static void emitChannels(const Program &program, llvm::raw_ostream &os) {
         "  addChannel(facts, {0}, {1}, {2}, {3}, {4}, {5}, {6}, {7});\n",
         quote(channel.name), channel.isTransfer ? "true" : "false",
         getNames(channel.group.axes), getList(channel.group.stages),
-        channel.fromStage, channel.toStage, quote(channel.axis), channel.step);
+        channel.fromStage, channel.toStage, quote(channel.axis), channel.shift);
 }
 
 static double countFlops(const Program &program, const StageProgram &stage,

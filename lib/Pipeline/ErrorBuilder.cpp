@@ -40,7 +40,7 @@ bool ErrorBuilder::follows(int64_t node, int64_t waitedFor) const {
 
 ErrorBuilder &ErrorBuilder::addCycle(std::vector<int64_t> cycle,
                                      llvm::ArrayRef<Transfer> transfers) {
-  // Rotates the cycle so that consecutive steps along a stage are not divided
+  // Rotates the cycle so that consecutive edges along a stage are not divided
   // by its end.
   for (size_t turn = 0; turn < cycle.size(); ++turn) {
     if (follows(cycle.back(), cycle.front()) &&
@@ -59,8 +59,8 @@ ErrorBuilder &ErrorBuilder::addCycle(std::vector<int64_t> cycle,
   llvm::StringRef joint;
   for (size_t index = 0; index < cycle.size(); ++index) {
     bool isStep = follows(at(index), at(index + 1));
-    // Consecutive steps along a stage are described as one, and so are
-    // consecutive steps along a chain of inputs.
+    // Consecutive edges along a stage are described as one, and so are
+    // consecutive edges along a chain of inputs.
     bool goesOn = index + 1 < cycle.size() && isTask(at(index)) &&
                   isTask(at(index + 1)) && isTask(at(index + 2)) &&
                   follows(at(index + 1), at(index + 2)) == isStep;

@@ -11,14 +11,14 @@ namespace mf::schedule {
 // The inputs of a task
 //===----------------------------------------------------------------------===//
 
-/// Returns the task of another chunk that a task reads from (a `step` of -1) or
-/// that reads from it (1).
+/// Returns the task of another chunk that a task reads from (a `distance` of
+/// -1) or that reads from it (1).
 static std::optional<Task> getNeighbour(const Pipeline &pipeline, Task task,
-                                        int32_t step) {
+                                        int32_t distance) {
   if (task.phase == Phase::WeightGradient || task.phase == Phase::Recompute)
     return std::nullopt;
   // Gradients pass in the opposite direction.
-  task.chunk += task.phase == Phase::Forward ? step : -step;
+  task.chunk += task.phase == Phase::Forward ? distance : -distance;
   if (task.chunk < 0 || task.chunk >= pipeline.getNumChunks() ||
       !pipeline.runs(task.phase, task.chunk))
     return std::nullopt;
@@ -26,8 +26,9 @@ static std::optional<Task> getNeighbour(const Pipeline &pipeline, Task task,
 }
 
 static std::optional<Task> getRemoteNeighbour(const Pipeline &pipeline,
-                                              const Task &task, int32_t step) {
-  std::optional<Task> other = getNeighbour(pipeline, task, step);
+                                              const Task &task,
+                                              int32_t distance) {
+  std::optional<Task> other = getNeighbour(pipeline, task, distance);
   if (other &&
       pipeline.stageOfChunk[other->chunk] == pipeline.stageOfChunk[task.chunk])
     return std::nullopt;

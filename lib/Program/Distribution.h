@@ -132,16 +132,16 @@ struct Distribution {
   /// none. Dimensions do not apply to the value in another shape.
   llvm::SmallVector<int64_t, 4> shape = {};
   /// For an element that is the rank's coordinate times a number, this number.
-  std::optional<int64_t> coordinateStep = std::nullopt;
+  std::optional<int64_t> coordinateFactor = std::nullopt;
 
   bool operator==(const Distribution &other) const {
     return axes == other.axes && firstPlace == other.firstPlace &&
-           shape == other.shape && coordinateStep == other.coordinateStep;
+           shape == other.shape && coordinateFactor == other.coordinateFactor;
   }
   bool operator<(const Distribution &other) const {
-    return std::tie(axes, firstPlace, shape, coordinateStep) <
+    return std::tie(axes, firstPlace, shape, coordinateFactor) <
            std::tie(other.axes, other.firstPlace, other.shape,
-                    other.coordinateStep);
+                    other.coordinateFactor);
   }
   void forgetShape() {
     shape.clear();

@@ -62,7 +62,7 @@ Content DistributionTable::getStatic(const StageProgram &stage,
   distribution.setShape(buffer.shape.dims);
   if (buffer.slice && buffer.init &&
       buffer.init->kind == InitialValue::Kind::Coordinate)
-    distribution.coordinateStep = static_cast<int64_t>(buffer.init->value);
+    distribution.coordinateFactor = static_cast<int64_t>(buffer.init->value);
   return {{0, buffer.bytes, add(std::move(distribution))}};
 }
 
@@ -112,8 +112,8 @@ uint32_t DistributionTable::read(const Content &content, int64_t offset,
     merged->forgetShape();
     if (merged->firstPlace != next.firstPlace)
       merged->firstPlace.reset();
-    if (merged->coordinateStep != next.coordinateStep)
-      merged->coordinateStep.reset();
+    if (merged->coordinateFactor != next.coordinateFactor)
+      merged->coordinateFactor.reset();
     found = add(*merged);
   }
   return found.value_or(zero);

@@ -32,12 +32,13 @@ KernelDistribution::checkCoordinates(llvm::ArrayRef<const Distribution *> given,
       continue;
     const int64_t expected =
         part.ownPartAbove != 0 ? 1 : getExtent(part.firstIndexOf);
-    const std::optional<int64_t> step = given[number]->coordinateStep;
-    if (step != expected)
+    const std::optional<int64_t> factor = given[number]->coordinateFactor;
+    if (factor != expected)
       return DistributionError{
           *cut, number,
           "expected the rank's coordinate times " + std::to_string(expected) +
-              (step ? ", but it is that times " + std::to_string(*step) : "")};
+              (factor ? ", but it is that times " + std::to_string(*factor)
+                      : "")};
     if (part.wholeOf != 0 && numParts * expected != getExtent(part.wholeOf))
       return DistributionError{*cut, number,
                                "expected parts of " +

@@ -46,13 +46,13 @@ int64_t Mesh::getCoordinate(int64_t rank, llvm::StringRef name) const {
 }
 
 int64_t Mesh::getShifted(int64_t rank, llvm::StringRef name,
-                         int64_t step) const {
+                         int64_t shift) const {
   std::optional<size_t> axis = find(name);
   if (!axis)
     return rank;
   const int64_t size = axes[*axis].size;
   const int64_t from = getCoordinate(rank, name);
-  const int64_t to = ((from + step) % size + size) % size;
+  const int64_t to = ((from + shift) % size + size) % size;
   return rank + (to - from) * strides[*axis];
 }
 

@@ -12,8 +12,8 @@ std::vector<int64_t> Channel::getMembers(const Mesh &mesh, int64_t rank,
   if (axis == stageAxis)
     return {mesh.getRankOfStage(rank, fromStage),
             mesh.getRankOfStage(rank, toStage)};
-  return {isSend ? rank : mesh.getShifted(rank, axis, -step),
-          isSend ? mesh.getShifted(rank, axis, step) : rank};
+  return {isSend ? rank : mesh.getShifted(rank, axis, -shift),
+          isSend ? mesh.getShifted(rank, axis, shift) : rank};
 }
 
 llvm::StringRef getName(Role role) {

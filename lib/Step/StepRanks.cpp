@@ -33,7 +33,7 @@ std::vector<int64_t> getMembers(const Facts &facts, size_t channel,
   made.fromStage = given.fromStage;
   made.toStage = given.toStage;
   made.axis = given.axis;
-  made.step = given.step;
+  made.shift = given.shift;
   return made.getMembers(makeMesh(facts), rank, isSend);
 }
 

@@ -130,6 +130,49 @@ Error writeFileAtomically(StringRef path, StringRef contents) {
   return file->commit();
 }
 
+namespace {
+
+/// Writes into an AtomicFile; keeps the first error.
+class FileStream : public raw_ostream {
+public:
+  explicit FileStream(AtomicFile file) : file(std::move(file)) {
+    SetBufferSize(1 << 20);
+  }
+  ~FileStream() override { flush(); }
+
+  Error commit() {
+    flush();
+    if (error)
+      return std::move(error);
+    return file.commit();
+  }
+
+private:
+  void write_impl(const char *data, size_t size) override {
+    if (!error)
+      error =
+          file.write({reinterpret_cast<const uint8_t *>(data), size}, position);
+    position += size;
+  }
+  uint64_t current_pos() const override { return position; }
+
+  AtomicFile file;
+  uint64_t position = 0;
+  Error error = Error::success();
+};
+
+} // namespace
+
+Error writeFileAtomically(StringRef path,
+                          function_ref<void(raw_ostream &)> print) {
+  Expected<AtomicFile> file = AtomicFile::create(path);
+  if (!file)
+    return file.takeError();
+  FileStream stream(std::move(*file));
+  print(stream);
+  return stream.commit();
+}
+
 Error syncDirectory(StringRef path) {
   if (!mayUseFile())
     return errnoError(path, "flush");

@@ -92,7 +92,7 @@ void IssuePlanner::place(int64_t index) {
     if (isPlaced[top])
       continue;
     isPlaced[top] = true;
-    plan.steps.push_back({PlannedStep::Kind::Operator, top});
+    plan.items.push_back({PlannedItem::Kind::Operator, top});
   }
 }
 
@@ -103,7 +103,7 @@ void IssuePlanner::placeGathers(int64_t count) {
 }
 
 void IssuePlanner::complete(int64_t reduction) {
-  plan.steps.push_back({PlannedStep::Kind::Completion, reduction});
+  plan.items.push_back({PlannedItem::Kind::Completion, reduction});
   for (int64_t member : operators[reduction].tail)
     place(member);
 }
@@ -153,10 +153,10 @@ IssuePlan planIssue(llvm::ArrayRef<PlannedOperator> operators,
 }
 
 void IssuePlan::print(llvm::raw_ostream &os) const {
-  for (const PlannedStep &step : steps)
-    os << (step.kind == PlannedStep::Kind::Operator ? "operator "
+  for (const PlannedItem &item : items)
+    os << (item.kind == PlannedItem::Kind::Operator ? "operator "
                                                     : "completion of ")
-       << step.index << '\n';
+       << item.index << '\n';
 }
 
 } // namespace mf::passes

@@ -37,18 +37,18 @@ struct PlannedOperator {
 };
 
 /// The next item to lower: an operator, or the completion of a reduction.
-struct PlannedStep {
+struct PlannedItem {
   enum class Kind { Operator, Completion };
   Kind kind = Kind::Operator;
   int64_t index = 0;
 
-  bool operator==(const PlannedStep &other) const {
+  bool operator==(const PlannedItem &other) const {
     return kind == other.kind && index == other.index;
   }
 };
 
 struct IssuePlan {
-  std::vector<PlannedStep> steps;
+  std::vector<PlannedItem> items;
   int64_t numGathers = 0;
   int64_t numReductions = 0;
   /// The number of units that gather or reduce.

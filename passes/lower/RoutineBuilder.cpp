@@ -557,12 +557,12 @@ LogicalResult RoutineBuilder::lower(ArrayRef<Operation *> operators,
   std::vector<PlannedOperator> described =
       describeOperators(operators, gradients);
   IssuePlan plan = planIssue(described, program.getInFlight());
-  for (const PlannedStep &step : plan.steps) {
-    Operation *op = operators[step.index];
-    if (step.kind == PlannedStep::Kind::Operator) {
+  for (const PlannedItem &item : plan.items) {
+    Operation *op = operators[item.index];
+    if (item.kind == PlannedItem::Kind::Operator) {
       if (failed(lowerOp(op)))
         return failure();
-      if (!described[step.index].isReduction)
+      if (!described[item.index].isReduction)
         runActions(op);
       continue;
     }

@@ -72,8 +72,8 @@ public:
   /// Returns the coordinate of `rank` on an axis, from 0, or 0 if the mesh has
   /// no axis of this name.
   int64_t getCoordinate(int64_t rank, llvm::StringRef name) const;
-  /// Returns the rank that is `step` further along an axis, with wrap-around.
-  int64_t getShifted(int64_t rank, llvm::StringRef name, int64_t step) const;
+  /// Returns the rank that is `shift` further along an axis, with wrap-around.
+  int64_t getShifted(int64_t rank, llvm::StringRef name, int64_t shift) const;
 
   /// Return the number of parts into which several axes cut a dimension, and
   /// the index of the part of `rank`. The first axis is outermost.

@@ -278,11 +278,11 @@ struct Channel {
   /// The group of a collective; the fields below are for transfers.
   Group group;
   /// A transfer goes from one stage to another or, within a stage, to the rank
-  /// that is `step` further along `axis`, with wrap-around.
+  /// that is `shift` further along `axis`, with wrap-around.
   int64_t fromStage = 0;
   int64_t toStage = 0;
   std::string axis;
-  int64_t step = 0;
+  int64_t shift = 0;
 
   /// Returns the ranks that use the channel together with `rank`, including
   /// `rank`: the sender and the receiver of a message that `rank` sends or

@@ -65,7 +65,7 @@ struct StepChannel {
   std::vector<int64_t> groupStages;
   int64_t fromStage = 0, toStage = 0;
   std::string axis;
-  int64_t step = 0;
+  int64_t shift = 0;
 };
 
 /// The properties of a program and of its run.

@@ -13,8 +13,10 @@
 #define MF_SUPPORT_ATOMICFILE_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cstdint>
 #include <string>
 
@@ -56,8 +58,14 @@ private:
   int descriptor = -1;
 };
 
-/// Replaces the file at `path` by `contents` in one step.
+/// Replaces the file at `path` by `contents`.
 llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef contents);
+
+/// Replaces the file at `path` by what `print` writes. Only a buffer is held in
+/// memory.
+llvm::Error
+writeFileAtomically(llvm::StringRef path,
+                    llvm::function_ref<void(llvm::raw_ostream &)> print);
 
 /// Flushes a directory's entries, so that a rename in it survives a power loss.
 /// Succeeds on file systems that cannot do so.

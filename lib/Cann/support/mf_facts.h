@@ -48,7 +48,7 @@ inline void setSlice(mf::step::Facts &facts, Sizes dims,
 inline void addChannel(mf::step::Facts &facts, const char *name,
                        bool isTransfer, Names axes, Sizes stages,
                        int64_t fromStage, int64_t toStage, const char *axis,
-                       int64_t step) {
+                       int64_t shift) {
   facts.channels.push_back({name,
                             isTransfer,
                             {axes.begin(), axes.end()},
@@ -56,7 +56,7 @@ inline void addChannel(mf::step::Facts &facts, const char *name,
                             fromStage,
                             toStage,
                             axis,
-                            step});
+                            shift});
 }
 
 } // namespace mf_cann

@@ -256,7 +256,7 @@ void removeLeftover(StringRef path) {
   (void)ignored;
 }
 
-/// Makes a checkpoint vanish in one step, and its files after that.
+/// Makes a checkpoint vanish atomically, and its files after that.
 Error removeCheckpoint(StringRef path) {
   const std::string hidden = makeHiddenPath(sys::path::parent_path(path));
   if (!mayUseFile())

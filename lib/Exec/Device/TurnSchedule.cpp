@@ -108,7 +108,7 @@ void TurnSchedule::chooseNext(std::unique_lock<std::mutex> &lock) {
   members[next].hasTurn.notify_one();
 }
 
-/// Ends a step in which no stream can continue. One of the waiting streams is
+/// Ends a run in which no stream can continue. One of the waiting streams is
 /// made to fail, which makes the others ready.
 void TurnSchedule::reportStall(std::unique_lock<std::mutex> &lock) {
   std::string text = "no stream can go on";

@@ -18,7 +18,7 @@ namespace mf {
 namespace HWY_NAMESPACE {
 
 HWY_INLINE int64_t countVisible(const ScoreBlock &block, int64_t row) {
-  return std::clamp<int64_t>(block.visible + row * block.visibleStep, 0,
+  return std::clamp<int64_t>(block.visible + row * block.visiblePerRow, 0,
                              block.columns);
 }
 
@@ -38,14 +38,14 @@ struct PaddedVector {
   }
 };
 
-template <typename Step>
-HWY_INLINE void forEachPaddedVector(int64_t count, const Step &step) {
+template <typename Visit>
+HWY_INLINE void forEachPaddedVector(int64_t count, const Visit &visit) {
   const int64_t lanes = getLanes();
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes)
-    step(i, WholeVector());
+    visit(i, WholeVector());
   if (i < count)
-    step(i, PaddedVector{count - i});
+    visit(i, PaddedVector{count - i});
 }
 
 /// Writes zeros after the vectors that hold the first `count` elements.

@@ -18,19 +18,19 @@
 namespace mf {
 
 /// A block of scores, of which row r sees the columns below `visible` + r *
-/// `visibleStep`, as far as they exist. The others count as minus infinity. The
-/// softmax is computed of `scale` * score + `slope` * (`distance` + column -
-/// row).
+/// `visiblePerRow`, as far as they exist. The others count as minus infinity.
+/// The softmax is computed of `scale` * score + `slope` * (`distance` + column
+/// - row).
 struct ScoreBlock {
   float *scores;
   int64_t rows, columns, stride;
-  int64_t visible, visibleStep;
+  int64_t visible, visiblePerRow;
   float scale;
   float slope;
   int64_t distance;
 };
 
-/// Runs one step of the online softmax (Milakov and Gimelshein, 2018). Scores
+/// Runs the online softmax for one block (Milakov and Gimelshein, 2018). Scores
 /// become exp(scale * score - max), `max` and `sum` of each row are updated,
 /// and the rows of `result` (each `width` long) are multiplied by the
 /// correction for the old maximum.

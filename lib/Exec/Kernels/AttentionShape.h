@@ -59,7 +59,7 @@ inline ScoreBlock getScores(const AttentionShape &shape,
                     0,      shape.scale,   slope,      distance};
   if (shape.causal) {
     result.visible = 1 - distance;
-    result.visibleStep = 1;
+    result.visiblePerRow = 1;
   }
   return result;
 }

@@ -63,25 +63,25 @@ void runBlockProductOnVectors(const BlockProduct &product);
 void runBlockProductOnTiles(const BlockProduct &product);
 
 /// Products that are computed in the background of loops on vectors, which AMX
-/// does not need: the loops call `step` between their own steps. Rows and
-/// columns are multiples of 32. f32 is computed when it is added.
+/// does not need: the loops call `run` between vectors. Rows and columns are
+/// multiples of 32. f32 is computed when it is added.
 class ProductQueue {
 public:
   explicit ProductQueue(DType cellType) : cellType(cellType) {}
 
   /// Appends a product. It may read the results of earlier ones.
   void add(const BlockProduct &product);
-  /// Returns the number of steps left.
-  int64_t getSteps() const { return steps; }
-  /// Computes the next `count` steps, as far as there are any.
-  void step(int64_t count);
+  /// Returns the number of lines of cells that are left.
+  int64_t getLines() const { return lines; }
+  /// Multiplies the next `count` lines, as far as there are any.
+  void run(int64_t count);
 
 private:
   DType cellType;
   llvm::SmallVector<BlockProduct, 4> products;
-  /// The next step's place in the first product.
+  /// The next line's place in the first product.
   int64_t first = 0, row = 0, panel = 0, cell = 0;
-  int64_t steps = 0;
+  int64_t lines = 0;
 };
 
 } // namespace mf

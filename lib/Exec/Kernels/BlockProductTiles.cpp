@@ -88,8 +88,7 @@ void multiplyTiles(const BlockProduct &product, int64_t row, int64_t panel) {
   tiles.store();
 }
 
-/// Computes one step of a product. The sums stay in registers between the
-/// steps.
+/// Multiplies one line of cells. The sums stay in registers between lines.
 void multiplyLine(const BlockProduct &product, int64_t row, int64_t panel,
                   int64_t cell) {
   const TileRegisters<true, true> tiles(product, row, panel);
@@ -128,13 +127,13 @@ void ProductQueue::add(const BlockProduct &product) {
   if (cellType == DType::F32)
     return runBlockProductOnVectors(product);
   products.push_back(product);
-  steps +=
+  lines +=
       product.rows / 32 * (product.columns / 32) * (product.cells / lineCells);
 }
 
-void ProductQueue::step(int64_t count) {
-  count = std::min(count, steps);
-  steps -= count;
+void ProductQueue::run(int64_t count) {
+  count = std::min(count, lines);
+  lines -= count;
   for (; count > 0; --count) {
     const BlockProduct &product = products[first];
     multiplyLine(product, row, panel, cell);
@@ -152,7 +151,7 @@ void ProductQueue::step(int64_t count) {
     panel = 0;
     ++first;
   }
-  if (steps > 0)
+  if (lines > 0)
     return;
   products.clear();
   first = 0;

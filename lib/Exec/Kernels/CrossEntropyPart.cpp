@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps between the collectives of a loss whose classes are distributed
+// The work between the collectives of a loss whose classes are distributed
 // over ranks: a rank's part of the sums of each row, and the loss from the sums
 // of all ranks. They round like the CANN operators that run them on a device
 // (cannBody of their records).

@@ -28,20 +28,20 @@ constexpr int64_t blockDepth = 64;
 constexpr int64_t panelVectors = 6;
 
 /// Fetches data that are read later into the second-level cache, line by line
-/// in memory order, some in each step of the work.
+/// in memory order, some with each row of b.
 class Fetch {
 public:
-  /// Fetches `rows` rows of `columns` elements in `steps` steps.
+  /// Fetches `rows` rows of `columns` elements in `calls` calls of `fetch`.
   Fetch(const float *from, int64_t stride, int64_t rows, int64_t columns,
-        int64_t steps)
+        int64_t calls)
       : line(from), rowEnd(from + columns), columns(columns),
         gap(stride - columns), rows(rows),
-        linesPerStep(
-            (rows * ((columns + lineSize - 1) / lineSize) + steps - 1) /
-            steps) {}
+        linesPerCall(
+            (rows * ((columns + lineSize - 1) / lineSize) + calls - 1) /
+            calls) {}
 
-  HWY_INLINE void step() {
-    for (int64_t i = 0; i < linesPerStep && rows > 0; ++i) {
+  HWY_INLINE void fetch() {
+    for (int64_t i = 0; i < linesPerCall && rows > 0; ++i) {
       __builtin_prefetch(line, 0, 2);
       line += lineSize;
       if (line < rowEnd)
@@ -57,7 +57,7 @@ private:
   static constexpr int64_t lineSize = 16;
 
   const float *line, *rowEnd;
-  int64_t columns, gap, rows, linesPerStep;
+  int64_t columns, gap, rows, linesPerCall;
 };
 
 /// Rows of a where they are.

@@ -275,8 +275,8 @@ KernelOrError makeRepeat(const KernelSpec &spec, SpecChecker &checker) {
     checker.requireOutput(0, y);
     auto source = getStrides(x.dims), target = getStrides(y.dims);
     for (int64_t i = 0; i < static_cast<int64_t>(x.dims.size()); ++i) {
-      int64_t step = i == axis ? repeats : 1;
-      dimensions.push_back({x.dims[i], source[i], target[i] * step});
+      int64_t copies = i == axis ? repeats : 1;
+      dimensions.push_back({x.dims[i], source[i], target[i] * copies});
       if (i == axis)
         dimensions.push_back({repeats, 0, target[i]});
     }

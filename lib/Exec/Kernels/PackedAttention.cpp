@@ -112,10 +112,10 @@ private:
     }
   }
 
-  /// Calls `step(block, head, row)` for the tile's blocks of query rows, where
+  /// Calls `visit(block, head, row)` for the tile's blocks of query rows, where
   /// `row` is the first one's place in the state.
-  template <typename Step>
-  void forEachBlock(const Tile &tile, const Step &step) const {
+  template <typename Visit>
+  void forEachBlock(const Tile &tile, const Visit &visit) const {
     for (int64_t i = 0; i < shape.getGroup(); ++i)
       for (int64_t query = 0; query < tile.queryCount; query += softmaxRows) {
         const AttentionBlock block = {
@@ -123,8 +123,8 @@ private:
             std::min(softmaxRows, tile.queryCount - query), 0, 0};
         if (block.firstQuery < tile.queries.first + tile.queries.count &&
             block.firstQuery + block.queries > tile.queries.first)
-          step(block, tile.keyHead * shape.getGroup() + i,
-               i * positions + query);
+          visit(block, tile.keyHead * shape.getGroup() + i,
+                i * positions + query);
       }
   }
 

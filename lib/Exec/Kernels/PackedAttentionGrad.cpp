@@ -275,7 +275,7 @@ private:
                  MemoryAhead &ahead) const {
     ProductQueue products(cellType);
     addScores(work, getSlice(block, 0), products);
-    products.step(products.getSteps());
+    products.run(products.getLines());
     const float slope = getSlope(work.operands.inputs, shape, head);
     for (int64_t key = 0; key < block.keys; key += sliceKeys) {
       if (work.wantsKeys && key > 0)
@@ -300,7 +300,7 @@ private:
       return;
     addKeys(work, getSlice(block, (block.keys - 1) / sliceKeys * sliceKeys),
             products);
-    products.step(products.getSteps());
+    products.run(products.getLines());
   }
 
   /// Computes s = q k^T and dp = dout v^T, transposed.

@@ -119,18 +119,18 @@ template <typename Element, bool HasSlope, bool SeesAll>
 void softmaxGradOfColumns(const PackedGradBlock &block, Cell *panels,
                           int64_t panelStride, int64_t column,
                           MemoryAhead &ahead, ProductQueue &products,
-                          int64_t productSteps) {
+                          int64_t productLines) {
   constexpr int64_t elements = cellElements<Element>;
   constexpr Seen all = {0xffff, 0xffff};
-  constexpr int64_t linesPerStep = 4;
+  constexpr int64_t linesAtOnce = 4;
   const QueryColumns queries(block, column, Exponential<Element>::unit);
   panels += column / panelColumns * panelStride;
   // Cells are written after the numbers in their place have been read.
   Cell *p = reinterpret_cast<Cell *>(block.scores) + column / elements;
   Cell *ds = reinterpret_cast<Cell *>(block.gradients) + column / elements;
   for (int64_t row = 0; row < block.rows; row += 2) {
-    ahead.fetch(linesPerStep);
-    products.step(productSteps);
+    ahead.fetch(linesAtOnce);
+    products.run(productLines);
     const KeyAndQueries even =
         getRow<Element, HasSlope>(block, row, column, queries,
                                   SeesAll ? all : getSeen(block, row, column));
@@ -153,17 +153,17 @@ void softmaxGrad(const PackedGradBlock &block, Cell *panels,
                  int64_t panelStride, MemoryAhead &ahead,
                  ProductQueue &products) {
   const int64_t pairs = block.rows / 2 * (block.columns / 32);
-  const int64_t steps = (products.getSteps() + pairs - 1) / pairs;
+  const int64_t lines = (products.getLines() + pairs - 1) / pairs;
   for (int64_t column = 0; column < block.columns; column += 32) {
     const int64_t lastDistance = block.distance + block.rows - 1 - column;
     if (block.rows <= block.keys && (!block.causal || lastDistance <= 0))
       softmaxGradOfColumns<Element, HasSlope, true>(
-          block, panels, panelStride, column, ahead, products, steps);
+          block, panels, panelStride, column, ahead, products, lines);
     else
       softmaxGradOfColumns<Element, HasSlope, false>(
-          block, panels, panelStride, column, ahead, products, steps);
+          block, panels, panelStride, column, ahead, products, lines);
   }
-  products.step(products.getSteps());
+  products.run(products.getLines());
 }
 
 MF_END_AVX512

@@ -12,7 +12,7 @@ namespace {
 MF_BEGIN_AVX512
 
 HWY_INLINE int64_t countVisible(const ScoreBlock &block, int64_t row) {
-  return std::clamp<int64_t>(block.visible + row * block.visibleStep, 0,
+  return std::clamp<int64_t>(block.visible + row * block.visiblePerRow, 0,
                              block.columns);
 }
 

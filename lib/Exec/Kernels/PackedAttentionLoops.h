@@ -32,7 +32,7 @@ struct SoftmaxRows {
   int64_t width;
 };
 
-/// Runs one step of the online softmax for up to `softmaxRows` rows, a multiple
+/// Runs the online softmax on one block of up to `softmaxRows` rows, a multiple
 /// of 16. `probabilities` get exp(scale * score - max) as rows of cells at
 /// distance `stride`, with zeros up to the next multiple of 32 columns. With
 /// the first block of keys, the state is initialized and `result` is not read.

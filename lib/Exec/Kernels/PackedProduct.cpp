@@ -133,16 +133,16 @@ private:
 
   void multiplyBlock(const void *a, const void *b, void *c, Tiles::Range rows,
                      Tiles::Range columns, const Work &work) const {
-    for (int64_t step = 0; step < depths.count; ++step) {
-      const Tiles::Range k = depths[step];
+    for (int64_t part = 0; part < depths.count; ++part) {
+      const Tiles::Range k = depths[part];
       getRight(b, columns, k).packRight(work.right, work.rightStride);
       for (int64_t i = 0; i < rows.size; i += packedRows) {
         const int64_t count = std::min(packedRows, rows.size - i);
         getLeft(a, rows.begin + i, count, k)
             .packLeft(work.left, work.leftStride);
         for (int64_t j = 0; j < count; j += square)
-          multiplyRows(work, i + j, columns.size, step);
-        if (step + 1 == depths.count)
+          multiplyRows(work, i + j, columns.size, part);
+        if (part + 1 == depths.count)
           for (int64_t j = i; j < i + count; ++j)
             storeRow(work.sums + j * work.sumStride, columns.size,
                      at(c, spec.resultType,
@@ -151,15 +151,15 @@ private:
     }
   }
 
-  /// Adds the products of step `step` along the depth to `square` rows of sums.
+  /// Adds the products of part `part` of the depth to `square` rows of sums.
   void multiplyRows(const Work &work, int64_t row, int64_t columns,
-                    int64_t step) const {
+                    int64_t part) const {
     runBlockProduct(DType::BF16,
                     {work.left + row % packedRows * work.leftStride,
                      work.leftStride, work.right, work.rightStride,
                      work.sums + row * work.sumStride, work.sumStride, square,
                      roundUpTo(columns, square),
-                     roundUpTo(depths[step].size, square) / 2, step > 0});
+                     roundUpTo(depths[part].size, square) / 2, part > 0});
   }
 
   void storeRow(const float *sums, int64_t count, void *c) const {

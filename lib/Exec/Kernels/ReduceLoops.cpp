@@ -114,7 +114,7 @@ HWY_INLINE void cumsumOfVectors(const T *x, T *y, int64_t length,
                                 int64_t stride) {
   const int64_t lanes = getLanes();
   auto a = hn::Zero(floats), b = a, c = a, d = a;
-  for (int64_t step = 0; step < length; ++step, x += stride, y += stride) {
+  for (int64_t row = 0; row < length; ++row, x += stride, y += stride) {
     a = hn::Add(a, load(x));
     b = hn::Add(b, load(x + lanes));
     c = hn::Add(c, load(x + 2 * lanes));
@@ -139,8 +139,8 @@ void cumsumOfType(const void *xs, void *ys, int64_t length, int64_t stride,
     cumsumOfVectors(x + begin, y + begin, length, stride);
   forEachVector(width - begin, [&](int64_t i, auto part) HWY_ATTR {
     auto sum = hn::Zero(floats);
-    for (int64_t step = 0; step < length; ++step) {
-      const int64_t place = step * stride + begin + i;
+    for (int64_t row = 0; row < length; ++row) {
+      const int64_t place = row * stride + begin + i;
       sum = hn::Add(sum, part.get(x + place));
       part.put(sum, y + place);
     }

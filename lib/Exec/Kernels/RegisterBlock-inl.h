@@ -40,7 +40,7 @@ struct Panel {
   bool startsAtZero;
 };
 
-/// Multiplies a block. `A` is where rows of a are in memory. `ahead.step()` is
+/// Multiplies a block. `A` is where rows of a are in memory. `ahead.fetch()` is
 /// called for each row of b.
 template <int Rows, int Vectors, typename A, typename Ahead>
 HWY_INLINE void multiplyBlock(const Panel &panel, const A &rows, int64_t row,
@@ -59,7 +59,7 @@ HWY_INLINE void multiplyBlock(const Panel &panel, const A &rows, int64_t row,
     }
   const float *a = rows.getBlock(row), *b = panel.b;
   for (int64_t k = 0; k < panel.depth; ++k) {
-    copy.step();
+    copy.fetch();
     FloatVector values[Vectors];
     for (int64_t i = 0; i < Vectors; ++i)
       values[i] = load(b + i * lanes);

@@ -195,7 +195,7 @@ HWY_INLINE FloatVector multiplied(FloatVector value,
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// The way in which a step of `forEachVector` accesses its elements: a whole
+/// The way in which `forEachVector` accesses elements: a whole
 /// vector.
 struct WholeVector {
   template <typename T> HWY_INLINE FloatVector get(const T *from) const {
@@ -226,16 +226,16 @@ struct PartOfVector {
   }
 };
 
-/// Calls `step(i, access)` for i = 0, lanes, 2 lanes, ... below `count`.
-/// Steps are lambdas marked HWY_ATTR.
-template <typename Step>
-HWY_INLINE void forEachVector(int64_t count, const Step &step) {
+/// Calls `visit(i, access)` for i = 0, lanes, 2 lanes, ... below `count`.
+/// `visit` is a lambda marked HWY_ATTR.
+template <typename Visit>
+HWY_INLINE void forEachVector(int64_t count, const Visit &visit) {
   const int64_t lanes = getLanes();
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes)
-    step(i, WholeVector());
+    visit(i, WholeVector());
   if (i < count)
-    step(i, PartOfVector{count - i});
+    visit(i, PartOfVector{count - i});
 }
 
 HWY_INLINE float sumOfLanes(FloatVector value) {

@@ -30,9 +30,9 @@ getOffsets(llvm::ArrayRef<StridedCopy::Dimension> dimensions,
 /// Copies `count` rows; a constant length makes a row a few instructions.
 template <int64_t constantBytes>
 void copyRowsOf(const char *source, char *target, int64_t count,
-                int64_t sourceStep, int64_t targetStep, int64_t bytes) {
+                int64_t sourceStride, int64_t targetStride, int64_t bytes) {
   for (int64_t i = 0; i < count; ++i)
-    std::memcpy(target + i * targetStep, source + i * sourceStep,
+    std::memcpy(target + i * targetStride, source + i * sourceStride,
                 constantBytes ? constantBytes : bytes);
 }
 
@@ -108,27 +108,27 @@ void StridedCopy::copyRows(const char *source, char *target, int64_t begin,
   llvm::ArrayRef<Dimension> rest(outer);
   if (!rest.empty())
     rest = rest.drop_back();
-  const int64_t sourceStep = row.sourceStride * elementBytes;
-  const int64_t targetStep = row.targetStride * elementBytes;
+  const int64_t sourceStride = row.sourceStride * elementBytes;
+  const int64_t targetStride = row.targetStride * elementBytes;
   for (int64_t end = begin + count; begin < end;) {
     int64_t first = begin % row.size;
     int64_t rows = std::min(row.size - first, end - begin);
     auto [sourceOffset, targetOffset] = getOffsets(rest, begin / row.size);
     const char *from =
-        source + sourceOffset * elementBytes + first * sourceStep;
-    char *to = target + targetOffset * elementBytes + first * targetStep;
+        source + sourceOffset * elementBytes + first * sourceStride;
+    char *to = target + targetOffset * elementBytes + first * targetStride;
     switch (bytes) {
     case 64:
-      copyRowsOf<64>(from, to, rows, sourceStep, targetStep, bytes);
+      copyRowsOf<64>(from, to, rows, sourceStride, targetStride, bytes);
       break;
     case 128:
-      copyRowsOf<128>(from, to, rows, sourceStep, targetStep, bytes);
+      copyRowsOf<128>(from, to, rows, sourceStride, targetStride, bytes);
       break;
     case 256:
-      copyRowsOf<256>(from, to, rows, sourceStep, targetStep, bytes);
+      copyRowsOf<256>(from, to, rows, sourceStride, targetStride, bytes);
       break;
     default:
-      copyRowsOf<0>(from, to, rows, sourceStep, targetStep, bytes);
+      copyRowsOf<0>(from, to, rows, sourceStride, targetStride, bytes);
     }
     begin += rows;
   }

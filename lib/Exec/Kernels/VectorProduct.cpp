@@ -62,7 +62,7 @@ struct PackedRows {
 };
 
 struct NothingAhead {
-  void step() {}
+  void fetch() {}
 };
 
 /// Multiplies panels that are packed one after another: `panel` with the

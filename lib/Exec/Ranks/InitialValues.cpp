@@ -115,12 +115,12 @@ static llvm::Error fillTable(const InitialValue &value,
                          shape.type, bytes);
 }
 
-/// Fills the elements with `value` plus multiples of `step`.
+/// Fills the elements with `value` plus multiples of `increment`.
 template <typename Element>
-static void fillIntegers(double value, double step,
+static void fillIntegers(double value, double increment,
                          llvm::MutableArrayRef<uint8_t> bytes) {
   for (size_t i = 0; i + sizeof(Element) <= bytes.size();
-       i += sizeof(Element), value += step) {
+       i += sizeof(Element), value += increment) {
     const auto element = static_cast<Element>(value);
     std::memcpy(bytes.data() + i, &element, sizeof(Element));
   }

@@ -64,7 +64,7 @@ private:
   double getCostOf(const FitParameter &parameter, size_t index) const;
   Eigen::MatrixXd getJacobian(const std::vector<size_t> &of);
   Slopes getSlopes(bool withBounds);
-  bool step(const Slopes &slopes, double damping);
+  bool move(const Slopes &slopes, double damping);
 
   FitModel &model;
   llvm::ArrayRef<FitParameter> parameters;
@@ -306,8 +306,8 @@ Descent::Slopes Descent::getSlopes(bool withBounds) {
   return slopes;
 }
 
-/// Takes a step if that lowers the cost. Returns whether it did.
-bool Descent::step(const Slopes &slopes, double damping) {
+/// Moves the values if that lowers the cost. Returns whether it did.
+bool Descent::move(const Slopes &slopes, double damping) {
   Eigen::MatrixXd damped = slopes.hessian;
   damped.diagonal() *= 1 + damping;
   const Eigen::VectorXd change = damped.ldlt().solve(-slopes.gradient);
@@ -339,7 +339,7 @@ void Descent::minimize() {
     const Slopes slopes = getSlopes(/*withBounds=*/true);
     if (slopes.moving.empty())
       return;
-    while (!step(slopes, damping)) {
+    while (!move(slopes, damping)) {
       damping *= dampingFactor;
       if (damping > largestDamping)
         return;

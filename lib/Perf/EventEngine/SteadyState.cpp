@@ -131,7 +131,7 @@ int64_t RunFinder::getPeriod(QueueId queue, int64_t windowSize) const {
 
 /// Returns whether three periods from an item on have the same kinds of items,
 /// and whether the indices of their durations, events and groups increase by
-/// equal steps.
+/// equal amounts.
 bool RunFinder::isLinear(QueueId queue, int32_t first, int32_t items) const {
   const uint32_t *codes = queues.queues[queue].codes.data() + first;
   uint32_t differences = 0;
@@ -286,7 +286,7 @@ private:
   }
   /// Returns the difference of the index of an event or group from that of the
   /// previous period.
-  int32_t getStep(QueueId queue, int32_t index) const {
+  int32_t getStride(QueueId queue, int32_t index) const {
     return queues.getOperand({queue, index}) -
            queues.getOperand({queue, index - runs[queue].items});
   }
@@ -298,7 +298,7 @@ private:
   bool othersStay() const;
   int32_t limitByWaits(int32_t most) const;
   int32_t limitByRendezvous(int32_t most) const;
-  int32_t limitByCosts(GroupId group, int32_t step, int32_t most) const;
+  int32_t limitByCosts(GroupId group, int32_t stride, int32_t most) const;
   int32_t limitByOthers(int32_t most) const;
   bool costsTheSame(GroupId one, GroupId other) const;
 
@@ -462,7 +462,7 @@ bool SteadyState::waitsRepeat() const {
 bool SteadyState::waitRepeats(QueueId queue, int32_t index) const {
   EventId event = queues.getOperand({queue, index});
   ItemId record = simulation.getRecord(event);
-  ItemId before = simulation.getRecord(event - getStep(queue, index));
+  ItemId before = simulation.getRecord(event - getStride(queue, index));
   // The event is long past, also in the next period.
   if (record == before)
     return simulation.getTime(event) <= simulation.getEnd(queue, index - 1);
@@ -481,7 +481,7 @@ int32_t SteadyState::limitByWaits(int32_t most) const {
         queues.getKind(next) != ItemKind::Wait)
       continue;
     ItemId before = simulation.getRecord(queues.getOperand(next) -
-                                         getStep(queue, next.index));
+                                         getStride(queue, next.index));
     if (!repeats(before.queue))
       return 0;
     const Run &run = runs[before.queue];
@@ -500,18 +500,19 @@ bool SteadyState::costsTheSame(GroupId one, GroupId other) const {
          queues.getLinks(one) == queues.getLinks(other);
 }
 
-/// Returns how many times the group at that many further steps equals this one.
-int32_t SteadyState::limitByCosts(GroupId group, int32_t step,
+/// Returns how many times the group at multiples of `stride` further on equals
+/// this one.
+int32_t SteadyState::limitByCosts(GroupId group, int32_t stride,
                                   int32_t most) const {
   for (int32_t time = 1; time <= most; ++time)
-    if (!costsTheSame(group, group + time * step))
+    if (!costsTheSame(group, group + time * stride))
       return time - 1;
   return most;
 }
 
 int32_t SteadyState::limitByRendezvous(int32_t most) const {
   struct Seen {
-    int32_t step = 0;
+    int32_t stride = 0;
     int32_t parties = 0;
   };
   llvm::DenseMap<GroupId, Seen> seen;
@@ -523,20 +524,20 @@ int32_t SteadyState::limitByRendezvous(int32_t most) const {
       if (queues.getKind({queue, index}) != ItemKind::Rendezvous)
         continue;
       GroupId group = queues.getOperand({queue, index});
-      int32_t step = rounds * getStep(queue, index);
-      auto [found, isNew] = seen.try_emplace(group, Seen{step, 0});
-      if (step == 0 || found->second.step != step)
+      int32_t stride = rounds * getStride(queue, index);
+      auto [found, isNew] = seen.try_emplace(group, Seen{stride, 0});
+      if (stride == 0 || found->second.stride != stride)
         return 0;
       ++found->second.parties;
       if (isNew)
-        most = limitByCosts(group, step, most);
+        most = limitByCosts(group, stride, most);
     }
     // An item for which the queue waits continues as the last one that takes
     // its place.
     ItemId next{queue, end};
     if (simulation.waits(queue) && queues.getKind(next) == ItemKind::Rendezvous)
-      most = limitByCosts(queues.getOperand(next), rounds * getStep(queue, end),
-                          most);
+      most = limitByCosts(queues.getOperand(next),
+                          rounds * getStride(queue, end), most);
   }
   for (auto [group, ofGroup] : seen)
     if (ofGroup.parties != queues.getGroupSize(group))
@@ -564,13 +565,13 @@ int32_t SteadyState::limitByOthers(int32_t most) const {
       ItemKind kind = queues.getKind({queue, index});
       if (kind != ItemKind::Record && kind != ItemKind::Rendezvous)
         continue;
-      int32_t step = rounds * getStep(queue, index);
-      if (step == 0)
+      int32_t stride = rounds * getStride(queue, index);
+      if (stride == 0)
         return 0;
       for (auto [ofKind, operand] : awaited) {
         int32_t distance = operand - queues.getOperand({queue, index});
-        if (kind == ofKind && distance % step == 0 && distance / step >= 1)
-          most = std::min(most, distance / step - 1);
+        if (kind == ofKind && distance % stride == 0 && distance / stride >= 1)
+          most = std::min(most, distance / stride - 1);
       }
     }
   }

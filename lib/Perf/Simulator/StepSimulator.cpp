@@ -197,9 +197,9 @@ CriticalWork::getShares(const Program &program, const StepCosts &costs) const {
 static llvm::Expected<std::map<std::string, double>>
 computeSensitivity(const Program &program, const target::Target &target,
                    const CriticalWork &work, const StepCosts &costs) {
-  // Costs are smooth except at the maximum of two times, so a small step is
+  // Costs are smooth except at the maximum of two times, so a small change is
   // enough.
-  constexpr double step = 1e-4;
+  constexpr double change = 1e-4;
   std::map<std::string, double> sensitivity;
   target::Target changed = target;
   StepCosts changedCosts = costs;
@@ -208,12 +208,12 @@ computeSensitivity(const Program &program, const target::Target &target,
     if (*parameter.value == 0)
       continue;
     const double value = *parameter.value;
-    *parameter.value = value * (1 + step);
+    *parameter.value = value * (1 + change);
     if (llvm::Error error = changedCosts.update(program, changed))
       return error;
     const double after = work.getSeconds(changedCosts) + changed.stepLatency;
     *parameter.value = value;
-    if (const double slope = (after - before) / std::log1p(step);
+    if (const double slope = (after - before) / std::log1p(change);
         std::abs(slope) > before * 1e-9)
       sensitivity[parameter.path] = slope;
   }

@@ -1,7 +1,6 @@
 //===- Profile.cpp - Writes a profile like MindSpore's profiler -----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "FileStream.h"
 #include "ProfileFiles.h"
 #include "mf/Perf/Timeline/Writers.h"
 #include "mf/Support/AtomicFile.h"
@@ -74,8 +73,8 @@ static Error checkNewFolder(StringRef name) {
 
 /// Calls `write` with a hidden folder next to `path`. Renames it to `path` if
 /// there was no error, and otherwise removes it. Fails if checkNewFolder does.
-static Error writeFolderInOneStep(StringRef name,
-                                  llvm::function_ref<Error(StringRef)> write) {
+static Error writeFolderAtomically(StringRef name,
+                                   llvm::function_ref<Error(StringRef)> write) {
   if (Error error = checkNewFolder(name))
     return error;
   SmallString<128> folder(name);
@@ -132,13 +131,13 @@ Error writeRank(StringRef folder, const StepTimeline &timeline,
   const RankProfile profile(timeline, stage);
   llvm::SmallString<128> metadata(llvm::sys::path::parent_path(output));
   llvm::sys::path::append(metadata, "profiler_metadata.json");
-  if (Error error = writeFileInOneStep(
+  if (Error error = writeFileAtomically(
           metadata, [&](llvm::raw_ostream &os) { printMetadata(profile, os); }))
     return error;
   for (const ProfileFile &file : profileFiles) {
     llvm::SmallString<128> path(output);
     llvm::sys::path::append(path, file.name);
-    if (Error error = writeFileInOneStep(
+    if (Error error = writeFileAtomically(
             path, [&](llvm::raw_ostream &os) { file.print(profile, os); }))
       return error;
   }
@@ -199,7 +198,7 @@ Error checkProfileFolder(StringRef folder) { return checkNewFolder(folder); }
 Error writeProfile(StringRef folder, const StepTimeline &timeline) {
   if (Error error = checkTimes(timeline))
     return error;
-  return writeFolderInOneStep(folder, [&](StringRef temporary) -> Error {
+  return writeFolderAtomically(folder, [&](StringRef temporary) -> Error {
     for (const StageTimeline &stage : timeline.stages)
       if (Error error = writeRank(temporary, timeline, stage))
         return error;

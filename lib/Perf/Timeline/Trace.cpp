@@ -8,10 +8,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Clock.h"
-#include "FileStream.h"
 #include "TimelineParts.h"
 #include "TraceEvents.h"
 #include "mf/Perf/Timeline/Writers.h"
+#include "mf/Support/AtomicFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
@@ -397,7 +397,7 @@ Error writeTrace(StringRef path, const StepTimeline &timeline,
       getShownRanks(timeline, mesh, ranks);
   if (!shown)
     return shown.takeError();
-  return writeFileInOneStep(path, [&](llvm::raw_ostream &os) {
+  return writeFileAtomically(path, [&](llvm::raw_ostream &os) {
     os << "{\"displayTimeUnit\":\"ms\",\"otherData\":";
     printStep(timeline, os);
     os << ",\"traceEvents\":";

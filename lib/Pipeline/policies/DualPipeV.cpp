@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DeepSeek-AI, DualPipe (the V-shaped form of DeepSeek-V3's schedule), 2025;
-// MindSpore's zero_bubble_v has the same steps. The second chunks of the stages
+// MindSpore's zero_bubble_v has the same order. The second chunks of the stages
 // are visited in reverse order. In the steady state a forward of one chunk runs
 // with a backward of the other, so that one can compute while the other
 // communicates. Weight gradients fill the bubbles of warm-up and cool-down; in

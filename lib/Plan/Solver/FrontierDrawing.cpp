@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The upper part shows the step's time over the limit. A plan also fits higher
-// limits, so the curve has steps. The lower part shows for each limit how many
-// layers get each treatment.
+// limits, so the curve is a staircase. The lower part shows for each limit how
+// many layers get each treatment.
 //
 //===----------------------------------------------------------------------===//
 
@@ -142,13 +142,13 @@ void Drawing::addStretchWithoutPlan() {
 void Drawing::addSteps(llvm::function_ref<double(const SolveResult &)> getTime,
                        llvm::StringRef style) {
   std::string path;
-  llvm::raw_string_ostream steps(path);
+  llvm::raw_string_ostream stairs(path);
   for (const FrontierPoint &point : solved) {
     const double x = getX(point.limit), y = getY(getTime(*point.result));
     if (path.empty())
-      steps << formatv("M{0:f1} {1:f1}", x, y);
+      stairs << formatv("M{0:f1} {1:f1}", x, y);
     else
-      steps << formatv("H{0:f1}V{1:f1}", x, y);
+      stairs << formatv("H{0:f1}V{1:f1}", x, y);
   }
   if (!path.empty())
     os << formatv("<path d=\"{0}H{1:f1}\" fill=\"none\" {2}/>\n", path, right,

@@ -12,38 +12,40 @@ namespace {
 
 /// Returns the longest path. Consecutive tasks on a stage are merged by chunk
 /// and phase.
-std::vector<MakespanStep> summarize(const TickProblem &problem,
-                                    llvm::ArrayRef<StepGraph::PathTask> path,
-                                    llvm::ArrayRef<int64_t> durations) {
-  std::vector<MakespanStep> steps;
+std::vector<PathSegment> summarize(const TickProblem &problem,
+                                   llvm::ArrayRef<StepGraph::PathTask> path,
+                                   llvm::ArrayRef<int64_t> durations) {
+  std::vector<PathSegment> segments;
   int64_t stage = -1;
   size_t begin = 0;
   for (const StepGraph::PathTask &task : path) {
     if (task.stage != stage)
-      begin = steps.size();
+      begin = segments.size();
     stage = task.stage;
     bool isUpdate = task.duration == problem.getUpdate(stage);
-    MakespanStep step;
-    step.chunk = -1;
+    PathSegment segment;
+    segment.chunk = -1;
     if (!isUpdate) {
-      step.chunk = static_cast<int32_t>(task.duration / problem.getNumPhases());
-      step.phase = problem.getPhases()[task.duration % problem.getNumPhases()];
+      segment.chunk =
+          static_cast<int32_t>(task.duration / problem.getNumPhases());
+      segment.phase =
+          problem.getPhases()[task.duration % problem.getNumPhases()];
     }
     // Updates and recompute tasks without work are left out.
-    if ((isUpdate || step.phase == Phase::Recompute) &&
+    if ((isUpdate || segment.phase == Phase::Recompute) &&
         durations[task.duration] == 0)
       continue;
-    auto isSame = [&](const MakespanStep &other) {
-      return other.chunk == step.chunk && other.phase == step.phase;
+    auto isSame = [&](const PathSegment &other) {
+      return other.chunk == segment.chunk && other.phase == segment.phase;
     };
-    auto known = std::find_if(steps.begin() + static_cast<ptrdiff_t>(begin),
-                              steps.end(), isSame);
-    if (known == steps.end())
-      known = steps.insert(known, step);
+    auto known = std::find_if(segments.begin() + static_cast<ptrdiff_t>(begin),
+                              segments.end(), isSame);
+    if (known == segments.end())
+      known = segments.insert(known, segment);
     ++known->count;
     known->time += task.share * problem.getTime(durations[task.duration]);
   }
-  return steps;
+  return segments;
 }
 
 std::vector<TickCosts> getCosts(const TickProblem &ticks, const Plan &plan) {

@@ -25,7 +25,7 @@ PathCut mix(const PathCut &one, const PathCut &other, double share) {
 class PathMixture {
 public:
   PathMixture(OptionChain &chain, StepGraph &graph, const TickProblem &problem,
-              Incumbent &incumbent, MixtureStart start, StepRule rule)
+              Incumbent &incumbent, MixtureStart start, ShareRule rule)
       : chain(chain), graph(graph), problem(problem), incumbent(incumbent),
         rule(rule) {
     result.samples = std::move(start.samples);
@@ -56,7 +56,7 @@ private:
   StepGraph &graph;
   const TickProblem &problem;
   Incumbent &incumbent;
-  StepRule rule;
+  ShareRule rule;
   MixtureResult result;
   /// The bound with which options were removed last.
   double eliminated = 0;
@@ -113,11 +113,11 @@ void PathMixture::add(OptionList answer, int64_t round, double softness) {
   std::vector<double> direction = getWholeDurations(answer);
   for (size_t number = 0; number < direction.size(); ++number)
     direction[number] -= result.average[number];
-  double share = rule == StepRule::Searched
+  double share = rule == ShareRule::Searched
                      ? searchShare(direction, softness)
                      : 2 / (static_cast<double>(round) + 2);
   result.average = getMoved(direction, share);
-  if (rule == StepRule::Shrinking)
+  if (rule == ShareRule::Shrinking)
     return;
   for (PlanSample &sample : result.samples)
     sample.share *= 1 - share;
@@ -142,8 +142,8 @@ void PathMixture::mixIn(const PathCut &cut) {
 void PathMixture::playRound(int64_t round) {
   // The softness of the maximum in the first round, as a fraction of the step's
   // time, and the rate at which it decreases with the number of the round.
-  const double firstSoftness = rule == StepRule::Searched ? 5e-3 : 3e-3;
-  const double sharpening = rule == StepRule::Searched ? 0.5 : 0.1;
+  const double firstSoftness = rule == ShareRule::Searched ? 5e-3 : 3e-3;
+  const double sharpening = rule == ShareRule::Searched ? 0.5 : 0.1;
   constexpr int64_t eliminateEvery = 8;
   std::vector<int64_t> whole(result.average.begin(), result.average.end());
   auto time = static_cast<double>(graph.getMakespan(whole));
@@ -153,7 +153,7 @@ void PathMixture::playRound(int64_t round) {
   PathCut cut = graph.getSoftCut(result.average, softness);
   OptionList answer;
   double bound = chain.getLeast(cut, &answer);
-  if (rule == StepRule::Searched)
+  if (rule == ShareRule::Searched)
     mixIn(cut);
   if (bound > result.bound) {
     result.bound = bound;
@@ -192,7 +192,7 @@ MixtureResult PathMixture::run(int64_t rounds) {
 
 MixtureResult mixPaths(OptionChain &chain, StepGraph &graph,
                        const TickProblem &problem, Incumbent &incumbent,
-                       MixtureStart start, int64_t rounds, StepRule rule) {
+                       MixtureStart start, int64_t rounds, ShareRule rule) {
   return PathMixture(chain, graph, problem, incumbent, std::move(start), rule)
       .run(rounds);
 }

@@ -41,7 +41,7 @@ struct MixtureResult {
 };
 
 /// How far the mixture moves towards an answer.
-enum class StepRule : uint8_t {
+enum class ShareRule : uint8_t {
   /// As far as the soft maximum decreases. Bounds become good quickly.
   Searched,
   /// By a smaller amount in every round. The mean is central among all good
@@ -55,7 +55,7 @@ enum class StepRule : uint8_t {
 MixtureResult mixPaths(OptionChain &chain, StepGraph &graph,
                        const TickProblem &problem, Incumbent &incumbent,
                        MixtureStart start, int64_t rounds,
-                       StepRule rule = StepRule::Searched);
+                       ShareRule rule = ShareRule::Searched);
 
 } // namespace mf::solver
 

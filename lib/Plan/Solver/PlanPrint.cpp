@@ -56,15 +56,15 @@ struct Visit {
 };
 
 std::vector<Visit> getVisits(const Pipeline &pipeline,
-                             llvm::ArrayRef<MakespanStep> path) {
+                             llvm::ArrayRef<PathSegment> path) {
   std::vector<Visit> visits;
-  for (const MakespanStep &step : path) {
-    if (step.chunk < 0)
+  for (const PathSegment &segment : path) {
+    if (segment.chunk < 0)
       continue;
-    const int64_t stage = pipeline.stageOfChunk[step.chunk];
+    const int64_t stage = pipeline.stageOfChunk[segment.chunk];
     if (visits.empty() || visits.back().stage != stage)
       visits.push_back({stage, {}});
-    visits.back().counts[{step.chunk, step.phase}] += step.count;
+    visits.back().counts[{segment.chunk, segment.phase}] += segment.count;
   }
   return visits;
 }
@@ -166,10 +166,10 @@ void printPath(const Problem &problem, const Evaluation &evaluation,
     left = left.drop_front(passage.visits);
   }
   double work = 0, update = 0;
-  for (const MakespanStep &step : evaluation.criticalPath) {
-    work += step.time;
-    if (step.chunk < 0)
-      update += step.time;
+  for (const PathSegment &segment : evaluation.criticalPath) {
+    work += segment.time;
+    if (segment.chunk < 0)
+      update += segment.time;
   }
   if (update > 0)
     parts.push_back("the update of " + units.showTime(update));

@@ -8,11 +8,11 @@
 namespace mf::solver {
 
 /// Returns the first number of the form 1, 2 or 5 times a power of ten that is
-/// at least `step`.
-static double roundUp(double step) {
-  const double power = std::pow(10, std::floor(std::log10(step)));
+/// at least `interval`.
+static double roundUp(double interval) {
+  const double power = std::pow(10, std::floor(std::log10(interval)));
   for (const double factor : {1.0, 2.0, 5.0})
-    if (factor * power >= step)
+    if (factor * power >= interval)
       return factor * power;
   return 10 * power;
 }
@@ -31,14 +31,14 @@ PlotAxis::PlotAxis(const std::vector<double> &values, int most) {
   const double size = std::max(std::abs(low), std::abs(high));
   const double range =
       high - low > 1e-9 * size ? high - low : std::max(size / 2, 1e-9);
-  double step = roundUp(range / (most - 1));
+  double interval = roundUp(range / (most - 1));
   // Rounding both ends outwards may add a tick.
-  while (std::ceil(high / step) - std::floor(low / step) > most - 1)
-    step = roundUp(step * 1.5);
-  const double first = std::floor(low / step);
-  const double steps = std::max(std::ceil(high / step) - first, 1.0);
-  for (int i = 0; i <= static_cast<int>(steps); ++i)
-    ticks.push_back((first + i) * step);
+  while (std::ceil(high / interval) - std::floor(low / interval) > most - 1)
+    interval = roundUp(interval * 1.5);
+  const double first = std::floor(low / interval);
+  const double intervals = std::max(std::ceil(high / interval) - first, 1.0);
+  for (int i = 0; i <= static_cast<int>(intervals); ++i)
+    ticks.push_back((first + i) * interval);
 }
 
 } // namespace mf::solver

@@ -43,17 +43,17 @@ void writeTables(const Problem &problem, const Plan &plan, Object &object) {
 
 Array writePath(const Problem &problem, const Evaluation &evaluation) {
   Array path;
-  for (const MakespanStep &step : evaluation.criticalPath) {
-    if (step.chunk < 0) {
-      path.push_back(Object{{"task", "update"}, {"time", step.time}});
+  for (const PathSegment &segment : evaluation.criticalPath) {
+    if (segment.chunk < 0) {
+      path.push_back(Object{{"task", "update"}, {"time", segment.time}});
       continue;
     }
     path.push_back(
-        Object{{"task", phaseNames[static_cast<size_t>(step.phase)]},
-               {"chunk", step.chunk},
-               {"stage", problem.schedule.pipeline.stageOfChunk[step.chunk]},
-               {"count", step.count},
-               {"time", step.time}});
+        Object{{"task", phaseNames[static_cast<size_t>(segment.phase)]},
+               {"chunk", segment.chunk},
+               {"stage", problem.schedule.pipeline.stageOfChunk[segment.chunk]},
+               {"count", segment.count},
+               {"time", segment.time}});
   }
   return path;
 }

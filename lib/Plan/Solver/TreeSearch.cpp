@@ -270,7 +270,7 @@ void TreeSearch::searchLocally(OptionChain &chain, bool isRoot) {
   const int64_t rounds = isRoot ? 200 : 60, roundOffs = isRoot ? 20 : 5;
   constexpr double near = 1.02;
   MixtureResult game = mixPaths(chain, graph, problem, incumbent,
-                                MixtureStart(), rounds, StepRule::Shrinking);
+                                MixtureStart(), rounds, ShareRule::Shrinking);
   LocalSearch local(chain, graph, problem, incumbent);
   local.roundOff(game.average, roundOffs);
   if (static_cast<double>(local.getBest().ticks) <

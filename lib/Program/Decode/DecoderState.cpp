@@ -54,7 +54,7 @@ uint32_t DecoderState::getChannel(Channel channel) {
   auto [entry, isNew] = channels.try_emplace(
       ChannelKey(channel.name, channel.isTransfer, channel.group,
                  channel.fromStage, channel.toStage, channel.axis,
-                 channel.step),
+                 channel.shift),
       table.size());
   if (isNew)
     table.push_back(std::move(channel));

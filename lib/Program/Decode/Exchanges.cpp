@@ -21,9 +21,9 @@ MF_SAME_NUMBER(Reduction, Sum);
 MF_SAME_NUMBER(Reduction, Max);
 #undef MF_SAME_NUMBER
 
-/// Converts `step` along an axis of `size` ranks to a number of steps forward.
-static int64_t getSteps(int64_t step, int64_t size) {
-  return (step % size + size) % size;
+/// Returns the same shift along an axis of `size` ranks, forward.
+static int64_t getForwardShift(int64_t shift, int64_t size) {
+  return (shift % size + size) % size;
 }
 
 FailureOr<Channel>
@@ -43,7 +43,7 @@ ListDecoder::decodePeer(Operation *op,
     const int64_t stages = mesh.getNumStages();
     int64_t other = peer.getCoordinate();
     if (peer.getRelative())
-      other = (stage + getSteps(other, stages)) % stages;
+      other = (stage + getForwardShift(other, stages)) % stages;
     if (other < 0 || other >= stages || other == stage)
       return op->emitError("expected another stage of ")
              << stages << " as peer of stage " << stage << ", but got "
@@ -54,11 +54,11 @@ ListDecoder::decodePeer(Operation *op,
   }
   const int64_t size = mesh.getSize(axis);
   if (!peer.getRelative() || peer.getCoordinate() % size == 0)
-    return op->emitError("expected a step along '")
+    return op->emitError("expected a shift along '")
            << axis << "' to another rank, such as " << axis
            << " + 1: all ranks of a stage run this program";
-  const int64_t step = getSteps(peer.getCoordinate(), size);
-  channel.step = exchange.isSend ? step : size - step;
+  const int64_t shift = getForwardShift(peer.getCoordinate(), size);
+  channel.shift = exchange.isSend ? shift : size - shift;
   channel.fromStage = channel.toStage = stage;
   return channel;
 }

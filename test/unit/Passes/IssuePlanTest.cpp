@@ -32,9 +32,9 @@ PlannedOperator makeReduction(std::initializer_list<int64_t> producers,
 
 std::string print(llvm::ArrayRef<PlannedOperator> operators, int64_t inFlight) {
   std::string text;
-  for (const PlannedStep &step : planIssue(operators, inFlight).steps)
-    text += (step.kind == PlannedStep::Kind::Operator ? " " : " !") +
-            std::to_string(step.index);
+  for (const PlannedItem &item : planIssue(operators, inFlight).items)
+    text += (item.kind == PlannedItem::Kind::Operator ? " " : " !") +
+            std::to_string(item.index);
   return text;
 }
 
@@ -121,12 +121,12 @@ TEST(IssuePlanTest, KeepsOrdersOfRandomFunctions) {
     std::vector<int64_t> places(operators.size(), -1);
     std::vector<int64_t> completions(operators.size(), -1);
     int64_t open = 0;
-    for (auto [place, step] : llvm::enumerate(plan.steps)) {
-      const bool isOperator = step.kind == PlannedStep::Kind::Operator;
+    for (auto [place, item] : llvm::enumerate(plan.items)) {
+      const bool isOperator = item.kind == PlannedItem::Kind::Operator;
       auto &list = isOperator ? places : completions;
-      ASSERT_EQ(list[step.index], -1);
-      list[step.index] = static_cast<int64_t>(place);
-      if (operators[step.index].isReduction)
+      ASSERT_EQ(list[item.index], -1);
+      list[item.index] = static_cast<int64_t>(place);
+      if (operators[item.index].isReduction)
         open += isOperator ? 1 : -1;
       EXPECT_LE(open, inFlight + 1);
     }

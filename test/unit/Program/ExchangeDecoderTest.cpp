@@ -122,7 +122,7 @@ TEST(ExchangeDecoderTest, DecodesARing) {
   ASSERT_EQ(parsed.get().channels.size(), 1u);
   const Channel &channel = parsed.get().channels[0];
   EXPECT_EQ(channel.axis, "mp");
-  EXPECT_EQ(channel.step, 1);
+  EXPECT_EQ(channel.shift, 1);
   EXPECT_THAT(channel.getMembers(parsed.get().mesh, 3, true),
               ElementsAre(3, 0));
   EXPECT_THAT(channel.getMembers(parsed.get().mesh, 3, false),
@@ -139,7 +139,7 @@ TEST(ExchangeDecoderTest, StepsOfAnySizeGoAroundTheAxis) {
       transfer("receive %m from <mp - 9223372036854775807>", "ring", "b");
   ParsedProgram parsed(makeStages("#mf.mesh<pp = 1, mp = 4>", {ring}));
   ASSERT_TRUE(parsed.decoded) << parsed.messages;
-  EXPECT_EQ(parsed.get().channels[0].step, 3);
+  EXPECT_EQ(parsed.get().channels[0].shift, 3);
 }
 
 TEST(ExchangeDecoderTest, RefusesPeersThatThereAreNot) {
@@ -158,11 +158,11 @@ TEST(ExchangeDecoderTest, RefusesPeersThatThereAreNot) {
                 "have"));
   EXPECT_THAT(
       getMessages(fourRanks, {transfer("send %g to <mp = 1>", "x", "a"), ""}),
-      HasSubstr("expected a step along 'mp' to another rank, such as "
+      HasSubstr("expected a shift along 'mp' to another rank, such as "
                 "mp + 1: all ranks of a stage run this program"));
   EXPECT_THAT(
       getMessages(fourRanks, {transfer("send %g to <mp + 2>", "x", "a"), ""}),
-      HasSubstr("expected a step along 'mp' to another rank"));
+      HasSubstr("expected a shift along 'mp' to another rank"));
 }
 
 //===----------------------------------------------------------------------===//

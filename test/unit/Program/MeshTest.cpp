@@ -124,7 +124,7 @@ TEST(MeshTest, ChannelsFindTheirRanks) {
   Channel ring;
   ring.isTransfer = true;
   ring.axis = "dp";
-  ring.step = 1;
+  ring.shift = 1;
   EXPECT_THAT(ring.getMembers(mesh, 9, /*isSend=*/true), ElementsAre(9, 1));
   EXPECT_THAT(ring.getMembers(mesh, 9, /*isSend=*/false), ElementsAre(5, 9));
   Channel collective;

@@ -97,7 +97,7 @@ TEST(CommunicatorTest, PassesAroundARing) {
   ring.name = "ring";
   ring.isTransfer = true;
   ring.axis = "cp";
-  ring.step = 1;
+  ring.shift = 1;
   for (int64_t size : {2, 5}) {
     auto communicator =
         makeLocalCommunicator(Mesh({{"pp", 1}, {"cp", size}}), {ring});

@@ -12,13 +12,13 @@ using namespace mf::runner;
 
 namespace {
 
-Channel makeTransfer(const std::string &axis, int64_t step) {
+Channel makeTransfer(const std::string &axis, int64_t shift) {
   Channel channel;
   channel.name = "x";
   channel.isTransfer = true;
   channel.axis = axis;
   channel.toStage = 1;
-  channel.step = step;
+  channel.shift = shift;
   return channel;
 }
 

@@ -34,7 +34,7 @@ namespace mf::memory {
 /// Limits on solveAtCapacity().
 struct CapacitySearchOptions {
   /// The total number of elementary operations, such as looking at one section
-  /// of a buffer. A step takes about a nanosecond.
+  /// of a buffer. An operation takes about a nanosecond.
   int64_t work = 4'000'000'000;
 };
 

@@ -26,8 +26,8 @@ struct Placement {
 /// Limits on the work of solveFirstFit().
 struct FirstFitOptions {
   /// The total number of elementary operations, such as a comparison of two
-  /// lifetimes. A step takes 5 to 10 ns. The first result, a best fit in order
-  /// of time, is always computed.
+  /// lifetimes. An operation takes 5 to 10 ns. The first result, a best fit in
+  /// order of time, is always computed.
   int64_t work = 30'000'000;
   /// The heuristics stop at a placement whose peak is at most this, or equals
   /// the max-live bound.

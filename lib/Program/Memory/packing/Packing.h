@@ -69,7 +69,7 @@ struct AddressRange {
 
 /// Returns `value` rounded up to a multiple of `alignment`.
 inline int64_t alignUp(int64_t value, int64_t alignment) {
-  // A division takes far longer than the rest of a search's step.
+  // A division takes far longer than the rest of what a search does at a node.
   if ((alignment & (alignment - 1)) == 0)
     return (value + alignment - 1) & -alignment;
   int64_t remainder = value % alignment;
