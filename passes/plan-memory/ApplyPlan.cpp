@@ -20,20 +20,20 @@ public:
   void writeBuffers();
   void writeLayouts();
   void writeTemporaries();
-  void writeTasks();
+  void writeScratch();
+  void writeFrames();
   void writeHostLayouts();
-  void writeHostTasks();
+  void writeHostFrames();
 
 private:
   void writeOffset(memory::PartId id, int64_t offset);
   void writeSlots(ascend::FrameLayoutOp layout,
-                  const memory::ResidualFrame &frame,
-                  const memory::ResidualFrameLayout &planned);
-  /// Returns the frame of a task's call, or null.
-  ascend::FrameOp getFrame(const memory::TaskMemory &task) const {
+                  const memory::FrameMemory &frame,
+                  const memory::FrameLayout &planned);
+  ascend::FrameOp getFrame(const memory::FrameInstance &instance) const {
+    const memory::TaskMemory &task = problem.tasks[instance.tasks.front()];
     auto call = cast<ascend::CallOp>(operations[task.id]);
-    return call.getFrame() ? call.getFrame().getDefiningOp<ascend::FrameOp>()
-                           : nullptr;
+    return call.getFrame().getDefiningOp<ascend::FrameOp>();
   }
 
   ArrayRef<Operation *> operations;
@@ -62,8 +62,8 @@ void PlanWriter::writeBuffers() {
 /// Writes the offsets of the slots in the planned memory. Slots in the other
 /// memory keep theirs.
 void PlanWriter::writeSlots(ascend::FrameLayoutOp layout,
-                            const memory::ResidualFrame &frame,
-                            const memory::ResidualFrameLayout &planned) {
+                            const memory::FrameMemory &frame,
+                            const memory::FrameLayout &planned) {
   SmallVector<int64_t> offsets(
       layout.getOffsets().value_or(ArrayRef<int64_t>()));
   offsets.resize(layout.getTypes().size(), 0);
@@ -103,30 +103,28 @@ void PlanWriter::writeTemporaries() {
     for (auto [temporary, place] :
          llvm::zip_equal(routine.temporaries, layout.temporaries)) {
       auto alloc = cast<ascend::AllocOp>(operations[temporary.id]);
-      alloc.setRegion(place.region == memory::TemporaryPlace::Region::Frame
-                          ? ascend::Region::Frame
-                          : ascend::Region::Scratch);
+      alloc.setRegion(place.isInFrame ? ascend::Region::Frame
+                                      : ascend::Region::Scratch);
       alloc.setOffset(place.offset);
     }
 }
 
-void PlanWriter::writeTasks() {
-  for (auto [task, bases] : llvm::zip_equal(problem.tasks, plan.tasks)) {
-    if (task.id == memory::noPart)
-      continue;
-    if (!problem.routines[task.routine].temporaries.empty())
-      cast<ascend::CallOp>(operations[task.id])
-          .setScratchOffset(bases.scratchBase);
-    if (ascend::FrameOp frame = getFrame(task))
-      frame.setOffsets(bases.frameBases);
-  }
+void PlanWriter::writeScratch() {
+  for (auto [task, base] : llvm::zip_equal(problem.tasks, plan.scratchBases))
+    if (task.id != memory::noPart &&
+        !problem.routines[task.routine].temporaries.empty())
+      cast<ascend::CallOp>(operations[task.id]).setScratchOffset(base);
+}
+
+void PlanWriter::writeFrames() {
+  for (const memory::FrameInstance &instance : plan.instances)
+    getFrame(instance).setOffsets(instance.bases);
 }
 
 /// Writes the offsets of frames in host memory, where each frame is contiguous.
-void PlanWriter::writeHostTasks() {
-  for (auto [task, bases] : llvm::zip_equal(problem.tasks, plan.tasks))
-    if (!bases.frameBases.empty())
-      getFrame(task).setHostOffset(bases.frameBases.front());
+void PlanWriter::writeHostFrames() {
+  for (const memory::FrameInstance &instance : plan.instances)
+    getFrame(instance).setHostOffset(instance.bases.front());
 }
 
 void mf::passes::applyPlan(ascend::ProgramOp program,
@@ -139,8 +137,9 @@ void mf::passes::applyPlan(ascend::ProgramOp program,
   onDevice.writeLayouts();
   onHost.writeHostLayouts();
   onDevice.writeTemporaries();
-  onDevice.writeTasks();
-  onHost.writeHostTasks();
+  onDevice.writeScratch();
+  onDevice.writeFrames();
+  onHost.writeHostFrames();
   program.setArenaBytes(device.plan.arenaSize);
   program.setHostBytes(host.plan.arenaSize);
   program.setMaxLiveBytes(device.plan.bound.bytes);

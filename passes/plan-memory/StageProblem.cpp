@@ -35,7 +35,7 @@ void StageProblem::addSlack() {
   extend(device.taskBuffers);
   for (memory::RoutineMemory &routine : device.routines)
     extend(routine.temporaries);
-  for (memory::ResidualFrame &frame : device.frames)
+  for (memory::FrameMemory &frame : device.frames)
     extend(frame.residuals);
 }
 
@@ -132,11 +132,11 @@ bool StageProblem::isOpen(uint32_t routine, size_t slot) const {
 
 void StageProblem::addFrame(uint32_t number, llvm::ArrayRef<uint32_t> phases) {
   const program::FrameLayout &layout = stage.layouts[number];
-  memory::ResidualFrame frame;
+  memory::FrameMemory frame;
   frame.name = layout.name;
   frame.phases.assign(phases.begin(), phases.end());
   frame.id = layout.location;
-  memory::ResidualFrame hostFrame = frame;
+  memory::FrameMemory hostFrame = frame;
   for (auto [index, slot] : llvm::enumerate(layout.slots)) {
     llvm::SmallVector<std::pair<int64_t, MomentRange>, 2> uses;
     for (auto [phase, routine] : llvm::enumerate(phases))

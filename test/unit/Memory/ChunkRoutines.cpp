@@ -19,7 +19,7 @@ public:
   }
 
   void build(RoutineMemory &forward, RoutineMemory &backward,
-             ResidualFrame &frame);
+             FrameMemory &frame);
 
 private:
   bool isRecomputed(const Operator &op) const {
@@ -37,7 +37,7 @@ private:
   void cloneProducer(int64_t value);
   void differentiate(const Operator &op);
   void buildFrame(RoutineMemory &forward, RoutineMemory &backward,
-                  ResidualFrame &frame);
+                  FrameMemory &frame);
 
   const ChunkGraph &graph;
   /// By value: last forward instruction that reads it.
@@ -126,7 +126,7 @@ void ChunkRoutineBuilder::differentiate(const Operator &op) {
 
 void ChunkRoutineBuilder::buildFrame(RoutineMemory &forward,
                                      RoutineMemory &backward,
-                                     ResidualFrame &frame) {
+                                     FrameMemory &frame) {
   for (size_t value = 0; value < graph.bytes.size(); ++value) {
     int64_t birth = value == 0 ? 0 : producer[value];
     std::string name = value == 0 ? "input" : graph.operators[birth].name;
@@ -145,7 +145,7 @@ void ChunkRoutineBuilder::buildFrame(RoutineMemory &forward,
 
 void ChunkRoutineBuilder::build(RoutineMemory &forward,
                                 RoutineMemory &backwardRoutine,
-                                ResidualFrame &frame) {
+                                FrameMemory &frame) {
   backward = &backwardRoutine;
   buildForward(forward);
   for (auto it = graph.operators.rbegin(); it != graph.operators.rend(); ++it)
@@ -160,7 +160,7 @@ void ChunkRoutineBuilder::build(RoutineMemory &forward,
 } // namespace
 
 void buildChunkRoutines(const ChunkGraph &graph, RoutineMemory &forward,
-                        RoutineMemory &backward, ResidualFrame &frame) {
+                        RoutineMemory &backward, FrameMemory &frame) {
   ChunkRoutineBuilder(graph).build(forward, backward, frame);
 }
 

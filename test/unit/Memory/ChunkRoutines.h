@@ -11,7 +11,7 @@ namespace mf::memory {
 /// Turns a graph into the forward and backward routines of a chunk, and the
 /// frame of what backward reads of forward.
 void buildChunkRoutines(const ChunkGraph &graph, RoutineMemory &forward,
-                        RoutineMemory &backward, ResidualFrame &frame);
+                        RoutineMemory &backward, FrameMemory &frame);
 
 } // namespace mf::memory
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ExpandedStep.h"
+#include "llvm/ADT/STLExtras.h"
 #include <map>
 
 namespace mf::memory {
@@ -54,13 +55,12 @@ private:
 
   /// Where an offset of the task's frame is.
   int64_t getFrameAddress(size_t task, int64_t offset) const {
-    for (size_t frame = 0; frame < step.frames.size(); ++frame)
-      for (int64_t phase : step.frames[frame].phases)
-        if (phase == step.tasks[task].routine)
-          for (size_t i = plan->frames[frame].parts.size(); i-- > 0;)
-            if (const FramePart &part = plan->frames[frame].parts[i];
-                part.begin <= offset)
-              return plan->tasks[task].frameBases[i] + offset - part.begin;
+    for (const FrameInstance &instance : plan->instances)
+      if (llvm::is_contained(instance.tasks, static_cast<int64_t>(task)))
+        for (size_t i = instance.bases.size(); i-- > 0;)
+          if (const FramePart &part = plan->frames[instance.frame].parts[i];
+              part.begin <= offset)
+            return instance.bases[i] + offset - part.begin;
     return 0;
   }
 
@@ -71,9 +71,8 @@ private:
       int64_t offset = 0;
       if (plan) {
         const TemporaryPlace &place = plan->routines[routine].temporaries[i];
-        offset = place.region == TemporaryPlace::Region::Frame
-                     ? getFrameAddress(task, place.offset)
-                     : plan->tasks[task].scratchBase + place.offset;
+        offset = place.isInFrame ? getFrameAddress(task, place.offset)
+                                 : plan->scratchBases[task] + place.offset;
       }
       add(temporary.size, starts[task] + temporary.begin,
           starts[task] + temporary.end, offset);

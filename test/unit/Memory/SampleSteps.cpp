@@ -96,7 +96,7 @@ StepProblem mf::memory::makeRandomStep(unsigned seed) {
     step.routines.push_back(routine);
   }
   for (int64_t f = 0; f < numFrames; ++f) {
-    ResidualFrame frame;
+    FrameMemory frame;
     frame.name = "f" + std::to_string(f);
     for (int64_t phase = 0, e = 1 + draw(3); phase < e; ++phase)
       frame.phases.push_back(f * 3 + phase);
@@ -156,7 +156,7 @@ StepProblem mf::memory::makeRandomPhases(unsigned seed) {
   int64_t numFrames = 1 + draw(2);
   for (int64_t f = 0; f < numFrames; ++f) {
     int64_t layers = 1 + draw(40), perLayer = 1 + draw(3);
-    ResidualFrame frame;
+    FrameMemory frame;
     frame.name = "f" + std::to_string(f);
     for (int64_t phase = 0; phase < 3; ++phase) {
       RoutineMemory routine;
@@ -214,7 +214,7 @@ StepProblem mf::memory::makeRandomTemporaries(unsigned seed) {
   step.alignment = 16;
   const int64_t numFrames = 1 + draw(2), layers = 2 + draw(30);
   for (int64_t f = 0; f < numFrames; ++f) {
-    ResidualFrame frame;
+    FrameMemory frame;
     frame.name = "f" + std::to_string(f);
     for (int64_t phase = 0; phase < 2; ++phase) {
       RoutineMemory routine;

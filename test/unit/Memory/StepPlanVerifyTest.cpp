@@ -85,8 +85,10 @@ TEST(StepPlanVerifyTest, VerifyFindsEveryKindOfWrongPlan) {
     return llvm::toString(changed.verify(step));
   };
   EXPECT_EQ(verify([](StepPlan &) {}), "");
-  EXPECT_EQ(verify([](StepPlan &p) { p.tasks.pop_back(); }),
-            "expected 5 tasks, found 4");
+  EXPECT_EQ(verify([](StepPlan &p) { p.scratchBases.pop_back(); }),
+            "expected 5 scratch bases, found 4");
+  EXPECT_EQ(verify([](StepPlan &p) { p.instances.pop_back(); }),
+            "expected 2 frame instances, found 1");
   EXPECT_EQ(verify([](StepPlan &p) { p.frames[0].residualOffsets.pop_back(); }),
             "expected 2 residual offsets, found 1");
   EXPECT_THAT(verify([](StepPlan &p) { p.arenaSize -= 16; }),
@@ -95,26 +97,21 @@ TEST(StepPlanVerifyTest, VerifyFindsEveryKindOfWrongPlan) {
               HasSubstr("expected a multiple of 16"));
   EXPECT_THAT(verify([](StepPlan &p) { p.frames[0].residualOffsets[1] = 0; }),
               HasSubstr("share an address"));
-  EXPECT_THAT(verify([](StepPlan &p) { p.tasks[2].frameBases[0] += 16; }),
-              HasSubstr("task 2 has the frame base"));
+  EXPECT_EQ(verify([](StepPlan &p) { p.instances[1].tasks[1] = 2; }),
+            "the frame of task 1 is planned for other tasks than use it");
+  EXPECT_THAT(
+      verify([](StepPlan &p) { p.instances[1].bases = p.instances[0].bases; }),
+      HasSubstr("frame 'chunk' of task 0"));
+  EXPECT_THAT(
+      verify([](StepPlan &p) { p.scratchBases[2] = p.instances[0].bases[0]; }),
+      HasSubstr("scratch of task 2"));
   EXPECT_THAT(verify([](StepPlan &p) {
-                p.tasks[1].frameBases[0] = p.tasks[3].frameBases[0] =
-                    p.tasks[0].frameBases[0];
-              }),
-              HasSubstr("frame 'chunk' of task 0"));
-  EXPECT_THAT(verify([](StepPlan &p) {
-                p.tasks[2].scratchBase = p.tasks[2].frameBases[0];
-              }),
-              HasSubstr("scratch of task 2"));
-  EXPECT_THAT(verify([](StepPlan &p) {
-                p.taskBufferOffsets[0] = p.tasks[0].frameBases[0];
+                p.taskBufferOffsets[0] = p.instances[0].bases[0];
               }),
               HasSubstr("task buffer 'message'"));
-  EXPECT_THAT(verify([](StepPlan &p) {
-                p.routines[1].temporaries[0] = {TemporaryPlace::Region::Frame,
-                                                0};
-              }),
-              HasSubstr("temporary 'g0' of routine 'backward'"));
+  EXPECT_THAT(
+      verify([](StepPlan &p) { p.routines[1].temporaries[0] = {true, 0}; }),
+      HasSubstr("temporary 'g0' of routine 'backward'"));
   EXPECT_THAT(
       verify([](StepPlan &p) { p.routines[1].temporaries[0].offset += 16; }),
       HasSubstr("temporary 'g0' of routine 'backward' of 48 bytes"));
@@ -144,8 +141,8 @@ TEST(StepPlanVerifyTest, VerifyFindsWrongParts) {
   EXPECT_THAT(
       verify([](StepPlan &p) { p.frames[0].parts[0].last.instruction = 1; }),
       HasSubstr("but its part of the frame is there from"));
-  EXPECT_THAT(verify([](StepPlan &p) { p.tasks[2].frameBases.pop_back(); }),
-              HasSubstr("task 2 has 2 frame bases, but its frame has 3 parts"));
+  EXPECT_EQ(verify([](StepPlan &p) { p.instances[0].bases.pop_back(); }),
+            "the frame of task 0 has 2 bases, but 3 parts");
 }
 
 TEST(StepPlanVerifyTest, VerifyTakesAHoleForAsLongAsItIsOne) {
@@ -170,24 +167,12 @@ TEST(StepPlanVerifyTest, VerifyAgreesWithTheExpandedStepOnParts) {
     options.searchWork = options.shapeWork = 10'000;
     StepPlan plan = llvm::cantFail(planStep(step, options));
     std::mt19937 random(seed);
-    // One part of one instance is elsewhere, in all of its tasks.
-    int64_t instance = step.tasks[random() % step.tasks.size()].instance;
-    auto isOfInstance = [&](const TaskMemory &task) {
-      return task.instance == instance;
-    };
-    const TaskMemory &first = *llvm::find_if(step.tasks, isOfInstance);
-    const ResidualFrame &frame =
-        *llvm::find_if(step.frames, [&](const ResidualFrame &frame) {
-          return frame.phases[0] == first.routine;
-        });
-    const std::vector<FramePart> &parts =
-        plan.frames[&frame - step.frames.data()].parts;
+    // One part of one instance is elsewhere.
+    FrameInstance &instance = plan.instances[random() % plan.instances.size()];
+    const std::vector<FramePart> &parts = plan.frames[instance.frame].parts;
     size_t number = random() % parts.size();
     int64_t places = (plan.arenaSize - parts[number].size) / 16 + 1;
-    int64_t offset = random() % places * 16;
-    for (const auto &[task, bases] : llvm::zip(step.tasks, plan.tasks))
-      if (isOfInstance(task))
-        bases.frameBases[number] = offset;
+    instance.bases[number] = random() % places * 16;
     ExpandedStep expanded = expandStep(step, &plan);
     bool isLegal =
         llvm::toString(expanded.problem.verify(expanded.offsets)).empty();
@@ -218,7 +203,7 @@ TEST(StepPlanVerifyTest, VerifyAgreesWithTheExpandedStep) {
       size_t task = random() % step.tasks.size();
       int64_t size = plan.routines[step.tasks[task].routine].scratchSize;
       if (size > 0)
-        plan.tasks[task].scratchBase = drawOffset(size);
+        plan.scratchBases[task] = drawOffset(size);
     }
     ExpandedStep expanded = expandStep(step, &plan);
     bool isLegal =

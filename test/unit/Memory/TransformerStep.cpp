@@ -134,7 +134,7 @@ StepProblem makeTransformerStep(const TransformerStepOptions &options) {
         weights.push_back(op.weightBytes);
 
     RoutineMemory forward, backward;
-    ResidualFrame frame;
+    FrameMemory frame;
     frame.name = "chunk" + std::to_string(chunk);
     forward.name = frame.name + ".forward";
     backward.name = frame.name + ".backward";

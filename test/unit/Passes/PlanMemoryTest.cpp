@@ -291,7 +291,7 @@ static memory::StepProblem shuffle(memory::StepProblem problem,
   reorder(problem.taskBuffers);
   for (memory::RoutineMemory &routine : problem.routines)
     reorder(routine.temporaries);
-  for (memory::ResidualFrame &frame : problem.frames)
+  for (memory::FrameMemory &frame : problem.frames)
     reorder(frame.residuals);
   return problem;
 }

@@ -4,10 +4,10 @@
 //
 // A plan assigns every buffer of a StepProblem an address in one arena. It
 // holds offsets inside frames and inside the scratch memory of a routine once
-// per chunk. For each task it holds the bases of the frame's parts and one
-// scratch base:
+// per chunk, the bases of the parts of each instance of a frame, and a scratch
+// base for each task:
 //
-//   residual       frameBase(task, part) + residualOffset - part.begin
+//   residual       base(instance, part) + residualOffset - part.begin
 //   temporary      the same, where the task's own frame is not yet, or no
 //                  longer, alive
 //               or scratchBase(task) + offset
@@ -40,10 +40,10 @@
 
 namespace mf::memory {
 
-/// The place of a temporary, relative to a base of the task that runs it.
+/// The place of a temporary in the frame of the task that runs it, or in the
+/// task's scratch.
 struct TemporaryPlace {
-  enum class Region { Frame, Scratch };
-  Region region = Region::Scratch;
+  bool isInFrame = false;
   int64_t offset = 0;
 };
 
@@ -77,7 +77,7 @@ struct FramePart {
 
 /// The layout of a frame: its size, its parts in the order of their begins, and
 /// the offset of each residual in it. Every residual lies in one part.
-struct ResidualFrameLayout {
+struct FrameLayout {
   int64_t size = 0;
   std::vector<FramePart> parts;
   std::vector<int64_t> residualOffsets;
@@ -88,19 +88,22 @@ struct ResidualFrameLayout {
   size_t getPart(int64_t offset) const;
 };
 
-/// The bases of a task in the arena. If the routine has a frame, `frameBases`
-/// has one base for each part, the same in all tasks of an instance.
-/// `scratchBase` is 0 for a routine whose scratch is empty.
-struct TaskBases {
-  std::vector<int64_t> frameBases;
-  int64_t scratchBase = 0;
+/// One instance of a frame: the tasks that run its phases, in order, and the
+/// base of each part in the arena.
+struct FrameInstance {
+  int64_t frame = 0;
+  std::vector<int64_t> tasks;
+  std::vector<int64_t> bases;
 };
 
-/// The plan. All vectors are in the order of the problem's vectors.
+/// The plan. Vectors are in the order of the problem's vectors.
 struct StepPlan {
-  std::vector<ResidualFrameLayout> frames;
+  std::vector<FrameLayout> frames;
   std::vector<RoutineLayout> routines;
-  std::vector<TaskBases> tasks;
+  /// In the order of their first tasks.
+  std::vector<FrameInstance> instances;
+  /// By task; 0 for a routine whose scratch is empty.
+  std::vector<int64_t> scratchBases;
   std::vector<int64_t> taskBufferOffsets;
   std::vector<int64_t> persistentOffsets;
   int64_t arenaSize = 0;

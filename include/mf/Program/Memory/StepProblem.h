@@ -73,11 +73,11 @@ struct Residual {
   PartId id = noPart;
 };
 
-/// The memory in which the routines of a chunk keep values for one another.
+/// A frame: the residuals that the routines of a chunk keep for one another.
 /// `phases` are the indices of the routines that share it, in the order in
 /// which a micro-batch runs them: two for forward and backward, three if weight
 /// gradients are computed in a separate phase.
-struct ResidualFrame {
+struct FrameMemory {
   std::string name;
   std::vector<int64_t> phases;
   std::vector<Residual> residuals;
@@ -152,7 +152,7 @@ struct LiveBuffer {
 /// and bounds and plans round every size up to it.
 struct StepProblem {
   std::vector<RoutineMemory> routines;
-  std::vector<ResidualFrame> frames;
+  std::vector<FrameMemory> frames;
   std::vector<TaskMemory> tasks;
   std::vector<TaskBuffer> taskBuffers;
   std::vector<PersistentBuffer> persistentBuffers;

@@ -88,7 +88,7 @@ RoutineLayout mirror(const StepProblem &problem, const RoutineMemory &routine,
                      RoutineLayout layout) {
   for (const auto &[temporary, place] :
        llvm::zip(routine.temporaries, layout.temporaries))
-    if (place.region == TemporaryPlace::Region::Scratch)
+    if (!place.isInFrame)
       place.offset = layout.scratchSize - place.offset -
                      problem.alignedSize(temporary.size);
   return layout;
@@ -310,7 +310,7 @@ void trimFrames(const StepProblem &problem, StepPlan &plan) {
       for (const auto &[temporary, place] :
            llvm::zip(problem.routines[index].temporaries,
                      plan.routines[index].temporaries))
-        if (place.region == TemporaryPlace::Region::Frame)
+        if (place.isInFrame)
           end =
               std::max(end, place.offset + problem.alignedSize(temporary.size));
     layout.size = end;

@@ -1,5 +1,4 @@
 //===- FrameInstances.cpp - Instances of frames in a step -----------------===//
-//--------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "FrameInstances.h"
@@ -25,7 +24,7 @@ FrameInstances::FrameInstances(const StepProblem &problem)
     auto [it, isNew] =
         indexOf.try_emplace({frame, task.instance}, instances.size());
     if (isNew)
-      instances.push_back({frame, {}});
+      instances.push_back({frame, {}, {}});
     instances[it->second].tasks.push_back(static_cast<int64_t>(index));
     instanceOfTask.push_back(it->second);
   }
@@ -52,8 +51,8 @@ getLiveRange(const Residual &residual, int64_t phase, int64_t routineLength) {
   return std::make_pair(begin, end);
 }
 
-int64_t getBytesAfterPhase(const StepProblem &problem,
-                           const ResidualFrame &frame, int64_t phase) {
+int64_t getBytesAfterPhase(const StepProblem &problem, const FrameMemory &frame,
+                           int64_t phase) {
   int64_t bytes = 0;
   for (const Residual &residual : frame.residuals)
     if (residual.birthPhase <= phase && phase < residual.deathPhase)

@@ -1,5 +1,4 @@
 //===- FrameInstances.h - Instances of frames in a step ---------*- C++ -*-===//
-//-*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -16,12 +15,6 @@
 
 namespace mf::memory {
 
-/// One instance of a frame: the tasks that run its phases, in order.
-struct FrameInstance {
-  int64_t frame = 0;
-  std::vector<int64_t> tasks;
-};
-
 /// Returns the moment of an instance at which an instruction of a phase runs.
 /// After the last instruction, it is the start of the next task.
 StepMoment getMoment(const StepProblem &problem, const FrameInstance &instance,
@@ -36,7 +29,7 @@ public:
   int64_t getFrame(int64_t routine) const { return phaseOf[routine].first; }
   int64_t getPhase(int64_t routine) const { return phaseOf[routine].second; }
 
-  /// Returns all instances in the order of their first tasks.
+  /// Returns all instances in the order of their first tasks, without bases.
   const std::vector<FrameInstance> &getAll() const { return instances; }
   /// Returns the instance that the task works on, or -1.
   int64_t getInstance(int64_t task) const { return instanceOfTask[task]; }
@@ -54,8 +47,8 @@ getLiveRange(const Residual &residual, int64_t phase, int64_t routineLength);
 
 /// Returns the bytes (rounded up) of the frame's residuals that are live
 /// between phase `phase` and the next one.
-int64_t getBytesAfterPhase(const StepProblem &problem,
-                           const ResidualFrame &frame, int64_t phase);
+int64_t getBytesAfterPhase(const StepProblem &problem, const FrameMemory &frame,
+                           int64_t phase);
 
 /// Returns the bytes that are live at each instruction of a routine: its
 /// temporaries, and the residuals of its own frame's instance.

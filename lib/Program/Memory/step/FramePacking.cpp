@@ -47,9 +47,9 @@ PackProblem getTemporaries(const StepProblem &problem,
 
 /// Appends the residuals that are live in the phase, fixed at their offsets.
 /// Instruction 0 of the phase is section `start`.
-void addResiduals(const StepProblem &problem, const ResidualFrame &frame,
-                  const ResidualFrameLayout &layout, int64_t phase,
-                  int64_t length, int64_t start, PackProblem &items) {
+void addResiduals(const StepProblem &problem, const FrameMemory &frame,
+                  const FrameLayout &layout, int64_t phase, int64_t length,
+                  int64_t start, PackProblem &items) {
   for (const auto &[index, residual] : llvm::enumerate(frame.residuals)) {
     auto range = getLiveRange(residual, phase, length);
     if (!range)
@@ -63,9 +63,8 @@ void addResiduals(const StepProblem &problem, const ResidualFrame &frame,
 
 /// Returns the temporaries of a phase, followed by fixed items: the residuals
 /// of `layout`, and its parts while they are not in the arena.
-PackProblem getPhaseItems(const StepProblem &problem,
-                          const ResidualFrame &frame,
-                          const ResidualFrameLayout &layout, int64_t phase) {
+PackProblem getPhaseItems(const StepProblem &problem, const FrameMemory &frame,
+                          const FrameLayout &layout, int64_t phase) {
   const RoutineMemory &routine = problem.routines[frame.phases[phase]];
   PackProblem items = getTemporaries(problem, routine);
   addResiduals(problem, frame, layout, phase, routine.length, 0, items);
@@ -94,11 +93,10 @@ RoutineLayout getPlaces(const PackProblem &items, const PackResult &result,
   for (size_t i = 0; i < numTemporaries; ++i) {
     int64_t offset = result.offsets[i];
     if (offset + items.items[i].size <= frameSize) {
-      places.temporaries.push_back({TemporaryPlace::Region::Frame, offset});
+      places.temporaries.push_back({true, offset});
       continue;
     }
-    places.temporaries.push_back(
-        {TemporaryPlace::Region::Scratch, offset - frameSize});
+    places.temporaries.push_back({false, offset - frameSize});
     places.scratchSize =
         std::max(places.scratchSize, offset - frameSize + items.items[i].size);
   }
@@ -106,8 +104,8 @@ RoutineLayout getPlaces(const PackProblem &items, const PackResult &result,
 }
 
 /// Packs the temporaries of a phase around the residuals of `layout`.
-RoutineLayout packPhase(const StepProblem &problem, const ResidualFrame &frame,
-                        const ResidualFrameLayout &layout, int64_t phase,
+RoutineLayout packPhase(const StepProblem &problem, const FrameMemory &frame,
+                        const FrameLayout &layout, int64_t phase,
                         const PackEffort &effort) {
   PackProblem items = getPhaseItems(problem, frame, layout, phase);
   int64_t goodPeak = std::max(layout.size, getLargest(getLiveProfile(items)));
@@ -139,8 +137,8 @@ std::pair<int64_t, int64_t> getCost(const ChunkLayout &layout) {
 
 /// Returns the scratch size that no layout can avoid if the frame has the size
 /// of its residuals.
-int64_t getScratchBound(const StepProblem &problem, const ResidualFrame &frame,
-                        const ResidualFrameLayout &layout) {
+int64_t getScratchBound(const StepProblem &problem, const FrameMemory &frame,
+                        const FrameLayout &layout) {
   int64_t bound = 0;
   for (size_t phase = 0; phase < frame.phases.size(); ++phase) {
     PackProblem items =
@@ -152,9 +150,8 @@ int64_t getScratchBound(const StepProblem &problem, const ResidualFrame &frame,
 
 } // namespace
 
-ChunkLayout packSeparately(const StepProblem &problem,
-                           const ResidualFrame &frame, int64_t numGroups,
-                           const PackEffort &effort) {
+ChunkLayout packSeparately(const StepProblem &problem, const FrameMemory &frame,
+                           int64_t numGroups, const PackEffort &effort) {
   std::optional<ChunkLayout> best;
   for (StackOrder order : {StackOrder::Birth, StackOrder::Death}) {
     ChunkLayout layout;
@@ -173,7 +170,7 @@ ChunkLayout packSeparately(const StepProblem &problem,
   return std::move(*best);
 }
 
-ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
+ChunkLayout packTogether(const StepProblem &problem, const FrameMemory &frame,
                          const PackEffort &effort) {
   // A common time line with the phases one after another.
   PackProblem items;
@@ -188,8 +185,7 @@ ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
   }
   items.numSections = static_cast<int32_t>(length);
   size_t firstResidual = items.items.size();
-  ResidualFrameLayout stack =
-      stackResiduals(problem, frame, StackOrder::Birth, 0);
+  FrameLayout stack = stackResiduals(problem, frame, StackOrder::Birth, 0);
   for (const auto &[index, residual] : llvm::enumerate(frame.residuals)) {
     PackItem item =
         makeItem(problem, starts[residual.birthPhase] + residual.birth,
@@ -220,8 +216,7 @@ ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
     RoutineLayout places;
     places.packer = "together";
     for (size_t i = 0; i < problem.routines[routine].temporaries.size(); ++i)
-      places.temporaries.push_back(
-          {TemporaryPlace::Region::Frame, result.offsets[next++]});
+      places.temporaries.push_back({true, result.offsets[next++]});
     layout.phases.push_back(std::move(places));
   }
   return layout;
@@ -236,7 +231,7 @@ RoutineLayout packRoutine(const StepProblem &problem,
   places.packer = result.packer;
   places.scratchSize = result.peak;
   for (int64_t offset : result.offsets)
-    places.temporaries.push_back({TemporaryPlace::Region::Scratch, offset});
+    places.temporaries.push_back({false, offset});
   return places;
 }
 

@@ -17,7 +17,7 @@ namespace mf::memory {
 
 /// The layouts of a frame and of the routines that are its phases.
 struct ChunkLayout {
-  ResidualFrameLayout frame;
+  FrameLayout frame;
   std::vector<RoutineLayout> phases;
 };
 
@@ -36,13 +36,12 @@ struct PackEffort {
 /// scratch. Minimizes the largest scratch of all phases. With three phases,
 /// residuals that are born or die in the second one are divided into
 /// `numGroups` groups; 0 means that the frame is one part.
-ChunkLayout packSeparately(const StepProblem &problem,
-                           const ResidualFrame &frame, int64_t numGroups,
-                           const PackEffort &effort);
+ChunkLayout packSeparately(const StepProblem &problem, const FrameMemory &frame,
+                           int64_t numGroups, const PackEffort &effort);
 
 /// Makes a layout in which residuals and temporaries of all phases share one
 /// region, the frame. This is good if at most one frame is live at a time.
-ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
+ChunkLayout packTogether(const StepProblem &problem, const FrameMemory &frame,
                          const PackEffort &effort);
 
 /// Makes the layout of a routine without a frame. All of its temporaries are in

@@ -108,7 +108,7 @@ void Adviser::measureSavings() {
     if (buffer.kind == LiveBuffer::Kind::Residual)
       instances[{buffer.owner, buffer.name}] += buffer.size;
   for (Layer &layer : layers) {
-    const ResidualFrame &frame = problem.frames[layer.frame];
+    const FrameMemory &frame = problem.frames[layer.frame];
     // Residuals may have the same name. They then share its bytes.
     std::map<llvm::StringRef, int64_t> sizes;
     for (size_t index : layer.residuals)
@@ -167,7 +167,7 @@ static void addTemporary(StepProblem &problem, int64_t routine,
 /// shortly before their last use (swap).
 void Adviser::apply(StepProblem &changed, const Layer &layer,
                     Remedy remedy) const {
-  const ResidualFrame &frame = problem.frames[layer.frame];
+  const FrameMemory &frame = problem.frames[layer.frame];
   std::optional<std::pair<int64_t, int64_t>> start;
   for (size_t index : layer.residuals)
     if (!isKept(layer, index, remedy))

@@ -12,8 +12,7 @@ namespace mf::memory {
 
 namespace {
 
-std::vector<size_t> getStackOrder(const ResidualFrame &frame,
-                                  StackOrder order) {
+std::vector<size_t> getStackOrder(const FrameMemory &frame, StackOrder order) {
   const std::vector<Residual> &residuals = frame.residuals;
   auto birth = [&](size_t i) {
     return std::make_pair(residuals[i].birthPhase, residuals[i].birth);
@@ -34,7 +33,7 @@ using ResidualGroup = std::vector<size_t>;
 
 /// Divides a list of residuals into at most `count` groups of about the same
 /// size.
-std::vector<ResidualGroup> cutEvenly(const ResidualFrame &frame,
+std::vector<ResidualGroup> cutEvenly(const FrameMemory &frame,
                                      const ResidualGroup &residuals,
                                      int64_t count) {
   int64_t total = 0, before = 0;
@@ -57,7 +56,7 @@ std::vector<ResidualGroup> cutEvenly(const ResidualFrame &frame,
 /// Divides a list of residuals, in the order of their births or deaths, at the
 /// ends of layers. Layers are alike, and parts of few different sizes are easy
 /// to pack. Residuals that belong to no layer stay with the preceding ones.
-std::vector<ResidualGroup> cutByLayer(const ResidualFrame &frame,
+std::vector<ResidualGroup> cutByLayer(const FrameMemory &frame,
                                       const ResidualGroup &residuals,
                                       int64_t numGroups) {
   std::map<std::optional<int64_t>, size_t> numberOf;
@@ -87,7 +86,7 @@ std::vector<ResidualGroup> cutByLayer(const ResidualFrame &frame,
 /// Groups the residuals that live through all phases and, for each other pair
 /// of first and last phase, those that are born or die in one of `numGroups`
 /// groups.
-std::vector<ResidualGroup> groupResiduals(const ResidualFrame &frame,
+std::vector<ResidualGroup> groupResiduals(const FrameMemory &frame,
                                           int64_t numGroups) {
   ResidualGroup all(frame.residuals.size());
   std::iota(all.begin(), all.end(), 0);
@@ -119,7 +118,7 @@ std::vector<ResidualGroup> groupResiduals(const ResidualFrame &frame,
 
 /// Returns the part that holds the residuals. It is in the arena for as long as
 /// they are live, extended to the whole of the first and the last phase.
-FramePart getPart(const StepProblem &problem, const ResidualFrame &frame,
+FramePart getPart(const StepProblem &problem, const FrameMemory &frame,
                   const ResidualGroup &group) {
   FramePart part = getWholeFrame(problem, frame, 0);
   const Residual &any = frame.residuals[group.front()];
@@ -139,7 +138,7 @@ FramePart getPart(const StepProblem &problem, const ResidualFrame &frame,
 
 } // namespace
 
-FramePart getWholeFrame(const StepProblem &problem, const ResidualFrame &frame,
+FramePart getWholeFrame(const StepProblem &problem, const FrameMemory &frame,
                         int64_t size) {
   FramePart part;
   part.size = size;
@@ -148,10 +147,9 @@ FramePart getWholeFrame(const StepProblem &problem, const ResidualFrame &frame,
   return part;
 }
 
-ResidualFrameLayout stackResiduals(const StepProblem &problem,
-                                   const ResidualFrame &frame, StackOrder order,
-                                   int64_t numGroups) {
-  ResidualFrameLayout layout;
+FrameLayout stackResiduals(const StepProblem &problem, const FrameMemory &frame,
+                           StackOrder order, int64_t numGroups) {
+  FrameLayout layout;
   layout.residualOffsets.resize(frame.residuals.size(), 0);
   std::vector<size_t> rank(frame.residuals.size());
   for (const auto &[place, index] :

@@ -21,15 +21,14 @@ enum class StackOrder { Birth, Death };
 
 /// Returns a part that is in the arena from the first to the last instruction
 /// of all phases.
-FramePart getWholeFrame(const StepProblem &problem, const ResidualFrame &frame,
+FramePart getWholeFrame(const StepProblem &problem, const FrameMemory &frame,
                         int64_t size);
 
 /// Stacks the residuals, part by part. Residuals that do not live through all
 /// phases are divided into `numGroups` groups; 0 means that the frame is one
 /// part.
-ResidualFrameLayout stackResiduals(const StepProblem &problem,
-                                   const ResidualFrame &frame, StackOrder order,
-                                   int64_t numGroups);
+FrameLayout stackResiduals(const StepProblem &problem, const FrameMemory &frame,
+                           StackOrder order, int64_t numGroups);
 
 } // namespace mf::memory
 

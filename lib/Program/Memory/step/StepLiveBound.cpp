@@ -51,7 +51,7 @@ public:
           profile.bytes.begin();
       profiles.push_back(std::move(profile));
     }
-    for (const ResidualFrame &frame : problem.frames) {
+    for (const FrameMemory &frame : problem.frames) {
       std::vector<int64_t> after;
       for (size_t phase = 0; phase < frame.phases.size(); ++phase)
         after.push_back(
@@ -154,7 +154,7 @@ std::vector<LiveBuffer> StepProblem::liveAt(StepMoment moment) const {
       live.push_back({Kind::Temporary, routine.name, temporary.name, owner,
                       alignedSize(temporary.size), temporary.id});
   for (const FrameInstance &instance : instances.getAll()) {
-    const ResidualFrame &frame = frames[instance.frame];
+    const FrameMemory &frame = frames[instance.frame];
     // The phase that runs in this task, or the last one that ran before it.
     int64_t phase = std::upper_bound(instance.tasks.begin(),
                                      instance.tasks.end(), moment.task) -

@@ -20,9 +20,8 @@ double StepPlan::getGap() const {
 }
 
 bool StepPlan::hasParts() const {
-  return llvm::any_of(frames, [](const ResidualFrameLayout &frame) {
-    return frame.parts.size() > 1;
-  });
+  return llvm::any_of(
+      frames, [](const FrameLayout &frame) { return frame.parts.size() > 1; });
 }
 
 std::pair<int64_t, int64_t> FramePart::getRange(int64_t phase,
@@ -52,7 +51,7 @@ std::string StepPlan::describePackers() const {
          "; frames: " + countPackers(frames) + "; blocks: " + packer;
 }
 
-size_t ResidualFrameLayout::getPart(int64_t offset) const {
+size_t FrameLayout::getPart(int64_t offset) const {
   auto next = llvm::upper_bound(parts, offset,
                                 [](int64_t offset, const FramePart &part) {
                                   return offset < part.begin;
@@ -95,7 +94,7 @@ private:
     return {options.packingWork, searchWork, acceptableExcess / 2,
             options.memo.get()};
   }
-  bool canSplit(const ResidualFrame &frame) const {
+  bool canSplit(const FrameMemory &frame) const {
     return options.splitFrames && frame.phases.size() > 2;
   }
   void layOutQuickly();
@@ -220,7 +219,7 @@ bool StepPlanner::improveFrame(size_t index, int64_t bytes) {
   if (triedFrames[index])
     return false;
   triedFrames[index] = 1;
-  const ResidualFrame &frame = problem.frames[index];
+  const FrameMemory &frame = problem.frames[index];
   ChunkLayout best = getLayout(index);
   auto consider = [&](ChunkLayout layout) {
     useLayout(index, layout);
@@ -307,18 +306,14 @@ void StepPlanner::placeBlocks() {
   int64_t base = plan.arenaSize;
   plan.arenaSize += result.peak;
   auto next = result.offsets.begin();
-  plan.tasks.resize(problem.tasks.size());
-  for (const FrameInstance &instance : instances.getAll()) {
-    std::vector<int64_t> bases;
+  plan.instances = instances.getAll();
+  for (FrameInstance &instance : plan.instances)
     for (size_t part = 0; part < plan.frames[instance.frame].parts.size();
          ++part)
-      bases.push_back(base + *next++);
-    for (int64_t task : instance.tasks)
-      plan.tasks[task].frameBases = bases;
-  }
-  for (const auto &[index, task] : llvm::enumerate(problem.tasks)) {
-    if (plan.routines[task.routine].scratchSize > 0)
-      plan.tasks[index].scratchBase = base + *next;
+      instance.bases.push_back(base + *next++);
+  for (const TaskMemory &task : problem.tasks) {
+    const bool hasScratch = plan.routines[task.routine].scratchSize > 0;
+    plan.scratchBases.push_back(hasScratch ? base + *next : 0);
     ++next;
   }
   for (; next != result.offsets.end(); ++next)

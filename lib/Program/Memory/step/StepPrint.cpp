@@ -9,7 +9,7 @@
 namespace mf::memory {
 
 void StepPlan::print(const StepProblem &problem, llvm::raw_ostream &os) const {
-  FrameInstances instances(problem);
+  const FrameInstances owners(problem);
   os << llvm::formatv("arena {0} bytes, bound {1} bytes at instruction {2} of "
                       "task {3}, gap {4:f3} %\n",
                       arenaSize, bound.bytes, bound.moment.instruction,
@@ -37,19 +37,20 @@ void StepPlan::print(const StepProblem &problem, llvm::raw_ostream &os) const {
     for (const auto &[temporary, place] :
          llvm::zip(routine.temporaries, layout.temporaries))
       os << "  temporary '" << temporary.name << "' at "
-         << (place.region == TemporaryPlace::Region::Frame ? "frame "
-                                                           : "scratch ")
-         << place.offset << " size " << temporary.size << "\n";
+         << (place.isInFrame ? "frame " : "scratch ") << place.offset
+         << " size " << temporary.size << "\n";
   }
   for (const auto &[index, task] : llvm::enumerate(problem.tasks)) {
     os << "task " << index << " '" << problem.routines[task.routine].name
        << "'";
-    if (instances.getFrame(task.routine) >= 0)
+    const int64_t instance = owners.getInstance(static_cast<int64_t>(index));
+    if (instance >= 0) {
       os << " instance " << task.instance << " frame";
-    for (int64_t base : tasks[index].frameBases)
-      os << " " << base;
+      for (int64_t base : instances[instance].bases)
+        os << " " << base;
+    }
     if (routines[task.routine].scratchSize > 0)
-      os << " scratch " << tasks[index].scratchBase;
+      os << " scratch " << scratchBases[index];
     os << "\n";
   }
   for (const auto &[buffer, offset] :

@@ -25,7 +25,7 @@ private:
   Error fail(const Twine &message) { return llvm::createStringError(message); }
   Error checkRoutines();
   Error checkFrames();
-  Error checkResidual(const ResidualFrame &frame, const Residual &residual);
+  Error checkResidual(const FrameMemory &frame, const Residual &residual);
   Error checkTasks();
   Error checkTaskBuffers();
   Error checkMoment(const TaskBuffer &buffer, const char *what,
@@ -75,7 +75,7 @@ Error Checker::checkRoutines() {
   return Error::success();
 }
 
-Error Checker::checkResidual(const ResidualFrame &frame,
+Error Checker::checkResidual(const FrameMemory &frame,
                              const Residual &residual) {
   std::string owner =
       "residual '" + residual.name + "' of frame '" + frame.name + "'";
@@ -148,7 +148,7 @@ Error Checker::checkTasks() {
       ++instancesOf[frame];
   }
   for (const auto &[key, phases] : done) {
-    const ResidualFrame &frame = problem.frames[key.first];
+    const FrameMemory &frame = problem.frames[key.first];
     if (phases != static_cast<int64_t>(frame.phases.size()))
       return fail("instance " + Twine(key.second) + " of frame '" + frame.name +
                   "' runs " + Twine(phases) + " of its " +

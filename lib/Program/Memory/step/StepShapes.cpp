@@ -34,7 +34,7 @@ StepShapes::Ranges StepShapes::keep(std::vector<AddressRange> ranges) {
 std::vector<StepShapes::Ranges>
 StepShapes::splitByPart(int64_t frame,
                         const std::vector<AddressRange> &ranges) {
-  const ResidualFrameLayout &layout = layouts.frames[frame];
+  const FrameLayout &layout = layouts.frames[frame];
   std::vector<std::vector<AddressRange>> split(layout.parts.size());
   for (const AddressRange &range : ranges) {
     size_t part = layout.getPart(range.begin);
@@ -79,7 +79,7 @@ const StepShapes::RoutinePart &StepShapes::getPart(int64_t index, int64_t begin,
        llvm::zip(routine.temporaries, layouts.routines[index].temporaries)) {
     if (!isAlive(temporary.begin, temporary.end))
       continue;
-    bool isInFrame = place.region == TemporaryPlace::Region::Frame;
+    bool isInFrame = place.isInFrame;
     (isInFrame ? temporaries : scratch)
         .push_back(
             {place.offset, place.offset + problem.alignedSize(temporary.size)});

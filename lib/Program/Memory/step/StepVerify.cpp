@@ -137,7 +137,7 @@ void RegionContents::addTemporaries(size_t routine) {
                  plan.routines[routine].temporaries)) {
     if (temporary.begin >= temporary.end || temporary.size == 0)
       continue;
-    const bool isInFrame = place.region == TemporaryPlace::Region::Frame;
+    const bool isInFrame = place.isInFrame;
     const int64_t phase =
         isInFrame ? instances.getPhase(static_cast<int64_t>(routine)) : 0;
     Content content = {place.offset,
@@ -237,7 +237,7 @@ std::vector<size_t> AddressRanges::find(int64_t begin, int64_t end) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Checks that do not depend on the bases of the tasks.
+// Checks that do not depend on bases.
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -290,7 +290,8 @@ Error LayoutVerifier::verifyShapes() {
   if (Error error =
           count("routines", problem.routines.size(), plan.routines.size()))
     return error;
-  if (Error error = count("tasks", problem.tasks.size(), plan.tasks.size()))
+  if (Error error = count("scratch bases", problem.tasks.size(),
+                          plan.scratchBases.size()))
     return error;
   if (Error error = count("task buffer offsets", problem.taskBuffers.size(),
                           plan.taskBufferOffsets.size()))
@@ -316,8 +317,8 @@ Error LayoutVerifier::verifyShapes() {
 
 /// Checks that the parts of a frame cover it, one after another.
 Error LayoutVerifier::verifyParts(size_t index) {
-  const ResidualFrame &frame = problem.frames[index];
-  const ResidualFrameLayout &layout = plan.frames[index];
+  const FrameMemory &frame = problem.frames[index];
+  const FrameLayout &layout = plan.frames[index];
   int64_t end = 0;
   for (const auto &[number, part] : llvm::enumerate(layout.parts)) {
     std::string owner =
@@ -380,7 +381,7 @@ Error LayoutVerifier::verifyRoutine(size_t index) {
                 Twine(problem.alignment));
   for (const auto &[temporary, place] :
        llvm::zip(routine.temporaries, layout.temporaries)) {
-    bool inFrame = place.region == TemporaryPlace::Region::Frame;
+    bool inFrame = place.isInFrame;
     MemoryBlock block = {"temporary '" + temporary.name + "' of routine '" +
                              routine.name + "'",
                          place.offset,
@@ -415,8 +416,8 @@ Error LayoutVerifier::verifyRoutine(size_t index) {
 }
 
 Error LayoutVerifier::verifyBetweenPhases(size_t index) {
-  const ResidualFrame &frame = problem.frames[index];
-  const ResidualFrameLayout &layout = plan.frames[index];
+  const FrameMemory &frame = problem.frames[index];
+  const FrameLayout &layout = plan.frames[index];
   std::vector<MemoryBlock> blocks;
   for (const auto &[residual, offset] :
        llvm::zip(frame.residuals, layout.residualOffsets)) {
@@ -459,14 +460,14 @@ public:
   Error verify() {
     if (Error error = verifyLayouts(problem, plan, instances))
       return error;
-    if (Error error = verifyBases())
+    if (Error error = verifyInstances())
       return error;
     return verifyRegions();
   }
 
 private:
   Error fail(const Twine &message) { return llvm::createStringError(message); }
-  Error verifyBases();
+  Error verifyInstances();
   Error verifyRegions();
   StepMoment getStart(StepMoment moment) const;
   std::vector<Region> getRegions();
@@ -476,23 +477,22 @@ private:
   FrameInstances instances;
 };
 
-Error StepVerifier::verifyBases() {
-  for (const FrameInstance &instance : instances.getAll()) {
-    int64_t first = instance.tasks.front();
-    const std::vector<int64_t> &born = plan.tasks[first].frameBases;
-    size_t numParts = plan.frames[instance.frame].parts.size();
-    for (int64_t task : instance.tasks) {
-      const std::vector<int64_t> &bases = plan.tasks[task].frameBases;
-      if (bases.size() != numParts)
-        return fail("task " + Twine(task) + " has " + Twine(bases.size()) +
-                    " frame bases, but its frame has " + Twine(numParts) +
-                    " parts");
-      for (size_t part = 0; part < numParts; ++part)
-        if (bases[part] != born[part])
-          return fail("task " + Twine(task) + " has the frame base " +
-                      Twine(bases[part]) + ", but the frame was born in task " +
-                      Twine(first) + " at " + Twine(born[part]));
-    }
+/// Checks that the plan has the frame instances of the problem, with a base for
+/// each part.
+Error StepVerifier::verifyInstances() {
+  if (plan.instances.size() != instances.getAll().size())
+    return fail("expected " + Twine(instances.getAll().size()) +
+                " frame instances, found " + Twine(plan.instances.size()));
+  for (const auto &[expected, found] :
+       llvm::zip(instances.getAll(), plan.instances)) {
+    const std::string name =
+        "the frame of task " + std::to_string(expected.tasks.front());
+    if (found.frame != expected.frame || found.tasks != expected.tasks)
+      return fail(name + " is planned for other tasks than use it");
+    const size_t numParts = plan.frames[expected.frame].parts.size();
+    if (found.bases.size() != numParts)
+      return fail(name + " has " + Twine(found.bases.size()) + " bases, but " +
+                  Twine(numParts) + " parts");
   }
   return Error::success();
 }
@@ -519,14 +519,14 @@ std::vector<Region> StepVerifier::getRegions() {
                         problem.alignedSize(buffer.size),
                         {-1, 0},
                         {numTasks, 1}}});
-  for (const auto &[index, instance] : llvm::enumerate(instances.getAll())) {
+  for (const auto &[index, instance] : llvm::enumerate(plan.instances)) {
     int64_t first = instance.tasks.front();
     for (const auto &[number, part] :
          llvm::enumerate(plan.frames[instance.frame].parts))
       regions.push_back({Kind::Frame,
                          {"frame '" + problem.frames[instance.frame].name +
                               "' of task " + std::to_string(first),
-                          plan.tasks[first].frameBases[number], part.size,
+                          instance.bases[number], part.size,
                           getMoment(problem, instance, part.first),
                           getMoment(problem, instance, part.last)},
                          index,
@@ -536,7 +536,7 @@ std::vector<Region> StepVerifier::getRegions() {
     auto position = static_cast<int64_t>(index);
     regions.push_back({Kind::Scratch,
                        {"scratch of task " + std::to_string(index),
-                        plan.tasks[index].scratchBase,
+                        plan.scratchBases[index],
                         plan.routines[task.routine].scratchSize,
                         {position, 0},
                         {position + 1, 0}},
