@@ -27,7 +27,7 @@ Status search(const AllocationProblem &problem, int64_t capacity, int64_t work,
   if (capacity < plan.bound.bytes)
     return Status::Infeasible;
   PackProblem pack = compressLifetimes(problem.buffers);
-  SearchResult result;
+  CapacitySearchResult result;
   if (pack.items.size() > manyBuffers) {
     WorkBudget budget(work);
     if (std::optional<PackResult> found =

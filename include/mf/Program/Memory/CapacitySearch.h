@@ -41,7 +41,7 @@ struct CapacitySearchOptions {
 /// The result of a search.
 struct CapacitySearchResult {
   enum class Status {
-    /// `offsets` solve the problem within the capacity.
+    /// `offsets`, which are empty otherwise, solve the problem.
     Fit,
     /// There is no solution within the capacity.
     Infeasible,
@@ -50,8 +50,8 @@ struct CapacitySearchResult {
   };
   Status status = Status::Unknown;
   std::vector<int64_t> offsets;
-  /// The number of states visited.
-  int64_t nodes = 0;
+  /// The number of states visited, and of elementary operations.
+  int64_t nodes = 0, work = 0;
 };
 
 /// Searches for a solution of a well-formed problem within `capacity`; the

@@ -93,7 +93,7 @@ bool WindowPacker::solve(size_t first, size_t last) {
   int64_t work =
       std::min(240 * count * static_cast<int64_t>(window.items.size()),
                budget.getRest());
-  SearchResult result = searchWithin(window, capacity, work);
+  CapacitySearchResult result = searchWithin(window, capacity, work);
   budget.spend(result.work + 20 * static_cast<int64_t>(window.items.size()) +
                4 * window.numSections);
   if (result.status != CapacitySearchResult::Status::Fit)

@@ -10,20 +10,12 @@
 
 namespace mf::memory {
 
-/// The result of a search; `offsets` are valid only if it is a fit.
-struct SearchResult {
-  CapacitySearchResult::Status status = CapacitySearchResult::Status::Unknown;
-  std::vector<int64_t> offsets;
-  int64_t nodes = 0;
-  int64_t work = 0;
-};
-
 /// Like solveAtCapacity() on items, but also honours walls. `horizon` is the
 /// number of items to consider from the first incomplete section on. In a long
 /// problem, in which items that are far apart in time hardly affect each other,
 /// a short horizon makes states cheap and keeps related decisions close to each
 /// other.
-SearchResult
+CapacitySearchResult
 searchWithin(const PackProblem &pack, int64_t capacity, int64_t work,
              int32_t horizon = std::numeric_limits<int32_t>::max());
 

@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "FrameInstances.h"
-#include "StepBlocks.h"
+#include "lib/Program/Memory/packing/AddressMap.h"
 #include "lib/Program/Memory/packing/StableSort.h"
 #include "mf/Program/Memory/StepPlan.h"
+#include "mf/Program/Memory/StepProblem.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <array>
 #include <map>
 #include <tuple>
@@ -15,6 +20,72 @@ using llvm::Error;
 using llvm::Twine;
 
 namespace mf::memory {
+
+//===----------------------------------------------------------------------===//
+// Ranges of addresses with lifetimes
+//
+// The blocks of memory that the checks of a step's plan compare.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A range of addresses that is occupied from `begin` until before `end`.
+struct MemoryBlock {
+  std::string name;
+  int64_t offset = 0;
+  int64_t size = 0;
+  StepMoment begin;
+  StepMoment end;
+};
+
+} // namespace
+
+/// Fails unless the block is aligned and within [0, size) of its region.
+static Error verifyPlace(const MemoryBlock &block, int64_t alignment,
+                         const Twine &region, int64_t size) {
+  if (block.offset < 0 || block.offset % alignment != 0)
+    return llvm::createStringError(
+        block.name + " is at " + Twine(block.offset) + " of " + region +
+        ", expected a multiple of " + Twine(alignment));
+  if (block.size > size || block.offset > size - block.size)
+    return llvm::createStringError(
+        block.name + " of " + Twine(block.size) + " bytes is at " +
+        Twine(block.offset) + " of " + region + ", which has " + Twine(size));
+  return Error::success();
+}
+
+/// Fails if two blocks are occupied at the same time and share an address.
+static Error findOverlap(llvm::ArrayRef<MemoryBlock> blocks) {
+  std::vector<size_t> begins;
+  for (size_t i = 0; i < blocks.size(); ++i)
+    if (blocks[i].size > 0)
+      begins.push_back(i);
+  std::vector<size_t> ends = begins;
+  sortIndices(begins, [&](size_t a, size_t b) {
+    return blocks[a].begin < blocks[b].begin;
+  });
+  sortIndices(
+      ends, [&](size_t a, size_t b) { return blocks[a].end < blocks[b].end; });
+  AddressMap<size_t> alive;
+  size_t nextEnd = 0;
+  for (size_t index : begins) {
+    const MemoryBlock &block = blocks[index];
+    for (; !(block.begin < blocks[ends[nextEnd]].end); ++nextEnd)
+      alive.erase(blocks[ends[nextEnd]].offset);
+    if (std::optional<size_t> other =
+            alive.insert(block.offset, block.size, index))
+      return llvm::createStringError(
+          llvm::formatv("{0} at [{1}, {2}) and {3} at [{4}, {5}) share "
+                        "an address and are "
+                        "both alive at instruction {6} of task {7}",
+                        blocks[*other].name, blocks[*other].offset,
+                        blocks[*other].offset + blocks[*other].size, block.name,
+                        block.offset, block.offset + block.size,
+                        block.begin.instruction, block.begin.task)
+              .str());
+  }
+  return Error::success();
+}
 
 //===----------------------------------------------------------------------===//
 // The check of a step's plan compares regions that share addresses at the same
