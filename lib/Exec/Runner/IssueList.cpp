@@ -4,6 +4,7 @@
 #include "IssueList.h"
 #include "RankExecutor.h"
 #include "mf/Exec/Runner/Runner.h"
+#include "mf/Program/Liveness.h"
 #include "llvm/ADT/STLExtras.h"
 #include <array>
 #include <set>
@@ -11,6 +12,23 @@
 using namespace mf::program;
 
 namespace mf::runner {
+
+PoisonPlan::PoisonPlan(const StageProgram &stage) {
+  for (const Lifetime &lifetime : computeLifetimes(stage))
+    if (lifetime.kind != BufferKind::Static &&
+        lifetime.space == Space::Device && lifetime.onlyCompute &&
+        lifetime.begin < lifetime.end)
+      ranges[{lifetime.lastPosition, lifetime.lastInstruction}].push_back(
+          {lifetime.offset, lifetime.bytes});
+}
+
+llvm::ArrayRef<PoisonPlan::Range>
+PoisonPlan::getRanges(uint32_t position, uint32_t instruction) const {
+  auto found = ranges.find({position, instruction});
+  if (found == ranges.end())
+    return {};
+  return found->second;
+}
 
 /// The list that an instruction belongs to, and the objects that its indices
 /// refer to.

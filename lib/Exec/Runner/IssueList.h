@@ -12,11 +12,13 @@
 #ifndef MF_LIB_EXEC_RUNNER_ISSUELIST_H
 #define MF_LIB_EXEC_RUNNER_ISSUELIST_H
 
-#include "PoisonPlan.h"
 #include "mf/Exec/Kernels/Kernel.h"
+#include "mf/Program/Program.h"
 #include "mf/Program/StepWalker.h"
+#include "llvm/ADT/ArrayRef.h"
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <memory>
 
 namespace mf {
@@ -24,6 +26,27 @@ class Event;
 } // namespace mf
 
 namespace mf::runner {
+
+/// The device memory whose last use on the compute stream ends with an
+/// instruction, and that nobody may read again. Buffers that other streams use
+/// are left out, because the compute stream may be ahead of those.
+class PoisonPlan {
+public:
+  struct Range {
+    int64_t offset = 0;
+    int64_t bytes = 0;
+  };
+
+  explicit PoisonPlan(const program::StageProgram &stage);
+
+  /// Returns the ranges for an instruction of the routine called at `position`
+  /// of the step.
+  llvm::ArrayRef<Range> getRanges(uint32_t position,
+                                  uint32_t instruction) const;
+
+private:
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<Range>> ranges;
+};
 
 class RankExecutor;
 struct IssueItem;

@@ -11,9 +11,9 @@
 #define MF_LIB_PLAN_SETTINGS_VARIANTCOSTS_H
 
 #include "lib/Plan/Settings/LayerCosts.h"
-#include "lib/Plan/Settings/LayerGraphs.h"
 #include "lib/Plan/Settings/PipelineShape.h"
 #include "lib/Plan/Settings/Probes.h"
+#include "lib/Plan/Settings/RecomputeCut.h"
 
 namespace mf::planner {
 
