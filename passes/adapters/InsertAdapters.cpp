@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/KeptType.h"
+#include "dialects/mf/MfOps.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
 #include "passes/adapters/AdapterPlan.h"
-#include "passes/adapters/TrainedWeights.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
 namespace mf::passes {
@@ -17,6 +18,27 @@ namespace mf::passes {
 using namespace mlir;
 using namespace mf::ir;
 using namespace mf::passes;
+
+/// Prints which weights are trained if the layers of a model get no adapters
+/// but not all of its weights are trained, as in a model with a prefix. Prints
+/// nothing for other models.
+static void printTrained(ModelOp model, llvm::raw_ostream &os) {
+  int64_t trained = 0, all = 0;
+  std::string lines;
+  llvm::raw_string_ostream text(lines);
+  for (auto param : model.getBody().getOps<ParamOp>()) {
+    if (param.getFrozen() || param.getUpdateRule() || param.getTied())
+      continue;
+    const int64_t count = param.getTensorType().getNumElements();
+    all += count;
+    if (param.getUntrained())
+      continue;
+    trained += count;
+    text << param.getSymName() << ": " << count << " elements\n";
+  }
+  if (trained < all)
+    os << lines << "trained elements: " << trained << " of " << all << '\n';
+}
 
 namespace {
 

@@ -61,7 +61,7 @@ Moment WindowBytes::getMoment(int64_t launch, llvm::ArrayRef<int64_t> inputs,
   Moment moment{launch, {}, {}};
   auto add = [&](llvm::ArrayRef<int64_t> values, auto &buffers) {
     for (int64_t value : values) {
-      const int64_t buffer = graph.values[value].buffer;
+      const int64_t buffer = graph.values[value];
       if (graph.buffers[buffer].isFreed && !llvm::is_contained(buffers, buffer))
         buffers.push_back(buffer);
     }
@@ -196,7 +196,7 @@ private:
     return graph.launches[launch].kernel.has_value();
   }
   const ChainBuffer &getBuffer(int64_t value) const {
-    return graph.buffers[graph.values[value].buffer];
+    return graph.buffers[graph.values[value]];
   }
   /// Returns whether a launch may join members, one of which reads its result.
   bool mayJoin(int64_t launch, const Members &members) const;
@@ -337,9 +337,7 @@ PlannedChain ChainPlanner::makeChain(const Members &members) const {
 
 bool ChainPlanner::touches(const ChainLaunch &launch, int64_t buffer,
                            bool onlyWrites) const {
-  auto isIn = [&](int64_t value) {
-    return graph.values[value].buffer == buffer;
-  };
+  auto isIn = [&](int64_t value) { return graph.values[value] == buffer; };
   return llvm::any_of(launch.outputs, isIn) ||
          (!onlyWrites && llvm::any_of(launch.inputs, isIn));
 }
@@ -349,7 +347,7 @@ bool ChainPlanner::conflict(int64_t launch, int64_t other) const {
   const ChainLaunch &a = graph.launches[launch], &b = graph.launches[other];
   auto isTouched = [&](llvm::ArrayRef<int64_t> values, bool onlyWrites) {
     return llvm::any_of(values, [&](int64_t value) {
-      return touches(b, graph.values[value].buffer, onlyWrites);
+      return touches(b, graph.values[value], onlyWrites);
     });
   };
   return isTouched(a.inputs, /*onlyWrites=*/true) ||
@@ -372,8 +370,7 @@ ChainPlanner::tryChain(const Members &members) const {
   const int64_t output = graph.launches[*members.rbegin()].outputs.front();
   // This would read another part of the buffer that the chain writes.
   for (int64_t input : chain.inputs)
-    if (input != output &&
-        graph.values[input].buffer == graph.values[output].buffer)
+    if (input != output && graph.values[input] == graph.values[output])
       return std::nullopt;
   if (llvm::Error error = checkChain(chain.spec)) {
     llvm::consumeError(std::move(error));
@@ -395,11 +392,11 @@ void ChainPlanner::addUses(int64_t launch) {
   const ChainLaunch &own = graph.launches[launch];
   for (int64_t value : own.inputs) {
     readers[value].push_back(launch);
-    uses[graph.values[value].buffer].insert(launch);
+    uses[graph.values[value]].insert(launch);
   }
   for (int64_t value : own.outputs) {
     producers[value] = launch;
-    uses[graph.values[value].buffer].insert(launch);
+    uses[graph.values[value]].insert(launch);
   }
 }
 
@@ -409,7 +406,7 @@ void ChainPlanner::removeUses(int64_t launch) {
     llvm::erase(readers[value], launch);
   for (const auto &values : {own.inputs, own.outputs})
     for (int64_t value : values)
-      uses[graph.values[value].buffer].erase(launch);
+      uses[graph.values[value]].erase(launch);
 }
 
 /// Applies a chain to the graph: it replaces one launch, and its other launches

@@ -28,11 +28,6 @@ struct ChainBuffer {
   bool isKept = false;
 };
 
-/// A value that a launch uses: a buffer, or a view of it.
-struct ChainValue {
-  int64_t buffer = 0;
-};
-
 /// A launch. Launches are in program order.
 struct ChainLaunch {
   /// The kernel that it would be in a chain. Empty if it may not be fused.
@@ -47,7 +42,9 @@ struct ChainLaunch {
 /// The launches of a routine and their buffers.
 struct ChainGraph {
   std::vector<ChainBuffer> buffers;
-  std::vector<ChainValue> values;
+  /// The buffer of each value that a launch uses, which is the buffer or a view
+  /// of it.
+  std::vector<int64_t> values;
   std::vector<ChainLaunch> launches;
 };
 

@@ -121,7 +121,7 @@ int64_t RoutineChains::getValue(Value value) {
   auto [found, isNew] = valueNumbers.try_emplace(value, values.size());
   if (isNew) {
     values.push_back(value);
-    graph.values.push_back({getBuffer(getRoot(value))});
+    graph.values.push_back(getBuffer(getRoot(value)));
   }
   return found->second;
 }
@@ -169,7 +169,7 @@ void RoutineChains::describeBuffers() {
   std::set<int64_t> written;
   for (const ChainLaunch &launch : graph.launches)
     for (int64_t value : launch.outputs)
-      written.insert(graph.values[value].buffer);
+      written.insert(graph.values[value]);
   for (auto [number, buffer] : llvm::enumerate(graph.buffers)) {
     const Value root = roots[number];
     buffer.bytes = cast<ascend::BufferType>(root.getType()).getBytes();

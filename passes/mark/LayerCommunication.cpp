@@ -3,6 +3,7 @@
 
 #include "passes/mark/LayerCommunication.h"
 #include "mf/Program/Signatures/KernelSignature.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace mf;
@@ -11,6 +12,33 @@ using mf::passes::CollectiveDecision;
 using mf::passes::CollectiveRequest;
 using mf::passes::CollectiveSite;
 using mf::passes::LayerCommunication;
+
+using Kind = CollectiveDecision::Kind;
+
+static CollectiveDecision follow(const CollectiveRequest &request) {
+  bool repeats = request.choice == CommunicationChoice::Repeat;
+  return {repeats ? Kind::Repeat : Kind::Keep, request.setting};
+}
+
+CollectiveDecision mf::passes::decideCollective(const CollectiveSite &site) {
+  if (site.sumsParts) {
+    if (!site.isProducerRecomputed)
+      return {};
+    if (site.producer && site.producer->choice != CommunicationChoice::Repeat)
+      return follow(*site.producer);
+    return {site.mpCommRecompute ? Kind::Repeat : Kind::Keep,
+            site.producer ? site.producer->setting : nullptr};
+  }
+  std::vector<CollectiveRequest> requests = site.readers;
+  if (site.producer)
+    requests.push_back(*site.producer);
+  if (requests.empty())
+    return {};
+  auto exclude = llvm::find_if(requests, [](const auto &request) {
+    return request.choice == CommunicationChoice::Exclude;
+  });
+  return follow(exclude != requests.end() ? *exclude : requests.front());
+}
 
 LayerCommunication::LayerCommunication(LayerOp layer) : layer(layer) {
   auto changesLayout = [](Operation *op) {

@@ -5,10 +5,46 @@
 #define MF_PASSES_MARK_LAYERCOMMUNICATION_H
 
 #include "dialects/mf/MfOps.h"
-#include "passes/mark/CollectivePlan.h"
+#include "mf/Frontend/Layers/LayerPlan.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mf::passes {
+
+/// A setting about the communication of an operator next to a collective.
+struct CollectiveRequest {
+  CommunicationChoice choice = CommunicationChoice::Repeat;
+  const RecomputeTarget *setting = nullptr;
+};
+
+/// A collective and the settings of the operators next to it.
+struct CollectiveSite {
+  /// True if it sums partial results of the producer.
+  bool sumsParts = false;
+  /// True if the producer itself runs again.
+  bool isProducerRecomputed = false;
+  /// mp_comm_recompute: recomputed operators run their communication again.
+  bool mpCommRecompute = true;
+  std::optional<CollectiveRequest> producer;
+  /// The requests of readers that have one, in program order.
+  std::vector<CollectiveRequest> readers;
+};
+
+struct CollectiveDecision {
+  enum class Kind : uint8_t {
+    None,   ///< no setting applies: its result is kept if backward reads it
+    Repeat, ///< it runs again in backward
+    Keep,   ///< its result is kept although its neighbours run again
+  };
+  Kind kind = Kind::None;
+  /// The setting that decided, or null.
+  const RecomputeTarget *setting = nullptr;
+};
+
+/// Decides about a collective. One that sums partial results follows its
+/// producer, unless the producer keeps its communication. For one that brings a
+/// value to its readers, an exclude on either side takes precedence, then the
+/// choice of the first reader, then that of the producer.
+CollectiveDecision decideCollective(const CollectiveSite &site);
 
 /// The collectives that sharding has inserted between the operators of a layer.
 /// Each has the name of the operator that it serves. A collective with a name

@@ -11,13 +11,13 @@
 #include "passes/adapters/AdapterPlan.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/TrainingCheck.h"
-#include "passes/mark/ExpertLevels.h"
 #include "passes/mark/LayerCommunication.h"
-#include "passes/mark/LayerReport.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
+#include <array>
 
 namespace mf::passes {
 #define GEN_PASS_DEF_MARKMEMORY
@@ -28,6 +28,262 @@ using namespace mlir;
 using namespace mf;
 using namespace mf::ir;
 using mf::passes::LayerCommunication;
+
+//===----------------------------------------------------------------------===//
+// Report of the layers' settings
+//
+// The part of the report on a layer plan that needs the model: the operators to
+// which settings applied. Scripts get it as JSON, tools as remarks.
+//===----------------------------------------------------------------------===//
+
+/// Returns the settings of one operator; empty if there are none.
+static llvm::json::Object reportOperator(ComputeOpInterface op,
+                                         const LayerEffects &effects) {
+  StringRef path = op.getCellName();
+  llvm::json::Object object;
+  if (std::optional<RecomputeKind> mark = op.getRecomputeMark();
+      mark && *mark != RecomputeKind::Output)
+    object["recompute"] = stringifyRecomputeKind(*mark);
+  if (std::optional<bool> comm = effects.getCommRecompute(path))
+    object["comm_recompute"] = *comm;
+  if (std::optional<int64_t> prefetch = op.getSwapMark())
+    object["swap_prefetch"] = *prefetch;
+  return object;
+}
+
+static llvm::json::Object reportOperators(LayerOp layer,
+                                          const LayerEffects &effects) {
+  llvm::json::Object operators;
+  LayerCommunication communication(layer);
+  for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
+    StringRef path = op.getCellName();
+    if (path.empty() || communication.isInserted(op))
+      continue;
+    // The first operator represents all operators of the same name.
+    llvm::json::Object object = reportOperator(op, effects);
+    if (!object.empty())
+      operators.try_emplace(path.str(), std::move(object));
+  }
+  return operators;
+}
+
+/// Returns the name of the model and what `plan` has of its layers, each with
+/// every operator that has a setting. `layers` are the body layers, already
+/// marked. The order of keys is deterministic.
+static llvm::json::Object makeLayerReport(ModelOp model,
+                                          ArrayRef<LayerOp> layers,
+                                          const LayerPlan &plan) {
+  llvm::json::Array rows = plan.toJson();
+  for (auto [row, layer, effects] : llvm::zip_equal(rows, layers, plan.layers))
+    (*row.getAsObject())["operators"] = reportOperators(layer, effects);
+  return llvm::json::Object{{"model", model.getSymName()},
+                            {"layers", std::move(rows)}};
+}
+
+/// Emits remarks with the settings of each layer.
+static void emitLayerRemarks(ArrayRef<LayerOp> layers, const LayerPlan &plan) {
+  for (auto [entry, effects] : llvm::zip_equal(layers, plan.layers)) {
+    LayerOp layer = entry;
+    int64_t numMarked = 0;
+    int64_t numSwapped = 0;
+    for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
+      numMarked += isMarkedForRecompute(op);
+      numSwapped += op.getSwapMark().has_value();
+    }
+    remark::analysis(layer.getLoc(), remark::RemarkOpts::name("LayerSettings")
+                                         .category("recompute")
+                                         .function(layer.getSymName()))
+        << remark::add("{0}", effects.describe())
+        << remark::metric("operators marked", numMarked)
+        << remark::metric("operators swapped", numSwapped);
+    auto [repeated, kept] = LayerCommunication(layer).countMarked();
+    if (repeated + kept > 0)
+      remark::analysis(layer.getLoc(), remark::RemarkOpts::name("Collectives")
+                                           .category("recompute")
+                                           .function(layer.getSymName()))
+          << remark::add("of {0} collectives next to recomputed operators {1} "
+                         "run again where backward needs them",
+                         repeated + kept, repeated)
+          << remark::metric("repeated", repeated)
+          << remark::metric("kept", kept);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Marks recomputed and swapped operators
+//===----------------------------------------------------------------------===//
+
+//===----------------------------------------------------------------------===//
+// Memory levels of experts
+//
+// Chooses operators of dropless experts to run again in backward, by the levels
+// of MindSpeed's --moe-zero-memory. MindSpore Transformers has a single name
+// for all of these operators, so the levels get their own names for patterns of
+// select_recompute, such as `feed_forward.ffn.level0`.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class ExpertLevels {
+public:
+  /// The result is empty for a layer without such experts.
+  explicit ExpertLevels(LayerOp layer);
+
+  /// Adds the names of the levels to those that patterns are matched against.
+  void addNames(CellTree &tree) const;
+  /// Makes the shared experts of a layer at level 1 run again.
+  void addShared(LayerEffects &effects) const;
+  /// Marks the operators of the layer's level, except excluded ones.
+  void mark(const LayerEffects &effects) const;
+
+private:
+  using Operators = llvm::SetVector<mlir::Operation *>;
+
+  void addWayIn(mlir::Operation *product);
+  void addActivation(mlir::Operation *product);
+  const RecomputeTarget *findSetting(const LayerEffects &effects,
+                                     size_t level) const;
+
+  std::array<std::string, 2> names;
+  /// Level 0: the operators that bring tokens to their experts, and those
+  /// between the two products of an expert. Both are recomputed from kept
+  /// values: the tokens, and the result of the first product.
+  Operators dispatch, activation;
+  /// The operators that level 1 runs again in addition.
+  Operators firstProducts;
+  /// The Cell of shared experts; empty if there are none.
+  std::string shared;
+};
+
+} // namespace
+
+static StringRef getKind(ComputeOpInterface op) {
+  const KernelSignature *signature = findKernelSignature(op.getKernelName());
+  return signature ? signature->kind : StringRef();
+}
+
+/// Returns whether `op` multiplies the rows of each expert by the expert's
+/// weight.
+static bool isProductByExpert(ComputeOpInterface op) {
+  return getKind(op) == "grouped_matmul";
+}
+
+/// Returns whether `op` only moves the rows of its first operand.
+static bool movesRows(ComputeOpInterface op) {
+  return isa<BoundedRowsOpInterface>(op.getOperation()) ||
+         getKind(op) == "permutation";
+}
+
+/// Returns whether an operator depends on another product by expert.
+static bool isBehindProduct(ComputeOpInterface op,
+                            const DenseSet<Operation *> &behind) {
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return behind.contains(operand.getDefiningOp());
+  });
+}
+
+ExpertLevels::ExpertLevels(LayerOp layer) {
+  static constexpr StringRef sharedCell = ".shared_experts.";
+  DenseSet<Operation *> behind;
+  for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
+    const StringRef cell = op.getCellName();
+    if (size_t at = cell.find(sharedCell); at != StringRef::npos)
+      shared = cell.take_front(at + sharedCell.size() - 1).str();
+    const bool isBehind = isBehindProduct(op, behind);
+    if (isBehind || isProductByExpert(op))
+      behind.insert(op);
+    if (!isBehind && isProductByExpert(op))
+      firstProducts.insert(op);
+  }
+  if (firstProducts.empty())
+    return;
+  const StringRef outer = cast<ComputeOpInterface>(firstProducts.front())
+                              .getCellName()
+                              .rsplit('.')
+                              .first;
+  for (size_t level = 0; level < names.size(); ++level)
+    names[level] = (outer + ".level" + Twine(level)).str();
+  for (Operation *product : firstProducts) {
+    addWayIn(product);
+    addActivation(product);
+  }
+}
+
+/// Finds the operators that move the rows of a product to the ranks and places
+/// where they are multiplied.
+void ExpertLevels::addWayIn(Operation *product) {
+  SmallVector<Operation *> views;
+  Value rows = product->getOperand(0);
+  while (auto op = rows.getDefiningOp<ComputeOpInterface>()) {
+    if (movesRows(op)) {
+      dispatch.insert_range(views);
+      dispatch.insert(op);
+      views.clear();
+    } else if (op.isView()) {
+      views.push_back(op);
+    } else {
+      return;
+    }
+    rows = op->getOperand(0);
+  }
+}
+
+/// Finds the operators between a product and the products that follow it.
+void ExpertLevels::addActivation(Operation *product) {
+  SmallVector<Operation *> open = {product};
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val()->getUsers()) {
+      auto op = dyn_cast<ComputeOpInterface>(user);
+      if (op && !isProductByExpert(op) && activation.insert(user))
+        open.push_back(op);
+    }
+}
+
+void ExpertLevels::addNames(CellTree &tree) const {
+  if (!firstProducts.empty())
+    for (const std::string &name : names)
+      tree.addOperator(name);
+}
+
+/// Returns the setting that names a level; null if there is none.
+const RecomputeTarget *ExpertLevels::findSetting(const LayerEffects &effects,
+                                                 size_t level) const {
+  const RecomputeTarget *setting =
+      firstProducts.empty() ? nullptr
+                            : effects.getRecomputeSetting(names[level]);
+  return setting && setting->enabled && !setting->isCell ? setting : nullptr;
+}
+
+void ExpertLevels::addShared(LayerEffects &effects) const {
+  const RecomputeTarget *setting = findSetting(effects, 1);
+  if (!setting || shared.empty())
+    return;
+  RecomputeTarget target = *setting;
+  target.path = shared;
+  target.isCell = true;
+  effects.recompute.push_back(std::move(target));
+}
+
+void ExpertLevels::mark(const LayerEffects &effects) const {
+  auto markAll = [](const Operators &operators) {
+    for (Operation *op : operators)
+      if (auto compute = cast<ComputeOpInterface>(op);
+          compute.getRecomputeMark().value_or(RecomputeKind::Output) ==
+          RecomputeKind::Output)
+        compute.setRecomputeMark(RecomputeKind::Select);
+  };
+  const bool isAtLevel1 = findSetting(effects, 1);
+  if (!isAtLevel1 && !findSetting(effects, 0))
+    return;
+  markAll(dispatch);
+  markAll(activation);
+  if (isAtLevel1)
+    markAll(firstProducts);
+}
+
+//===----------------------------------------------------------------------===//
+// Marks recomputed and swapped operators
+//===----------------------------------------------------------------------===//
 
 /// Returns the dynamic graph's name, in lower case, of the operator that
 /// launches a kernel. It usually is that of the kernel.
@@ -251,7 +507,7 @@ CellTree buildCellTree(LayerOp layer, mlir::SymbolTable &symbols,
   }
   setModelPresets(tree, getSettings(layer).selectsOperators,
                   usesFlashAttention);
-  mf::passes::ExpertLevels(layer).addNames(tree);
+  ExpertLevels(layer).addNames(tree);
   return tree;
 }
 
@@ -314,7 +570,7 @@ LayerMarker::plan(const mf::passes::LayerNamesHandler &handler) {
   if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
     return std::nullopt;
   for (auto [layer, effects] : llvm::zip_equal(layers, plan.layers))
-    mf::passes::ExpertLevels(layer).addShared(effects);
+    ExpertLevels(layer).addShared(effects);
   return plan;
 }
 
@@ -440,9 +696,9 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
     }
     if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
       return signalPassFailure();
-    mf::passes::emitLayerRemarks(layers, *plan);
+    emitLayerRemarks(layers, *plan);
     if (handler)
-      handler(mf::passes::makeLayerReport(model, layers, *plan));
+      handler(makeLayerReport(model, layers, *plan));
   }
 
 private:
@@ -460,7 +716,7 @@ private:
       if (isSet || op.getRecomputeMark() != RecomputeKind::Preset)
         op.setRecomputeMark(mark);
     }
-    mf::passes::ExpertLevels(layer).mark(effects);
+    ExpertLevels(layer).mark(effects);
     communication.markRecompute(effects);
     markSwap(layer, effects, communication, conflicts);
     if (effects.sliceActivation)

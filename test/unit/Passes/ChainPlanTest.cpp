@@ -20,7 +20,7 @@ public:
               bool isFreed = true) {
     const auto number = static_cast<int64_t>(graph.values.size());
     graph.buffers.push_back({shape.getBytes(), isTemporary, isFreed});
-    graph.values.push_back({number});
+    graph.values.push_back(number);
     shapes.push_back(shape);
     return number;
   }

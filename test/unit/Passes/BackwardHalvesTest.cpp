@@ -1,7 +1,7 @@
-//===- SplitPlanTest.cpp - Chooses the half of backward -------------------===//
+//===- BackwardHalvesTest.cpp - Chooses the half of backward --------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/split/SplitPlan.h"
+#include "passes/split/BackwardHalves.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <random>
@@ -20,11 +20,11 @@ BackwardOperator makeOperator(llvm::ArrayRef<int64_t> producers,
   return op;
 }
 
-TEST(SplitPlanTest, NothingToSplit) {
+TEST(BackwardHalvesTest, NothingToSplit) {
   EXPECT_THAT(planWeightHalf({}, 1), ElementsAre());
 }
 
-TEST(SplitPlanTest, WhatReachesAHiddenInputDoesNotWait) {
+TEST(BackwardHalvesTest, WhatReachesAHiddenInputDoesNotWait) {
   // A matrix product: what comes back, the input's gradient, the weight's, a
   // cast of that one.
   EXPECT_THAT(planWeightHalf({makeOperator({}), makeOperator({0}, {0}),
@@ -33,28 +33,28 @@ TEST(SplitPlanTest, WhatReachesAHiddenInputDoesNotWait) {
               ElementsAre(false, false, true, true));
 }
 
-TEST(SplitPlanTest, AnOperatorThatMakesBothDoesNotWait) {
+TEST(BackwardHalvesTest, AnOperatorThatMakesBothDoesNotWait) {
   // A norm's gradients; the weight's is cast.
   EXPECT_THAT(
       planWeightHalf({makeOperator({}, {0}), makeOperator({0}, {1})}, 1),
       ElementsAre(false, true));
 }
 
-TEST(SplitPlanTest, AnyHiddenInputCounts) {
+TEST(BackwardHalvesTest, AnyHiddenInputCounts) {
   EXPECT_THAT(planWeightHalf({makeOperator({}, {0}), makeOperator({}, {1}),
                               makeOperator({}, {2})},
                              2),
               ElementsAre(false, false, true));
 }
 
-TEST(SplitPlanTest, SeveralParametersMayWaitTogetherBehindAHiddenInput) {
+TEST(BackwardHalvesTest, SeveralParametersMayWaitTogetherBehindAHiddenInput) {
   EXPECT_THAT(planWeightHalf({makeOperator({}), makeOperator({0}, {1}),
                               makeOperator({0}, {2}), makeOperator({}, {0})},
                              1),
               ElementsAre(true, true, true, false));
 }
 
-TEST(SplitPlanTest, WithoutHiddenInputOneGradientMayWait) {
+TEST(BackwardHalvesTest, WithoutHiddenInputOneGradientMayWait) {
   // 0 leads to two parameters, 1 makes the one, 2 and 3 the other.
   EXPECT_THAT(planWeightHalf({makeOperator({}), makeOperator({0}, {0}),
                               makeOperator({0}), makeOperator({2}, {1})},
@@ -62,7 +62,7 @@ TEST(SplitPlanTest, WithoutHiddenInputOneGradientMayWait) {
               ElementsAre(false, true, true, true));
 }
 
-TEST(SplitPlanTest, WhatNobodyReadsMayWait) {
+TEST(BackwardHalvesTest, WhatNobodyReadsMayWait) {
   EXPECT_THAT(planWeightHalf({makeOperator({}), makeOperator({}, {0})}, 1),
               ElementsAre(true, false));
 }
@@ -80,7 +80,7 @@ std::set<int64_t> findReached(llvm::ArrayRef<BackwardOperator> operators,
   return reached;
 }
 
-TEST(SplitPlanTest, IsTheRuleOnRandomGraphs) {
+TEST(BackwardHalvesTest, IsTheRuleOnRandomGraphs) {
   std::mt19937 random(1);
   auto below = [&](size_t limit) {
     return static_cast<int64_t>(random() % limit);

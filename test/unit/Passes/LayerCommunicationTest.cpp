@@ -1,7 +1,7 @@
-//===- CollectivePlanTest.cpp - Collectives that backward repeats ---------===//
+//===- LayerCommunicationTest.cpp - Collectives that backward repeats -----===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/mark/CollectivePlan.h"
+#include "passes/mark/LayerCommunication.h"
 #include "gtest/gtest.h"
 
 using namespace mf;
@@ -11,7 +11,7 @@ using Choice = CommunicationChoice;
 
 namespace {
 
-class CollectivePlanTest : public testing::Test {
+class LayerCommunicationTest : public testing::Test {
 protected:
   CollectiveRequest ask(Choice choice, const RecomputeTarget &setting) {
     return {choice, &setting};
@@ -23,13 +23,13 @@ protected:
   RecomputeTarget ofProducer, ofReader;
 };
 
-TEST_F(CollectivePlanTest, NothingIsDecidedWhereNothingIsSaid) {
+TEST_F(LayerCommunicationTest, NothingIsDecidedWhereNothingIsSaid) {
   EXPECT_EQ(decide(), Kind::None);
   site.sumsParts = true;
   EXPECT_EQ(decide(), Kind::None);
 }
 
-TEST_F(CollectivePlanTest, WhatGoesToReadersDoesWhatItsProducerSays) {
+TEST_F(LayerCommunicationTest, WhatGoesToReadersDoesWhatItsProducerSays) {
   site.producer = ask(Choice::Repeat, ofProducer);
   EXPECT_EQ(decide(), Kind::Repeat);
   EXPECT_EQ(getSetting(), &ofProducer);
@@ -37,7 +37,7 @@ TEST_F(CollectivePlanTest, WhatGoesToReadersDoesWhatItsProducerSays) {
   EXPECT_EQ(decide(), Kind::Keep);
 }
 
-TEST_F(CollectivePlanTest, ReadersComeBeforeTheProducer) {
+TEST_F(LayerCommunicationTest, ReadersComeBeforeTheProducer) {
   site.producer = ask(Choice::Repeat, ofProducer);
   site.readers = {ask(Choice::Keep, ofReader)};
   EXPECT_EQ(decide(), Kind::Keep);
@@ -47,7 +47,7 @@ TEST_F(CollectivePlanTest, ReadersComeBeforeTheProducer) {
   EXPECT_EQ(decide(), Kind::Repeat);
 }
 
-TEST_F(CollectivePlanTest, AnExcludeOnEitherSideComesFirst) {
+TEST_F(LayerCommunicationTest, AnExcludeOnEitherSideComesFirst) {
   site.producer = ask(Choice::Exclude, ofProducer);
   site.readers = {ask(Choice::Repeat, ofReader)};
   EXPECT_EQ(decide(), Kind::Keep);
@@ -57,7 +57,7 @@ TEST_F(CollectivePlanTest, AnExcludeOnEitherSideComesFirst) {
   EXPECT_EQ(decide(), Kind::Keep);
 }
 
-TEST_F(CollectivePlanTest, ASumFollowsItsProducerAlone) {
+TEST_F(LayerCommunicationTest, ASumFollowsItsProducerAlone) {
   site.sumsParts = true;
   site.producer = ask(Choice::Repeat, ofProducer);
   site.readers = {ask(Choice::Repeat, ofReader)};
@@ -69,7 +69,7 @@ TEST_F(CollectivePlanTest, ASumFollowsItsProducerAlone) {
   EXPECT_EQ(decide(), Kind::Repeat);
 }
 
-TEST_F(CollectivePlanTest, ASumIsKeptWhereCommunicationIs) {
+TEST_F(LayerCommunicationTest, ASumIsKeptWhereCommunicationIs) {
   site.sumsParts = site.isProducerRecomputed = true;
   site.producer = ask(Choice::Exclude, ofProducer);
   EXPECT_EQ(decide(), Kind::Keep);
