@@ -2,17 +2,385 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/mf-lsp-server/YamlDocument.h"
+#include "mf/Frontend/Config/IndependentMessages.h"
+#include "mf/Frontend/Config/KeyHelp.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Frontend/Config/YamlReader.h"
+#include "mf/Frontend/Import/CellNames.h"
+#include "mf/Frontend/Import/ModelBuilder.h"
 #include "mf/Frontend/Import/ModelSpec.h"
+#include "mf/Frontend/Layers/CellTree.h"
 #include "mf/Support/NearestName.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/pipeline/Pipeline.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
+#include <algorithm>
+#include <set>
 
 using namespace llvm;
 // The alias distinguishes llvm::lsp from mf::lsp.
 namespace protocol = llvm::lsp;
 
 namespace mf::lsp {
+
+namespace {
+
+/// The indentation of a line. Keys have even values and dashes of lists odd
+/// ones, one more than a key in the same column, as items may start in the
+/// column of their list's key.
+struct Indentation {
+  size_t key = 0;
+  /// The column of the first dash, or of the key if there is none.
+  size_t item = 0;
+  /// The offset of the text after the dashes.
+  size_t start = 0;
+};
+
+/// Keys of flow maps that are open on a line, and where the entry starts.
+struct OpenMaps {
+  std::vector<std::string> keys;
+  /// Where their first entries start.
+  std::vector<size_t> begins;
+  size_t start = 0;
+  bool isComment = false;
+};
+
+} // namespace
+
+static bool isWordCharacter(char c) {
+  return llvm::isAlnum(c) || StringRef("_.\\*+-").contains(c);
+}
+
+static Indentation findIndentation(StringRef line) {
+  Indentation indent;
+  size_t at = std::min(line.find_first_not_of(' '), line.size());
+  bool hasDash = false;
+  while (at < line.size() && line[at] == '-' &&
+         (at + 1 == line.size() || line[at + 1] == ' ')) {
+    if (!hasDash)
+      indent.item = 2 * at + 1;
+    hasDash = true;
+    at = std::min(line.find_first_not_of(' ', at + 1), line.size());
+  }
+  indent.start = at;
+  indent.key = 2 * at;
+  if (!hasDash)
+    indent.item = indent.key;
+  return indent;
+}
+
+/// Returns the offset of the colon after a key, or npos.
+static size_t findColon(StringRef text) {
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0)
+      quote = c == quote ? 0 : quote;
+    else if (c == '\'' || c == '"')
+      quote = c;
+    else if (c == ':' && (i + 1 == text.size() || text[i + 1] == ' '))
+      return i;
+  }
+  return StringRef::npos;
+}
+
+static std::string getKey(StringRef text) {
+  return text.take_front(findColon(text)).trim(" '\"").str();
+}
+
+static OpenMaps findOpenMaps(StringRef line, size_t start) {
+  OpenMaps open;
+  open.start = start;
+  char quote = 0;
+  for (size_t i = start; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote != 0) {
+      quote = c == quote ? 0 : quote;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '#' && (i == 0 || line[i - 1] == ' ')) {
+      open.isComment = true;
+      return open;
+    } else if (c == '{') {
+      open.keys.push_back(getKey(line.slice(open.start, i)));
+      open.start = i + 1;
+      open.begins.push_back(open.start);
+    } else if (c == '}' && !open.keys.empty()) {
+      open.keys.pop_back();
+      open.begins.pop_back();
+      open.start = i + 1;
+    } else if (c == ',' && !open.keys.empty() &&
+               line.slice(open.start, i).count('[') ==
+                   line.slice(open.start, i).count(']')) {
+      open.start = i + 1;
+    }
+  }
+  return open;
+}
+
+/// Returns the keys of the maps around an item with this indentation, the
+/// innermost first.
+static std::vector<std::string>
+findOuterKeys(llvm::ArrayRef<StringRef> linesAbove, size_t limit) {
+  std::vector<std::string> keys;
+  for (StringRef line : llvm::reverse(linesAbove)) {
+    if (limit == 0)
+      break;
+    const Indentation indent = findIndentation(line);
+    const StringRef text = line.substr(indent.start);
+    if (text.empty() || text.starts_with("#"))
+      continue;
+    if (indent.key < limit) {
+      if (findColon(text) != StringRef::npos)
+        keys.push_back(getKey(text));
+      limit = indent.item;
+    } else {
+      // The line is another key of the same item.
+      limit = std::min(limit, indent.item);
+    }
+  }
+  return keys;
+}
+
+/// Adds the keys of a block map on lines above or below that of the cursor, the
+/// nearest line first. A dash in front of a key begins the map's item.
+template <typename Lines>
+static void addBlockKeys(const Lines &lines, const Indentation &own,
+                         bool isAbove, std::vector<std::string> &keys) {
+  for (StringRef line : lines) {
+    const Indentation indent = findIndentation(line);
+    const StringRef text = line.substr(indent.start);
+    if (text.empty() || text.starts_with("#"))
+      continue;
+    const bool beginsItem = indent.item < indent.key;
+    if (indent.key < own.key ||
+        (beginsItem && indent.item < own.key && !isAbove))
+      return;
+    if (indent.key == own.key && findColon(text) != StringRef::npos)
+      keys.push_back(getKey(text));
+    if (beginsItem && indent.item < own.key)
+      return;
+  }
+}
+
+/// Adds the keys of a flow map whose entries start at `begin`, without the
+/// entry at `own`.
+static void addFlowKeys(StringRef line, size_t begin, size_t own,
+                        std::vector<std::string> &keys) {
+  char quote = 0;
+  size_t start = begin;
+  int depth = 0;
+  auto add = [&](size_t end) {
+    const StringRef entry = line.slice(start, end);
+    if (start != own && findColon(entry) != StringRef::npos)
+      keys.push_back(getKey(entry));
+    start = end + 1;
+  };
+  for (size_t i = begin; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote != 0) {
+      quote = c == quote ? 0 : quote;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && depth-- == 0) {
+      return add(i);
+    } else if (c == ',' && depth == 0) {
+      add(i);
+    }
+  }
+  add(line.size());
+}
+
+std::string YamlCursor::getSection(size_t dropped) const {
+  const size_t size = path.size() - std::min(dropped, path.size());
+  return llvm::join(path.begin(), path.begin() + size, ".");
+}
+
+YamlCursor findCursor(llvm::ArrayRef<StringRef> lines, size_t line,
+                      size_t column) {
+  YamlCursor cursor;
+  if (line >= lines.size())
+    return cursor;
+  const StringRef text = lines[line];
+  cursor.begin = cursor.end = std::min(column, text.size());
+  while (cursor.begin > 0 && isWordCharacter(text[cursor.begin - 1]))
+    --cursor.begin;
+  while (cursor.end < text.size() && isWordCharacter(text[cursor.end]))
+    ++cursor.end;
+  cursor.isQuoted = cursor.begin > 0 && (text[cursor.begin - 1] == '\'' ||
+                                         text[cursor.begin - 1] == '"');
+  const Indentation indent = findIndentation(text);
+  const OpenMaps open =
+      findOpenMaps(text.take_front(cursor.begin), indent.start);
+  cursor.isComment = open.isComment;
+  cursor.path = findOuterKeys(lines.take_front(line), indent.item);
+  std::reverse(cursor.path.begin(), cursor.path.end());
+  cursor.path.insert(cursor.path.end(), open.keys.begin(), open.keys.end());
+  if (!open.begins.empty()) {
+    addFlowKeys(text, open.begins.back(), open.start, cursor.neighbours);
+  } else {
+    // On a line of the key's item the dash begins the map.
+    if (indent.item == indent.key)
+      addBlockKeys(llvm::reverse(lines.take_front(line)), indent,
+                   /*isAbove=*/true, cursor.neighbours);
+    addBlockKeys(lines.drop_front(line + 1), indent, /*isAbove=*/false,
+                 cursor.neighbours);
+  }
+  llvm::erase_if(cursor.path,
+                 [](const std::string &key) { return key.empty(); });
+  const StringRef entry = text.slice(open.start, cursor.begin);
+  if (findColon(entry) != StringRef::npos)
+    cursor.key = getKey(entry);
+  return cursor;
+}
+
+size_t findWordEnd(StringRef line, size_t begin) {
+  if (begin >= line.size())
+    return line.size();
+  if (line[begin] == '\'' || line[begin] == '"') {
+    const size_t end = line.find(line[begin], begin + 1);
+    return end == StringRef::npos ? line.size() : end + 1;
+  }
+  size_t end = begin;
+  while (end < line.size() && isWordCharacter(line[end]))
+    ++end;
+  return std::max(end, begin + 1);
+}
+
+namespace {
+
+/// Keeps each message once, as the readers of different tools repeat some.
+class MessageCollector {
+public:
+  explicit MessageCollector(std::vector<Diagnostic> &messages)
+      : messages(messages) {}
+
+  void add(const Diagnostic &message) {
+    const Location &at = message.location;
+    if (seen.insert({at.line, at.column, message.message}).second)
+      messages.push_back(message);
+  }
+  void add(llvm::ArrayRef<Diagnostic> list) {
+    for (const Diagnostic &message : list)
+      add(message);
+  }
+
+private:
+  std::vector<Diagnostic> &messages;
+  std::set<std::tuple<unsigned, unsigned, std::string>> seen;
+};
+
+} // namespace
+
+/// Returns the place in the YAML to which a pass refers; unknown if it refers
+/// to the program.
+static Location findPlace(mlir::Location location) {
+  auto place = location->findInstanceOf<mlir::FileLineColLoc>();
+  if (!place)
+    return {};
+  return {place.getFilename().str(), place.getLine(), place.getColumn()};
+}
+
+static void addMessage(mlir::Diagnostic &message,
+                       std::vector<Diagnostic> &list) {
+  if (message.getSeverity() == mlir::DiagnosticSeverity::Remark)
+    return;
+  Diagnostic result;
+  result.severity = message.getSeverity() == mlir::DiagnosticSeverity::Error
+                        ? Severity::Error
+                        : Severity::Warning;
+  result.message = message.str();
+  result.location = findPlace(message.getLocation());
+  for (mlir::Diagnostic &note : message.getNotes())
+    result.attachNote(note.str(), findPlace(note.getLocation()));
+  list.push_back(std::move(result));
+}
+
+static std::vector<std::string> getCells(const ModelSpec &spec) {
+  std::vector<std::string> cells;
+  std::set<std::string> seen;
+  for (bool hasExperts : {false, true}) {
+    bool isUsed = false;
+    for (int64_t layer = 0; layer < spec.numLayers; ++layer)
+      isUsed |= spec.hasExperts(layer) == hasExperts;
+    if (!isUsed)
+      continue;
+    const CellTree tree =
+        CellTree::fromOperators(getCellNames(spec, hasExperts));
+    for (const CellTree::Entry &entry : tree.getEntries().drop_front())
+      if (seen.insert(entry.path).second)
+        cells.push_back(entry.path);
+  }
+  return cells;
+}
+
+/// Runs the passes that read the YAML, the last of which marks operators.
+static void runReadingPasses(mlir::ModuleOp module, llvm::StringRef text,
+                             llvm::StringRef fileName) {
+  passes::TrainingStepOptions options;
+  options.config = fileName.str();
+  options.configText = text.str();
+  mlir::PassManager manager(module.getContext());
+  passes::buildMarkingPipeline(manager, options);
+  // A failing pass has reported its errors.
+  (void)manager.run(module);
+}
+
+/// True if the YAML describes the model. mf-opt also accepts a YAML with only
+/// the settings to change.
+static bool namesModel(const TrainingConfig &config) {
+  const Node &model = config.model.node;
+  return !config.model.arch.empty() || config.model.config["architectures"] ||
+         model["architectures"] || model["model_type"];
+}
+
+YamlReading readYaml(llvm::StringRef text, llvm::StringRef fileName,
+                     mlir::MLIRContext &context) {
+  // Building larger models takes too long to do it at every key press.
+  constexpr int64_t mostLayers = 256;
+  YamlReading reading;
+  MessageCollector collector(reading.messages);
+  DiagnosticList diagnostics;
+  const Node root = parseYaml(text, fileName, diagnostics);
+  const TrainingConfig config = readTrainingConfig(root, diagnostics);
+  collector.add(diagnostics.getAll());
+  if (!root)
+    return reading;
+  reading.isDynamic = hasDynamicSections(root);
+  if (!namesModel(config))
+    return reading;
+  DiagnosticList modelMessages;
+  const std::optional<ModelSpec> spec =
+      readModelSpec(config, {}, modelMessages, &reading.modelKeys);
+  collector.add(
+      findIndependent(modelMessages.getAll(), diagnostics, root).getAll());
+  if (spec)
+    reading.cells = getCells(*spec);
+  const bool hasModel =
+      spec && !diagnostics.hasErrors() && spec->numLayers <= mostLayers;
+  std::vector<Diagnostic> ofPasses;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &message) {
+        // Warnings about what a model lacks are about a model.
+        if (hasModel ||
+            message.getSeverity() == mlir::DiagnosticSeverity::Error)
+          addMessage(message, ofPasses);
+      });
+  // Without a model the first pass still finds errors in other sections.
+  const mlir::OwningOpRef<mlir::ModuleOp> module =
+      hasModel ? buildModel(&context, *spec)
+               : mlir::OwningOpRef<mlir::ModuleOp>(
+                     mlir::ModuleOp::create(mlir::UnknownLoc::get(&context)));
+  if (module)
+    runReadingPasses(*module, text, fileName);
+  collector.add(findIndependent(ofPasses, modelMessages, root).getAll());
+  return reading;
+}
 
 void YamlDocument::setText(std::string newText, StringRef fileName,
                            mlir::MLIRContext &context) {

@@ -1,7 +1,7 @@
 //===- YamlServer.cpp - Language server for training YAMLs ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/mf-lsp-server/YamlServer.h"
+#include "tools/mf-lsp-server/Servers.h"
 #include "tools/mf-lsp-server/YamlDocument.h"
 #include <map>
 

@@ -13,8 +13,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "tools/help/ToolHelp.h"
 #include "tools/main/ToolMains.h"
-#include "tools/mf-lsp-server/IrServer.h"
-#include "tools/mf-lsp-server/YamlServer.h"
+#include "tools/mf-lsp-server/Servers.h"
 #include "llvm/ADT/STLExtras.h"
 
 static int serveYaml(int argc, char **argv,

@@ -8,30 +8,237 @@
 //===----------------------------------------------------------------------===//
 
 #include "Advice.h"
-#include "ChoicePrint.h"
-#include "LayerReportWriter.h"
-#include "MemoryError.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
+#include "mf/Frontend/Config/MemorySize.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Plan/Settings/ChoiceCosts.h"
+#include "mf/Support/TextTable.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Support/LLVM.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/pipeline/Pipeline.h"
+#include "passes/plan-memory/MemoryLimit.h"
 #include "tools/bytecode/GuardedParse.h"
 #include "tools/help/ToolHelp.h"
 #include "tools/lowering/LoweringFlags.h"
 #include "tools/main/ToolMains.h"
 #include "tools/targets/TargetOptions.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
+#include <memory>
+#include <mutex>
 
 using namespace llvm;
+using namespace mf;
+using namespace mf::planner;
+using mf::passes::StageOverflow;
+
+//===----------------------------------------------------------------------===//
+// mf-opt --json
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Writes the settings of each model's layers, one JSON object per line, with
+/// the number of warnings about the configuration so far.
+class LayerReportWriter {
+public:
+  /// Opens `path`; standard error if it is empty. Prints the error if that
+  /// fails.
+  llvm::LogicalResult open(llvm::StringRef path);
+
+  /// Counts the warnings of `context` from now on; they are still printed.
+  void countWarnings(mlir::MLIRContext &context);
+
+  void write(llvm::json::Object report);
+
+private:
+  std::unique_ptr<llvm::ToolOutputFile> file;
+  int64_t warnings = 0;
+};
+
+} // namespace
+
+llvm::LogicalResult LayerReportWriter::open(llvm::StringRef path) {
+  if (path.empty())
+    return llvm::success();
+  std::string error;
+  file = mlir::openOutputFile(path, &error);
+  if (!file)
+    llvm::errs() << "error: " << error << "\n";
+  return llvm::success(file != nullptr);
+}
+
+void LayerReportWriter::countWarnings(mlir::MLIRContext &context) {
+  context.getDiagEngine().registerHandler([this](mlir::Diagnostic &diagnostic) {
+    warnings += diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning;
+    // The next handler prints the diagnostic.
+    return llvm::failure();
+  });
+}
+
+void LayerReportWriter::write(llvm::json::Object report) {
+  report["warnings"] = warnings;
+  llvm::raw_ostream &stream =
+      file ? static_cast<llvm::raw_ostream &>(file->os()) : llvm::errs();
+  stream << llvm::json::Value(std::move(report)) << '\n';
+  if (file)
+    file->keep();
+}
+
+//===----------------------------------------------------------------------===//
+// The error of a step that does not fit
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Collects the stages that do not fit, and prints them as one error.
+class MemoryError {
+public:
+  /// Safe to call from several threads.
+  void add(passes::StageOverflow overflow);
+
+  bool empty() const { return stages.empty(); }
+  int64_t getLimitBytes() const {
+    return stages.empty() ? 0 : stages.front().limitBytes;
+  }
+
+  /// Prints the fullest stage in about ten lines, at the place of the limit in
+  /// the YAML, or, with `allStages`, all that is known of each stage. `hbm` is
+  /// the limit of the command line, empty if it has none.
+  void print(llvm::StringRef yaml, llvm::StringRef fileName,
+             llvm::StringRef hbm, bool allStages);
+
+private:
+  std::mutex isAdding;
+  std::vector<passes::StageOverflow> stages;
+};
+
+} // namespace
+
+void MemoryError::add(StageOverflow overflow) {
+  const std::lock_guard<std::mutex> lock(isAdding);
+  stages.push_back(std::move(overflow));
+}
+
+/// Names the other stages that do not fit, in order.
+static std::string nameOthers(llvm::ArrayRef<StageOverflow> stages,
+                              int64_t fullest) {
+  constexpr size_t mostNamed = 4;
+  constexpr double gib = 1 << 30;
+  std::string names;
+  size_t count = 0;
+  for (const StageOverflow &stage : stages) {
+    if (stage.stage == fullest)
+      continue;
+    if (++count <= mostNamed)
+      names += (count > 1 ? ", " : "") +
+               llvm::formatv("{0} ({1:f2} GiB)", stage.stage,
+                             static_cast<double>(stage.bytes) / gib)
+                   .str();
+  }
+  return llvm::formatv("{0} other {1} not fit: {2}{3}; --all-stages prints "
+                       "all that is known of each",
+                       count, count == 1 ? "stage does" : "stages do", names,
+                       count > mostNamed ? ", .." : "");
+}
+
+void MemoryError::print(llvm::StringRef yaml, llvm::StringRef fileName,
+                        llvm::StringRef hbm, bool allStages) {
+  DiagnosticList ignored;
+  const TrainingConfig config = parseTrainingConfig(yaml, fileName, ignored);
+  Location place = {fileName.str(), 0, 0};
+  if (Node limit = config.context.node["max_device_memory"];
+      limit && hbm.empty())
+    place = limit.getLocation();
+  llvm::sort(stages, [](const StageOverflow &a, const StageOverflow &b) {
+    return a.stage < b.stage;
+  });
+  DiagnosticList errors;
+  if (allStages) {
+    for (const StageOverflow &stage : stages) {
+      Diagnostic &error = errors.error(place, stage.describe());
+      for (const std::string &fact : stage.listFacts())
+        error.attachNote(fact, place);
+    }
+    errors.print(llvm::errs());
+    return;
+  }
+  const StageOverflow &fullest = *llvm::max_element(
+      stages, [](const StageOverflow &a, const StageOverflow &b) {
+        return a.bytes < b.bytes;
+      });
+  Diagnostic &error = errors.error(place, fullest.describe() +
+                                              (hbm.empty() ? "" : " by --hbm"));
+  for (const std::string &fact : fullest.summarize())
+    error.attachNote(fact, place);
+  if (stages.size() > 1)
+    error.attachNote(nameOthers(stages, fullest.stage), place);
+  if (config.isOfDynamicGraph() && !llvm::sys::Process::GetEnv("RANK_SIZE"))
+    error.attachNote(
+        llvm::formatv("RANK_SIZE is not set in the environment, so the step is "
+                      "for the fewest ranks that the YAML allows, {0}; set it "
+                      "to the number that is started: ranks share parameters",
+                      config.parallel.getDeviceCount()),
+        place);
+  errors.print(llvm::errs());
+}
+
+//===----------------------------------------------------------------------===//
+// Prints the costs of choices
+//===----------------------------------------------------------------------===//
+
+static void printTable(const ChoiceCosts &costs) {
+  TextTable table({"choice", "given", "instead", "fullest stage", "peak, bytes",
+                   "costs, bytes"});
+  for (const ChoiceCost &cost : costs.costs)
+    if (cost.peak)
+      table.addRow({cost.choice.name, cost.choice.given, cost.choice.instead,
+                    std::to_string(cost.peak->stage),
+                    std::to_string(cost.peak->bytes),
+                    std::to_string(costs.given.bytes - cost.peak->bytes)});
+  table.print(errs());
+}
+
+/// Compiles a step once with each of MindSpore's choices changed, and prints
+/// the costs as a table on standard error, or the reason why it cannot.
+static void printChoices(const CompilerInput &input, StringRef yaml) {
+  Expected<ChoiceCosts> found = measureChoices(input, yaml);
+  if (!found) {
+    llvm::WithColor::note() << "what choices cost cannot be measured: "
+                            << toString(found.takeError()) << '\n';
+    return;
+  }
+  errs() << "stage " << found->given.stage << " needs most, "
+         << describeMemorySize(found->given.bytes)
+         << "; with each choice made otherwise alone:\n";
+  printTable(*found);
+  for (const HeldBytes &held : found->held)
+    errs() << "of it, " << held.name << ": " << describeMemorySize(held.bytes)
+           << '\n';
+  for (const ChoiceCost &cost : found->costs)
+    if (!cost.peak)
+      errs() << cost.choice.name << ' ' << cost.choice.instead
+             << " does not compile: " << cost.problem << '\n';
+}
+
+//===----------------------------------------------------------------------===//
+// The driver
+//===----------------------------------------------------------------------===//
 
 namespace {
 
@@ -126,7 +333,7 @@ struct TrainingStep {
   /// The text of the YAML; none if it cannot be read, which a pass reports.
   std::optional<std::string> config;
   /// The stages that do not fit.
-  mf::tools::MemoryError memory;
+  MemoryError memory;
   /// What was proven of the step, for --json.
   std::string verification = "off";
 
@@ -141,7 +348,7 @@ struct TrainingStep {
 
 static LogicalResult addTrainingStep(mlir::PassManager &manager,
                                      TrainingStep &step, bool expectsErrors,
-                                     mf::LayerReportWriter *report) {
+                                     LayerReportWriter *report) {
   // An error names the operator; the program around it would bury the message.
   manager.getContext()->printOpOnDiagnostic(false);
   // Reports of models are written in their order.
@@ -232,7 +439,7 @@ static LogicalResult compile(std::unique_ptr<MemoryBuffer> input,
                              StringRef outputName, TrainingStep &step,
                              mlir::MlirOptMainConfig config,
                              mlir::DialectRegistry &registry) {
-  mf::LayerReportWriter report;
+  LayerReportWriter report;
   const bool wantsReport = getOptions().reportFile.getNumOccurrences() > 0;
   if (wantsReport && failed(report.open(getOptions().reportFile)))
     return failure();
@@ -322,8 +529,7 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
       !config.inputSplitMarker().empty())
     return result;
   if (getOptions().printChoices && (succeeded(result) || isTooLarge))
-    mf::tools::printChoices(getCompilerInput(input->getBuffer(), step),
-                            *step.config);
+    printChoices(getCompilerInput(input->getBuffer(), step), *step.config);
   if (getOptions().advise && isTooLarge)
     printAdvice(input->getBuffer(), step);
   return result;

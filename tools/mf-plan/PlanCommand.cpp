@@ -3,9 +3,6 @@
 
 #include "PlanCommand.h"
 #include "Outputs.h"
-#include "PlanLayouts.h"
-#include "PlanProblem.h"
-#include "PlanTraining.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "mf/Support/DiagnosticError.h"
 #include "tools/terminal/Interrupt.h"

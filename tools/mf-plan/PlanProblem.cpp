@@ -1,9 +1,9 @@
 //===- PlanProblem.cpp - mf-plan --problem --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "PlanProblem.h"
 #include "Findings.h"
 #include "InputText.h"
+#include "PlanCommand.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "tools/terminal/ProgressLine.h"

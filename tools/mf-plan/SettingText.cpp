@@ -6,13 +6,12 @@
 
 using llvm::json::Array;
 using llvm::json::Object;
-using llvm::json::Value;
 
 namespace mf::tools {
 
-using NamedValues = std::vector<std::pair<llvm::StringRef, Value>>;
+using NamedValues = std::vector<std::pair<llvm::StringRef, llvm::json::Value>>;
 
-static Value toJson(const StageTable &table) {
+static llvm::json::Value toJson(const StageTable &table) {
   if (table.size() == 1)
     return Array(table.front());
   Array rows;
@@ -21,14 +20,14 @@ static Value toJson(const StageTable &table) {
   return rows;
 }
 
-static Value toJson(const std::vector<OperatorCounts> &operators) {
+static llvm::json::Value toJson(const std::vector<OperatorCounts> &operators) {
   Object patterns;
   for (const OperatorCounts &counts : operators)
     patterns[counts.pattern] = toJson(counts.layers);
   return patterns;
 }
 
-static Value toJson(const std::vector<SwapItem> &items) {
+static llvm::json::Value toJson(const std::vector<SwapItem> &items) {
   Array array;
   for (const SwapItem &item : items) {
     Object object{{"backward_prefetch", item.backwardPrefetch},

@@ -4,12 +4,11 @@
 #include "RunCommand.h"
 #include "Options.h"
 #include "Processes.h"
-#include "ProgramComparison.h"
 #include "Routing.h"
-#include "StepOutputs.h"
 #include "Targets.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
+#include "mf/Exec/Data/TensorComparison.h"
 #include "mf/Exec/Device/TurnSchedule.h"
 #include "mf/Exec/Interpreter/Interpreter.h"
 #include "mf/Exec/Runner/MemoryReport.h"
@@ -23,11 +22,18 @@
 #include "mf/Program/LocatedError.h"
 #include "mf/Program/Program.h"
 #include "mf/Program/Verifier.h"
+#include "mf/Support/AtomicFile.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/FileUtilities.h"
 #include "tools/bytecode/GuardedParse.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
@@ -36,12 +42,231 @@ using namespace llvm;
 using namespace mf::program;
 using mf::ranks::Fact;
 using mf::runner::ProcessGroup;
-using mf::tools::Messages;
-using mf::tools::Options;
-using mf::tools::ProgramComparison;
 using namespace mf;
 using namespace mf::tools;
 using llvm::Error;
+
+extern char **environ;
+
+//===----------------------------------------------------------------------===//
+// Compares with a program on CANN
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Implements --compare-with: repeats the run with a program that mf-translate
+/// wrote, and compares the results of operators in the last step.
+class ProgramComparison {
+public:
+  /// Finds the program and creates a folder for its files, which the destructor
+  /// removes.
+  static llvm::Expected<std::unique_ptr<ProgramComparison>>
+  create(const Options &options);
+  ~ProgramComparison();
+
+  /// Returns the file to which mf-run's own run writes the results of
+  /// operators.
+  const std::string &getOwnPath() const { return ownPath; }
+  /// Runs the program with one process per rank and prints the first
+  /// difference. Returns the exit code: 0, or 2 if a tensor is wrong.
+  llvm::Expected<int> run(int64_t numRanks, llvm::raw_ostream &os) const;
+
+private:
+  explicit ProgramComparison(const Options &options) : options(options) {}
+
+  std::string getPath(llvm::StringRef name) const;
+  llvm::Error runProgram(int64_t numRanks) const;
+
+  const Options &options;
+  std::string program, ownPath;
+  llvm::SmallString<128> folder;
+};
+
+} // namespace
+
+static Expected<std::string> findProgram(StringRef folder) {
+  for (const char *name : {"step", "build/step"}) {
+    SmallString<128> path(folder);
+    sys::path::append(path, name);
+    if (sys::fs::can_execute(path)) {
+      if (std::error_code code = sys::fs::make_absolute(path))
+        return createStringError(path + ": " + code.message());
+      return path.str().str();
+    }
+  }
+  return createStringError(
+      "--compare-with: '" + folder +
+      "' has no program 'step' or 'build/step'; expected a folder where what "
+      "mf-translate --ascend-to-cpp wrote was built");
+}
+
+Expected<std::unique_ptr<ProgramComparison>>
+ProgramComparison::create(const Options &options) {
+  std::unique_ptr<ProgramComparison> made(new ProgramComparison(options));
+  auto program = findProgram(options.compareWith);
+  if (!program)
+    return program.takeError();
+  made->program = *program;
+  if (std::error_code code =
+          sys::fs::createUniqueDirectory("mf-run-compare", made->folder))
+    return createStringError("a folder for --compare-with: " + code.message());
+  made->ownPath = options.output == "-" ? made->getPath("ours.safetensors")
+                                        : options.output.getValue();
+  return made;
+}
+
+ProgramComparison::~ProgramComparison() {
+  if (!folder.empty())
+    (void)sys::fs::remove_directories(folder);
+}
+
+std::string ProgramComparison::getPath(StringRef name) const {
+  SmallString<128> path(folder);
+  sys::path::append(path, name);
+  return path.str().str();
+}
+
+/// Returns the last lines that a failed rank has printed.
+static std::string readErrors(const std::string &path) {
+  auto file = MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!file)
+    return "";
+  constexpr size_t mostBytes = 2000;
+  return (*file)->getBuffer().take_back(mostBytes).trim().str();
+}
+
+/// Runs the program with one process per rank, whose environment has the rank's
+/// number.
+Error ProgramComparison::runProgram(int64_t numRanks) const {
+  std::vector<std::string> arguments = {
+      program,
+      "--quiet",
+      "--steps=" + std::to_string(options.steps),
+      "--seed=" + std::to_string(options.seed),
+      "--dump-tensors=" + options.getDumpPattern().str(),
+      "-o=" + getPath("theirs.safetensors")};
+  for (const auto *path : {&options.data, &options.initParams})
+    if (!path->empty())
+      arguments.push_back("--" + path->ArgStr.str() + "=" + path->getValue());
+  const std::vector<StringRef> given(arguments.begin(), arguments.end());
+  const std::string nothing, numbers = "RANK_SIZE=" + std::to_string(numRanks),
+                             meeting = ("MF_ROOT_INFO_DIR=" + folder).str();
+  std::vector<sys::ProcessInfo> started;
+  std::string failure;
+  for (int64_t rank = 0; rank < numRanks && failure.empty(); ++rank) {
+    std::vector<StringRef> environment;
+    for (char **entry = environ; *entry; ++entry)
+      environment.emplace_back(*entry);
+    const std::string number = "RANK_ID=" + std::to_string(rank);
+    append_range(environment, ArrayRef<StringRef>{number, numbers, meeting});
+    const std::string errors = getPath("errors." + std::to_string(rank));
+    const std::optional<StringRef> redirects[] = {nothing, nothing, errors};
+    bool hasFailed = false;
+    started.push_back(sys::ExecuteNoWait(program, given, environment, redirects,
+                                         /*MemoryLimit=*/0, &failure,
+                                         &hasFailed));
+  }
+  for (const auto &[rank, process] : enumerate(started)) {
+    std::string text;
+    const sys::ProcessInfo ended =
+        sys::Wait(process, /*SecondsToWait=*/std::nullopt, &text);
+    if (ended.ReturnCode != 0 && failure.empty())
+      failure = ("rank " + Twine(rank) + " ended with exit code " +
+                 Twine(ended.ReturnCode) + ": " +
+                 readErrors(getPath("errors." + std::to_string(rank))))
+                    .str();
+  }
+  if (failure.empty())
+    return Error::success();
+  return createStringError("--compare-with: " + program + ": " + failure);
+}
+
+Expected<int> ProgramComparison::run(int64_t numRanks, raw_ostream &os) const {
+  if (Error error = runProgram(numRanks))
+    return std::move(error);
+  auto ours = SafetensorsFile::open(ownPath);
+  if (!ours)
+    return ours.takeError();
+  auto theirs = SafetensorsFile::open(getPath("theirs.safetensors"));
+  if (!theirs)
+    return theirs.takeError();
+  auto comparison = compareTensors(*ours, *theirs, ComparisonRule());
+  if (!comparison)
+    return comparison.takeError();
+  const auto numEqual =
+      count_if(comparison->tensors,
+               [](const ComparedTensor &tensor) { return tensor.error == 0; });
+  os << "compared with " << program << ": " << comparison->tensors.size()
+     << " tensors of " << numRanks << (numRanks == 1 ? " rank" : " ranks")
+     << ", " << numEqual << " of them equal\n";
+  if (!comparison->skipped.empty())
+    os << comparison->skipped.size() << " are not in the program, such as "
+       << comparison->skipped.front() << "\n";
+  if (!comparison->findFirstWrong())
+    return 0;
+  printFirstWrong(*comparison, os);
+  return 2;
+}
+
+//===----------------------------------------------------------------------===//
+// Timelines that mf-run writes
+//===----------------------------------------------------------------------===//
+
+/// Checks --trace-ranks and paths before a step runs.
+static Error checkStepFiles(const Options &options, const program::Mesh &mesh) {
+  if (!options.traceRanks.empty() && options.trace.empty())
+    return llvm::createStringError("--trace-ranks needs --trace");
+  // Paths are checked before a step runs, not after it.
+  for (const auto *path : {&options.trace, &options.html})
+    if (!path->empty())
+      if (auto file = AtomicFile::create(*path); !file)
+        return file.takeError();
+  if (!options.profile.empty())
+    if (Error error = timeline::checkProfileFolder(options.profile))
+      return error;
+  return timeline::checkTraceRanks(
+      mesh, std::vector<int64_t>(options.traceRanks.begin(),
+                                 options.traceRanks.end()));
+}
+
+/// Writes the files of --trace, --profile and --html.
+static Error writeStepFiles(const Options &options,
+                            const timeline::StepTimeline &timeline,
+                            const program::Mesh &mesh) {
+  if (!options.trace.empty())
+    if (Error error = timeline::writeTrace(
+            options.trace, timeline, mesh,
+            std::vector<int64_t>(options.traceRanks.begin(),
+                                 options.traceRanks.end())))
+      return error;
+  if (!options.profile.empty())
+    if (Error error = timeline::writeProfile(options.profile, timeline))
+      return error;
+  if (options.html.empty())
+    return Error::success();
+  timeline::StepTimeline named = timeline;
+  named.program = options.getTitle();
+  return timeline::writePage(options.html, named);
+}
+
+/// Writes all requested files, the comparison and the table. An executed step
+/// reported `losses`.
+static Error writeStep(const Options &options,
+                       const timeline::StepTimeline &timeline,
+                       const program::Mesh &mesh, llvm::raw_ostream &os,
+                       const timeline::ReportedLosses &losses = {}) {
+  if (Error error = writeStepFiles(options, timeline, mesh))
+    return error;
+  if (!options.quiet)
+    timeline::printTable(timeline, os);
+  return options.compare.empty() ? Error::success()
+                                 : timeline::compareWithReport(
+                                       timeline, options.compare, os, losses);
+}
+
+//===----------------------------------------------------------------------===//
+// Runs what the options of mf-run ask for
+//===----------------------------------------------------------------------===//
 
 /// Returns the rates that kernels could reach at the peaks of the target.
 static timeline::BoundRates getRates(const target::Target &target) {
@@ -303,7 +528,7 @@ int RunCommand::runProgram(mlir::MLIRContext &context) {
   if (const int code = openDump(training))
     return code;
   const Mesh &mesh = decoded.program.mesh;
-  if (Error error = mf::tools::checkStepFiles(options, mesh))
+  if (Error error = checkStepFiles(options, mesh))
     return messages.fail(toString(std::move(error)));
   Expected<std::string> verification = verifyBeforeRun();
   if (!verification)
@@ -315,8 +540,7 @@ int RunCommand::runProgram(mlir::MLIRContext &context) {
   mf::runner::ProgramEngine engine(
       decoded.program, training, processes,
       [&](const mf::timeline::StepTimeline &timeline) {
-        return mf::tools::writeStep(options, timeline, mesh, outs(),
-                                    engine.getLosses());
+        return writeStep(options, timeline, mesh, outs(), engine.getLosses());
       });
   if (!options.routing.empty()) {
     auto choices = mf::tools::chooseRouting(
