@@ -9,13 +9,16 @@ using namespace llvm;
 
 namespace mf {
 
-static AttentionKind getKind(const ParameterLayout &layout) {
-  if (layout.transposesQueries)
-    return AttentionKind::TransposedHeads;
+/// The facts of the kinds of attention whose parameters have different names.
+static constexpr std::array<FactSet, 4> attentions = {
+    Fact::Heads, Fact::TransposedHeads, Fact::Latent,
+    Fact::Latent | Fact::LatentQuery};
+
+/// Returns the index of the attention that reads parameters of `layout`.
+static size_t getAttention(const ParameterLayout &layout) {
   if (!layout.latent)
-    return AttentionKind::Heads;
-  return layout.latent->querySize > 0 ? AttentionKind::Latent
-                                      : AttentionKind::DirectQueries;
+    return layout.transposesQueries ? 1 : 0;
+  return layout.latent->querySize > 0 ? 3 : 2;
 }
 
 /// Reads a number as names spell it: decimal, without leading zeros.
@@ -118,27 +121,100 @@ std::string ParameterPattern::getName(const ParameterName &where,
 
 ParameterName ParameterPattern::describe(const ParameterName &where) const {
   ParameterName result = where;
-  result.parts = parts.get();
-  result.order = order;
-  result.form = form;
-  result.rotatesPairs = rotatesPairs;
+  result.parts = stored.parts.get();
+  result.order = stored.order;
+  result.form = stored.form;
+  result.rotatesPairs = stored.rotatesPairs;
   return result;
 }
 
-ArrayRef<const ParameterPattern *>
-getParameterPatterns(const ParameterLayout &layout) {
+//===----------------------------------------------------------------------===//
+// Patterns from the records of families
+//===----------------------------------------------------------------------===//
+
+/// Returns the parameters of a Cell: its weight, and its bias if it may have
+/// one.
+static StringRef getLeaf(const Stored &stored, const ModelCells &cells) {
+  switch (stored.parts.parts[0]) {
+  case ParameterPart::AttentionNorm:
+  case ParameterPart::FeedForwardNorm:
+  case ParameterPart::FinalNorm:
+    return cells.norms;
+  case ParameterPart::Query:
+  case ParameterPart::Key:
+  case ParameterPart::Value:
+  case ParameterPart::AttentionOutput:
+  case ParameterPart::Gate:
+  case ParameterPart::Up:
+  case ParameterPart::Down:
+    return "*";
+  default:
+    return "weight";
+  }
+}
+
+namespace {
+/// Collects the names of all schemes, each once.
+class PatternList {
+public:
+  explicit PatternList(FactSet attention) : attention(attention) {}
+
+  void add(const NameSchemeRecord &record) {
+    const ModelCells &cells = *record.cells;
+    add(record, cells.model, "");
+    add(record, cells.layer, (cells.layers + ".#.").str());
+    add(record, cells.join, (cells.joins + ".%.").str());
+  }
+
+  std::vector<ParameterPattern> take() { return std::move(patterns); }
+
+private:
+  void add(const NameSchemeRecord &record, ArrayRef<CellRow> rows,
+           const std::string &prefix) {
+    constexpr FactSet ofAttention =
+        Fact::Heads | Fact::TransposedHeads | Fact::Latent | Fact::LatentQuery;
+    const FactSet facts = record.facts | intersect(attention, record.open);
+    const FactSet open = subtract(record.open, ofAttention);
+    visitCells(
+        rows, [&](When when) { return when.mayHold(facts, open); },
+        [&](const CellRow &row, const std::string &path) {
+          if (row.stored.parts.count == 0)
+            return;
+          std::string pattern = prefix + path;
+          if (!row.isParameter)
+            pattern += ("." + getLeaf(row.stored, *record.cells)).str();
+          add(pattern, row.stored, record.scheme);
+        });
+  }
+
+  void add(const std::string &pattern, const Stored &stored,
+           NameScheme scheme) {
+    const auto bit = uint32_t{1} << static_cast<unsigned>(scheme);
+    for (ParameterPattern &known : patterns)
+      if (known.pattern == pattern && known.stored == stored) {
+        known.schemes |= bit;
+        return;
+      }
+    patterns.push_back({bit, pattern, stored});
+  }
+
+  FactSet attention;
+  std::vector<ParameterPattern> patterns;
+};
+} // namespace
+
+ArrayRef<ParameterPattern> getParameterPatterns(const ParameterLayout &layout) {
   static const auto all = [] {
-    std::array<std::vector<const ParameterPattern *>, 4> byKind;
-    for (ArrayRef<ParameterPattern> table :
-         {getDensePatterns(), getExpertPatterns(), getLatentPatterns(),
-          getPredictionPatterns()})
-      for (const ParameterPattern &pattern : table)
-        for (auto [kind, list] : enumerate(byKind))
-          if (pattern.isOf(static_cast<AttentionKind>(kind)))
-            list.push_back(&pattern);
-    return byKind;
+    std::array<std::vector<ParameterPattern>, attentions.size()> lists;
+    for (auto [list, attention] : zip_equal(lists, attentions)) {
+      PatternList patterns(attention);
+      for (const NameSchemeRecord &record : getNameSchemes())
+        patterns.add(record);
+      list = patterns.take();
+    }
+    return lists;
   }();
-  return all[static_cast<size_t>(getKind(layout))];
+  return all[getAttention(layout)];
 }
 
 const ParameterPattern *matchParameterPattern(StringRef name,
@@ -149,16 +225,15 @@ const ParameterPattern *matchParameterPattern(StringRef name,
   unwrapped.consume_front("model.");
   const std::string inMcore = countBehindDecoder(unwrapped, layout);
   const std::string own = unwrapped == name ? inMcore : name.str();
-  const ArrayRef<const ParameterPattern *> patterns =
-      getParameterPatterns(layout);
-  for (const ParameterPattern *pattern : patterns)
-    if (match(pattern->pattern, own, layout, where))
-      return pattern;
+  const ArrayRef<ParameterPattern> patterns = getParameterPatterns(layout);
+  for (const ParameterPattern &pattern : patterns)
+    if (match(pattern.pattern, own, layout, where))
+      return &pattern;
   if (unwrapped != name)
-    for (const ParameterPattern *pattern : patterns)
-      if (pattern->isIn(NameScheme::Mcore) &&
-          match(pattern->pattern, inMcore, layout, where))
-        return pattern;
+    for (const ParameterPattern &pattern : patterns)
+      if (pattern.isIn(NameScheme::Mcore) &&
+          match(pattern.pattern, inMcore, layout, where))
+        return &pattern;
   return nullptr;
 }
 

@@ -12,62 +12,6 @@ using namespace llvm;
 
 namespace mf {
 
-namespace {
-
-struct SchemeName {
-  NameScheme scheme;
-  const char *name;
-};
-
-constexpr SchemeName schemeNames[] = {
-    {NameScheme::Llama, "Llama"},
-    {NameScheme::LlamaConcatenated, "LlamaConcatenated"},
-    {NameScheme::Qwen, "Qwen"},
-    {NameScheme::QwenConcatenated, "QwenConcatenated"},
-    {NameScheme::Telechat, "Telechat"},
-    {NameScheme::ChatGlm, "ChatGlm"},
-    {NameScheme::ChatGlmSeparate, "ChatGlmSeparate"},
-    {NameScheme::Glm, "Glm"},
-    {NameScheme::Gpt2, "Gpt2"},
-    {NameScheme::Mcore, "Mcore"},
-    {NameScheme::McoreSeparate, "McoreSeparate"},
-    {NameScheme::Experts, "Experts"},
-    {NameScheme::ConcatenatedExperts, "ConcatenatedExperts"},
-    {NameScheme::SharedExperts, "SharedExperts"},
-    {NameScheme::GroupedExperts, "GroupedExperts"},
-    {NameScheme::GroupedSharedExperts, "GroupedSharedExperts"},
-    {NameScheme::HuggingFace, "HuggingFace"},
-    {NameScheme::HuggingFaceMixtral, "HuggingFaceMixtral"},
-    {NameScheme::HuggingFaceQwen2Moe, "HuggingFaceQwen2Moe"},
-    {NameScheme::HuggingFaceDeepSeek, "HuggingFaceDeepSeek"},
-    {NameScheme::HuggingFaceBaichuan, "HuggingFaceBaichuan"},
-    {NameScheme::HuggingFaceQwen, "HuggingFaceQwen"},
-    {NameScheme::HuggingFaceTelechat, "HuggingFaceTelechat"},
-    {NameScheme::HuggingFaceChatGlm, "HuggingFaceChatGlm"},
-    {NameScheme::HuggingFaceGlm, "HuggingFaceGlm"},
-    {NameScheme::HuggingFaceGpt2, "HuggingFaceGpt2"},
-};
-
-} // namespace
-
-StringRef getName(NameScheme scheme) {
-  for (const SchemeName &entry : schemeNames)
-    if (entry.scheme == scheme)
-      return entry.name;
-  llvm_unreachable("unknown scheme");
-}
-
-ArrayRef<NameScheme> getAllNameSchemes() {
-  static const std::vector<NameScheme> schemes = [] {
-    std::vector<NameScheme> all;
-    all.reserve(std::size(schemeNames));
-    for (const SchemeName &entry : schemeNames)
-      all.push_back(entry.scheme);
-    return all;
-  }();
-  return schemes;
-}
-
 std::optional<ParameterName> parseParameterName(StringRef name,
                                                 const ParameterLayout &layout) {
   ParameterName where;
@@ -90,9 +34,9 @@ static std::vector<std::string> translate(const ParameterName &parsed,
       if (parsed.isStacked())
         where.expert = expert;
       std::string found;
-      for (const ParameterPattern *pattern : getParameterPatterns(layout))
-        if (pattern->isIn(scheme) && pattern->has(part))
-          found = pattern->getName(where, layout);
+      for (const ParameterPattern &pattern : getParameterPatterns(layout))
+        if (pattern.isIn(scheme) && pattern.has(part))
+          found = pattern.getName(where, layout);
       if (found.empty())
         return {};
       if (names.empty() || names.back() != found)

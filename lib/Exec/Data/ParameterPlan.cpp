@@ -130,9 +130,9 @@ private:
                           ParameterPart part) const {
     ParameterName first = wanted;
     first.expert = 0;
-    for (const ParameterPattern *pattern : getParameterPatterns(layout))
-      if (pattern->has(part) && lookup(pattern->getName(first, layout)))
-        return pattern->getName(wanted, layout);
+    for (const ParameterPattern &pattern : getParameterPatterns(layout))
+      if (pattern.has(part) && lookup(pattern.getName(first, layout)))
+        return pattern.getName(wanted, layout);
     return {};
   }
 
@@ -142,28 +142,28 @@ private:
                                              ParameterPart part,
                                              const PartShapes &shapes,
                                              std::vector<std::string> &tried) {
-    for (const ParameterPattern *pattern : getParameterPatterns(layout)) {
-      if (!pattern->has(part))
+    for (const ParameterPattern &pattern : getParameterPatterns(layout)) {
+      if (!pattern.has(part))
         continue;
-      std::string name = pattern->getName(wanted, layout);
+      std::string name = pattern.getName(wanted, layout);
       if (name.empty())
         continue;
       std::optional<ArrayRef<int64_t>> found = lookup(name);
-      if (!found && pattern->isIn(NameScheme::Mcore)) {
+      if (!found && pattern.isIn(NameScheme::Mcore)) {
         found = lookup(("model." + Twine(name)).str());
         if (found)
           name.insert(0, "model.");
       }
       // The files of the first release are those of the model without a head.
       if (StringRef bare = name; !found &&
-                                 pattern->isIn(NameScheme::HuggingFaceGpt2) &&
+                                 pattern.isIn(NameScheme::HuggingFaceGpt2) &&
                                  bare.consume_front("transformer.")) {
         found = lookup(bare);
         if (found)
           name = bare.str();
       }
       if (found)
-        return makeSource(std::move(name), pattern->describe(wanted), part,
+        return makeSource(std::move(name), pattern.describe(wanted), part,
                           *found, shapes);
       tried.push_back(std::move(name));
     }

@@ -226,30 +226,14 @@ static FamilyNames getMcoreNames() {
   return names;
 }
 
-namespace {
-struct FamilyRecord {
-  llvm::StringLiteral name;
-  FamilyNames names;
-};
-} // namespace
-
-static const FamilyRecord &getRecord(ModelFamily family) {
-  // In the order of ModelFamily.
-  static const FamilyRecord records[] = {
-      {"llama", getLlamaNames()},     {"internlm2", getInternLm2Names()},
-      {"qwen", getQwenNames()},       {"telechat", getTelechatNames()},
-      {"chatglm", getChatGlmNames()}, {"deepseek", getDeepSeekNames()},
-      {"glm", getGlmNames()},         {"gpt2", getGpt2Names()},
-      {"spark", getSparkNames()},     {"mcore", getMcoreNames()}};
-  static_assert(std::size(records) ==
-                static_cast<size_t>(ModelFamily::Mcore) + 1);
-  return records[static_cast<size_t>(family)];
-}
-
-llvm::StringRef getName(ModelFamily family) { return getRecord(family).name; }
-
 const FamilyNames &getFamilyNames(ModelFamily family) {
-  return getRecord(family).names;
+  // In the order of ModelFamily.
+  static const FamilyNames records[] = {getLlamaNames(),   getInternLm2Names(),
+                                        getQwenNames(),    getTelechatNames(),
+                                        getChatGlmNames(), getDeepSeekNames(),
+                                        getGlmNames(),     getGpt2Names(),
+                                        getSparkNames(),   getMcoreNames()};
+  return records[static_cast<size_t>(family)];
 }
 
 } // namespace mf

@@ -51,10 +51,6 @@ struct LatentNames {
 
 const LatentNames &getLatentNames(LatentLayout layout);
 
-/// Returns the names that the attention Cell registers, in order and relative
-/// to the layer.
-std::vector<std::string> getLatentCellNames(const ModelSpec &spec);
-
 } // namespace mf
 
 #endif // MF_LIB_FRONTEND_IMPORT_LATENTNAMES_H

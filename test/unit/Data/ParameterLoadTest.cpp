@@ -85,7 +85,8 @@ TEST_F(ParameterLoadTest, ThereAndBackThroughEveryScheme) {
   ASSERT_EQ(message(writeSafetensors(directory.path("values"), tensors)), "");
   rewrite(open("values"), list, "own");
 
-  for (NameScheme scheme : getAllNameSchemes()) {
+  for (const NameSchemeRecord &record : getNameSchemes()) {
+    const NameScheme scheme = record.scheme;
     // The first GLM and GPT-2 have no gate.
     if (is_contained({NameScheme::Glm, NameScheme::HuggingFaceGlm,
                       NameScheme::Gpt2, NameScheme::HuggingFaceGpt2},

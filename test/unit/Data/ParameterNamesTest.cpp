@@ -169,8 +169,9 @@ TEST(ParameterNamesTest, EachSchemeIsCompleteAndItsOwnInverse) {
         "post_attention_layernorm.weight", "mlp.gate_proj.weight",
         "mlp.up_proj.weight", "mlp.down_proj.weight"})
     names.push_back("model.layers.31." + std::string(leaf));
-  for (NameScheme scheme : getAllNameSchemes())
+  for (const NameSchemeRecord &record : getNameSchemes())
     for (const std::string &name : names) {
+      const NameScheme scheme = record.scheme;
       if (isOfGlm(scheme) && name.find("mlp.gate_proj") != std::string::npos)
         continue;
       // Tested above: the attention is of another kind.

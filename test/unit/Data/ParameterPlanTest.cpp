@@ -134,8 +134,8 @@ TEST_F(ParameterPlanTest, TiedHeadComesFromTheEmbedding) {
   sources["model.embed_tokens.weight"] = {100, 8};
   EXPECT_EQ(message(plan("output_layer.weight", {100, 8})),
             "no tensor for parameter 'output_layer.weight'; looked for "
-            "transformer.output_layer.weight, output_layer.weight, "
-            "lm_head.weight");
+            "lm_head.weight, transformer.output_layer.weight, "
+            "output_layer.weight");
   layout.tiesWordEmbeddings = true;
   EXPECT_THAT(expectPlan("output_layer.weight", {100, 8}),
               ElementsAre(rows("model.embed_tokens.weight", 0, 0, 100)));

@@ -22,6 +22,7 @@
 #define MF_EXEC_DATA_PARAMETERNAMES_H
 
 #include "mf/Exec/Data/Safetensors.h"
+#include "mf/Frontend/Families/Family.h"
 #include "mf/Support/DType.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -34,119 +35,6 @@
 #include <vector>
 
 namespace mf {
-
-/// A naming scheme for the parameters of a transformer.
-enum class NameScheme : uint8_t {
-  // MindSpore Transformers.
-  Llama,             ///< model.layers.0.attention.wq.weight
-  LlamaConcatenated, ///< qkv_concat: ...attention.w_qkv,
-                     ///< feed_forward.w_gate_hidden
-  Qwen,              ///< transformer.layers.0.attention.wq.weight
-  QwenConcatenated,  ///< the same with qkv_concat
-  Telechat,          ///< ...attention.wk_v, otherwise as Llama
-  ChatGlm, ///< transformer.encoder.layers.0.self_attention.query_key_value
-  ChatGlmSeparate, ///< ...self_attention.wq, mlp.dense_left
-  Glm,   ///< the first generation: transformer.layers.0.input_layernorm.gamma
-  Gpt2,  ///< backbone.blocks.0.attention.dense1
-  Mcore, ///< decoder.layers.0.self_attention.linear_qkv
-  McoreSeparate, ///< mla_qkv_concat False: ...linear_q_down_proj
-  // MindSpore Transformers with experts, which have a fixed capacity or are
-  // grouped, with or without shared experts.
-  Experts,             ///< ...feed_forward.ffn.w1.weight [E, I, h]
-  ConcatenatedExperts, ///< qkv_concat: ...feed_forward.ffn.w_gate_hidden.weight
-                       ///< [E, 2 I, h], ...attention.w_qkv
-  SharedExperts,       ///< ...feed_forward.routed_experts.ffn.w1.weight
-  GroupedExperts,      ///< ...feed_forward.ffn.w1 [E, h, 2 I]
-  GroupedSharedExperts, ///< ...feed_forward.routed_experts.ffn.w1
-  // Hugging Face.
-  HuggingFace,         ///< Llama, Mistral, Qwen2, Qwen3, Qwen3-MoE
-  HuggingFaceMixtral,  ///< block_sparse_moe.experts.0.w1
-  HuggingFaceQwen2Moe, ///< mlp.experts.0.gate_proj, mlp.shared_expert
-  HuggingFaceDeepSeek, ///< self_attn.kv_b_proj, mlp.shared_experts
-  HuggingFaceBaichuan, ///< self_attn.W_pack
-  HuggingFaceQwen,     ///< transformer.h.0.attn.c_attn
-  HuggingFaceTelechat, ///< transformer.h.0.self_attention.key_value
-  HuggingFaceChatGlm,  ///< transformer.encoder.layers.0, word_embeddings
-  HuggingFaceGlm,      ///< transformer.layers.0.input_layernorm.weight
-  HuggingFaceGpt2      ///< transformer.h.0.attn.c_attn, [in, out]
-};
-
-/// Returns the name of the enumerator, for example "Llama" or
-/// "HuggingFaceChatGlm".
-llvm::StringRef getName(NameScheme scheme);
-
-/// Returns every scheme, in the order above.
-llvm::ArrayRef<NameScheme> getAllNameSchemes();
-
-/// The function of a parameter in the model, independent of its name.
-enum class ParameterPart : uint8_t {
-  Embedding,
-  Positions, ///< the table of positions
-  AttentionNorm,
-  Query,
-  Key,
-  Value,
-  QueryNorm,
-  KeyNorm,
-  AttentionOutput,
-  FeedForwardNorm,
-  Gate, ///< the projection whose result goes through the activation
-  Up,
-  Down,
-  FinalNorm,
-  Head,
-  // Latent attention. The query and the key of a head have a part that is not
-  // rotated (Nope) and a part that is (Rope), by halves.
-  QueryDown, ///< projects to the latent query
-  QueryDownNorm,
-  QueryNope, ///< the parts of the heads that are not rotated
-  QueryRope, ///< the parts of the heads that are rotated
-  KeyValueDown,
-  KeyValueDownNorm,
-  KeyRope, ///< a single one for all heads
-  KeyNope,
-  ValueUp,
-  // Experts.
-  Router,
-  RouterBias, ///< added to the scores when experts are chosen
-  ExpertGate,
-  ExpertUp,
-  ExpertDown,
-  SharedGate,
-  SharedUp,
-  SharedDown,
-  SharedRouter, ///< the weight of the shared experts' output
-  // Layers that predict additional tokens.
-  PredictionHiddenNorm,
-  PredictionEmbeddingNorm,
-  PredictionFromHidden, ///< the columns of the projection that apply to the
-                        ///< hidden state
-  PredictionFromEmbedding,
-  PredictionNorm,
-  PredictionEmbedding, ///< PredictionEmbedding and PredictionHead are copies of
-                       ///< the model's own
-  PredictionHead
-};
-
-/// The order of the rows of several parts in one tensor.
-enum class RowOrder : uint8_t {
-  /// One part after another: [query; key; value].
-  Contiguous,
-  /// Grouped by key/value head: the query heads that share it, then its key,
-  /// its value (Megatron); or by neuron: gate, up. Ranks can be given whole
-  /// heads and neurons as consecutive rows.
-  Grouped
-};
-
-/// The dimensions of a tensor whose parts have `rows` rows and `columns`
-/// columns.
-enum class TensorForm : uint8_t {
-  Rows,             ///< parts one below another: [all rows, columns]
-  Columns,          ///< parts side by side: [rows, all columns]
-  Transposed,       ///< [columns, all rows]; a bias has no columns
-  Stacked,          ///< all experts: [experts, rows, columns]
-  StackedTransposed ///< [experts, columns, all rows]
-};
 
 /// The meaning of a name. `layer` is -1 outside of the layers, and `expert` is
 /// -1 if the name is not that of a single expert. Layers that predict

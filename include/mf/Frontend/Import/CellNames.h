@@ -15,6 +15,10 @@
 
 namespace mf {
 
+/// Returns the facts on which the Cells of a layer depend, with experts or with
+/// a dense feed forward.
+FactSet getFacts(const ModelSpec &spec, bool hasExperts);
+
 /// Returns the dotted names of all primitives of one layer of the model, with
 /// experts or with a dense feed forward, and of Cells without primitives, in
 /// the order of registration: a Cell's own primitives precede those of the

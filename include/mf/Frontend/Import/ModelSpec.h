@@ -16,6 +16,7 @@
 #include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Frontend/Families/Family.h"
 #include "mf/Frontend/Import/ExpertSpec.h"
 #include "mf/Frontend/Import/HybridAttentionSpec.h"
 #include "mf/Frontend/Import/HyperConnectionSpec.h"
@@ -31,28 +32,6 @@
 #include <vector>
 
 namespace mf {
-
-/// The layer classes of MindSpore Transformers. They determine the names of
-/// Cells and parameters and the computation of a layer.
-enum class ModelFamily : uint8_t {
-  Llama,     ///< LLamaDecodeLayer: Llama, CodeLlama, Yi, Qwen 1.5 to 2.5,
-             ///< Baichuan2, InternLM
-  InternLm2, ///< InternLM2DecodeLayer: Llama's, but query, key and value are
-             ///< one weight
-  Qwen,      ///< QwenDecodeLayer: Qwen 1; Llama's with its own top-level names
-  Telechat,  ///< TelechatDecodeLayer: TeleChat, TeleChat2
-  ChatGlm,   ///< ChatGLM2Block: GLM 2 to 4
-  DeepSeek,  ///< DeepSeekV2DecodeLayer: DeepSeek-V2 and V3
-  Glm,       ///< DeepNormWithGLULayer: the first generation of GLM
-  Gpt2,      ///< GPTTransformerDecoderLayer: GPT-2
-  Spark,     ///< IFlytekSparkTransformerEncoderLayer: iFlytekSpark
-  Mcore      ///< TransformerLayer of the mcore training graph: Qwen3,
-             ///< DeepSeek-V3, TeleChat3
-};
-
-/// Returns `llama`, `internlm2`, `qwen`, `telechat`, `chatglm`, `deepseek`,
-/// `glm`, `gpt2`, `spark` or `mcore`: the `family` of mf.model.
-llvm::StringRef getName(ModelFamily family);
 
 /// How the query, key and value weights are stored.
 enum class ProjectionLayout : uint8_t {

@@ -1,0 +1,125 @@
+//===- Family.h - Records of families of models -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A family is the layer classes that a kind of models has in MindSpore
+// Transformers. Its record has the Cells of the model with their parameters,
+// from which the names in its checkpoints follow. Hugging Face's models have
+// records of the same form, without primitives.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_FRONTEND_FAMILIES_FAMILY_H
+#define MF_FRONTEND_FAMILIES_FAMILY_H
+
+#include "mf/Frontend/Families/Cells.h"
+
+namespace mf {
+
+/// The Cells of a model.
+struct ModelCells {
+  /// The prefix of the parameters of layers before the index.
+  llvm::StringLiteral layers;
+  /// What is outside of layers.
+  llvm::ArrayRef<CellRow> model;
+  llvm::ArrayRef<CellRow> layer;
+  /// The prefix of what joins a hidden state with the embedding of a later
+  /// token, before the index, and its Cells.
+  llvm::StringLiteral joins = "";
+  llvm::ArrayRef<CellRow> join = {};
+  /// The parameters of norms: `weight`, '*' for weight and bias or '~' for
+  /// gamma and beta.
+  llvm::StringLiteral norms = "weight";
+};
+
+/// The layer classes of MindSpore Transformers. They determine the names of
+/// Cells and parameters and the computation of a layer.
+enum class ModelFamily : uint8_t {
+  Llama,     ///< LLamaDecodeLayer: Llama, CodeLlama, Yi, Qwen 1.5 to 2.5,
+             ///< Baichuan2, InternLM
+  InternLm2, ///< InternLM2DecodeLayer: Llama's, but query, key and value are
+             ///< one weight
+  Qwen,      ///< QwenDecodeLayer: Qwen 1; Llama's with its own top-level names
+  Telechat,  ///< TelechatDecodeLayer: TeleChat, TeleChat2
+  ChatGlm,   ///< ChatGLM2Block: GLM 2 to 4
+  DeepSeek,  ///< DeepSeekV2DecodeLayer: DeepSeek-V2 and V3
+  Glm,       ///< DeepNormWithGLULayer: the first generation of GLM
+  Gpt2,      ///< GPTTransformerDecoderLayer: GPT-2
+  Spark,     ///< IFlytekSparkTransformerEncoderLayer: iFlytekSpark
+  Mcore      ///< TransformerLayer of the mcore training graph: Qwen3,
+             ///< DeepSeek-V3, TeleChat3
+};
+
+struct FamilyRecord {
+  /// The `family` of mf.model.
+  llvm::StringLiteral name;
+  const ModelCells *cells;
+  /// What is true of all its models.
+  FactSet facts = {};
+};
+
+const FamilyRecord &getFamily(ModelFamily family);
+
+/// Returns `llama`, `internlm2`, `qwen`, `telechat`, `chatglm`, `deepseek`,
+/// `glm`, `gpt2`, `spark` or `mcore`: the `family` of mf.model.
+llvm::StringRef getName(ModelFamily family);
+
+//===----------------------------------------------------------------------===//
+// Checkpoints
+//===----------------------------------------------------------------------===//
+
+/// A naming scheme for the parameters of a transformer, of MindSpore
+/// Transformers if it is not of Hugging Face.
+enum class NameScheme : uint8_t {
+  Llama,             ///< model.layers.0.attention.wq.weight
+  LlamaConcatenated, ///< qkv_concat: ...attention.w_qkv,
+                     ///< feed_forward.w_gate_hidden
+  // With experts, which have a fixed capacity or are grouped, with or without
+  // shared experts.
+  Experts,             ///< ...feed_forward.ffn.w1.weight [E, I, h]
+  ConcatenatedExperts, ///< qkv_concat: ...feed_forward.ffn.w_gate_hidden.weight
+                       ///< [E, 2 I, h], ...attention.w_qkv
+  SharedExperts,       ///< ...feed_forward.routed_experts.ffn.w1.weight
+  GroupedExperts,      ///< ...feed_forward.ffn.w1 [E, h, 2 I]
+  GroupedSharedExperts, ///< ...feed_forward.routed_experts.ffn.w1
+  Telechat,             ///< ...attention.wk_v, otherwise as Llama
+  Qwen,                 ///< transformer.layers.0.attention.wq.weight
+  QwenConcatenated,     ///< the same with qkv_concat
+  ChatGlm, ///< transformer.encoder.layers.0.self_attention.query_key_value
+  ChatGlmSeparate,    ///< ...self_attention.wq, mlp.dense_left
+  HuggingFaceChatGlm, ///< transformer.encoder.layers.0, word_embeddings
+  Glm, ///< the first generation: transformer.layers.0.input_layernorm.gamma
+  HuggingFaceGlm,      ///< transformer.layers.0.input_layernorm.weight
+  Gpt2,                ///< backbone.blocks.0.attention.dense1
+  Mcore,               ///< decoder.layers.0.self_attention.linear_qkv
+  McoreSeparate,       ///< mla_qkv_concat False: ...linear_q_down_proj
+  HuggingFaceMixtral,  ///< block_sparse_moe.experts.0.w1
+  HuggingFace,         ///< Llama, Mistral, Qwen2, Qwen3, Qwen3-MoE
+  HuggingFaceDeepSeek, ///< self_attn.kv_b_proj, mlp.shared_experts
+  HuggingFaceQwen2Moe, ///< mlp.experts.0.gate_proj, mlp.shared_expert
+  HuggingFaceBaichuan, ///< self_attn.W_pack
+  HuggingFaceQwen,     ///< transformer.h.0.attn.c_attn
+  HuggingFaceGpt2,     ///< transformer.h.0.attn.c_attn, [in, out]
+  HuggingFaceTelechat  ///< transformer.h.0.self_attention.key_value
+};
+
+/// A scheme is the Cells of a family with the facts that its checkpoints have.
+struct NameSchemeRecord {
+  NameScheme scheme;
+  llvm::StringLiteral name;
+  const ModelCells *cells;
+  /// Facts that are true; those that may be, which the model's attention
+  /// decides or single layers. All others are false.
+  FactSet facts = {}, open = {};
+};
+
+/// Returns a record for every scheme, in the order above.
+llvm::ArrayRef<NameSchemeRecord> getNameSchemes();
+
+/// Returns the name of the enumerator, for example "Llama" or
+/// "HuggingFaceChatGlm".
+llvm::StringRef getName(NameScheme scheme);
+
+} // namespace mf
+
+#endif // MF_FRONTEND_FAMILIES_FAMILY_H

@@ -1,0 +1,77 @@
+//===- ChatGlm.cpp - GLM 2 to 4 -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "Records.h"
+
+namespace mf {
+namespace chat_glm {
+
+using Part = ParameterPart;
+
+constexpr CellRow inferAttention[] = {
+    {"", "transpose reshape merger_head_transpose batch_matmul "
+         "batch_matmul_q_k mul add shape tile_kv softmax cast not_equal"},
+    {"flash_attention", "flash_attention"},
+    {"rotary_embedding", "rotary_embedding_op"},
+};
+
+constexpr CellRow attention[] = {
+    {"", "split_qkv", {}, Fact::QueryKeyValue},
+    {"", "shape reshape transpose kv_transpose transpose_back "
+         "kv_transpose_back cast tile_kv cp_transpose_before "
+         "cp_transpose_kv_before cp_transpose_after merger_head_transpose"},
+    linear("query_key_value", PartList(Part::Query, Part::Key, Part::Value),
+           Fact::QueryKeyValue, Fact::QueryKeyValueBias),
+    linear("wq", Part::Query, !Fact::QueryKeyValue, Fact::QueryKeyValueBias),
+    linear("wk", Part::Key, !Fact::QueryKeyValue, Fact::QueryKeyValueBias),
+    linear("wv", Part::Value, !Fact::QueryKeyValue, Fact::QueryKeyValueBias),
+    linear("dense", Part::AttentionOutput),
+    inside("infer_attention", inferAttention),
+    {"core_attention", "mul_mask add batch_matmul_q_k batch_matmul "
+                       "merger_head_transpose reshape transpose cast"},
+    dropout("core_attention.attention_dropout"),
+    {"core_attention.softmax", "softmax"},
+    {"apply_rotary_emb_classic", "reshape stack mul sub add concat cast"},
+    {"flash_attention", "flash_attention", {}, Fact::Flash},
+};
+
+constexpr CellRow feedForward[] = {
+    {"", "split", {}, Fact::GateUp},
+    linear("dense_h_to_4h", PartList(Part::Gate, Part::Up), Fact::GateUp),
+    linear("dense_left", Part::Gate, !Fact::GateUp),
+    linear("dense_right", Part::Up, !Fact::GateUp),
+    {"activation_func", "mul"},
+    {"activation_func.silu", "silu"},
+    linear("dense_4h_to_h", Part::Down),
+};
+
+constexpr CellRow layer[] = {
+    {"", "add cast"},
+    {"input_layernorm", "norm cast", Part::AttentionNorm},
+    inside("self_attention", attention),
+    {"post_attention_layernorm", "norm cast", Part::FeedForwardNorm},
+    inside("mlp", feedForward),
+    dropout("dropout"),
+};
+
+constexpr CellRow model[] = {
+    parameter("transformer.embedding.embedding_weight", Part::Embedding),
+    tensor("transformer.encoder.final_layernorm", Part::FinalNorm),
+    tensor("transformer.output_layer", Part::Head),
+};
+
+/// The classes of THUDM, whose layers have the same names.
+constexpr CellRow theirModel[] = {
+    tensor("transformer.embedding.word_embeddings", Part::Embedding),
+    tensor("transformer.encoder.final_layernorm", Part::FinalNorm),
+    tensor("transformer.output_layer", Part::Head),
+};
+
+} // namespace chat_glm
+
+constexpr ModelCells chatGlmCells = {"transformer.encoder.layers",
+                                     chat_glm::model, chat_glm::layer};
+constexpr ModelCells huggingFaceChatGlmCells = {
+    "transformer.encoder.layers", chat_glm::theirModel, chat_glm::layer};
+
+} // namespace mf

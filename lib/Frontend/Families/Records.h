@@ -1,0 +1,56 @@
+//===- Records.h - The records of all families ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef MF_LIB_FRONTEND_FAMILIES_RECORDS_H
+#define MF_LIB_FRONTEND_FAMILIES_RECORDS_H
+
+#include "mf/Frontend/Families/Family.h"
+
+namespace mf {
+
+// MindSpore Transformers.
+extern const ModelCells llamaCells, internLm2Cells, qwenCells, telechatCells,
+    deepSeekCells, chatGlmCells, glmCells, gpt2Cells, sparkCells, mcoreCells;
+
+// Hugging Face.
+extern const ModelCells huggingFaceCells, huggingFaceMixtralCells,
+    huggingFaceQwen2MoeCells, huggingFaceDeepSeekCells,
+    huggingFaceBaichuanCells, huggingFaceQwenCells, huggingFaceTelechatCells,
+    huggingFaceChatGlmCells, huggingFaceGlmCells, huggingFaceGpt2Cells;
+
+//===----------------------------------------------------------------------===//
+// Cells that several families have
+//===----------------------------------------------------------------------===//
+
+/// Linear of MindSpore Transformers' classic layers.
+constexpr CellRow linear(llvm::StringLiteral cell, Stored stored,
+                         When when = {},
+                         std::optional<Fact> bias = std::nullopt) {
+  CellRow row{cell, "matmul cast reshape shape", stored, when};
+  row.bias = bias;
+  return row;
+}
+
+constexpr CellRow biasedLinear(llvm::StringLiteral cell, Stored stored) {
+  return {cell, "matmul bias_add cast reshape shape", stored};
+}
+
+constexpr CellRow dropout(llvm::StringLiteral cell, When when = {}) {
+  return {cell, "dropout", {}, when};
+}
+
+/// LayerNorm with its parameters.
+constexpr CellRow layerNorm(llvm::StringLiteral cell, ParameterPart part) {
+  return {cell, "layer_norm mean square sqrt sub1 sub2 add mul add2 real_div",
+          part};
+}
+
+/// A tensor of a checkpoint that no class of MindSpore Transformers registers.
+constexpr CellRow tensor(llvm::StringLiteral cell, Stored stored,
+                         When when = {}) {
+  return {cell, "", stored, when};
+}
+
+} // namespace mf
+
+#endif // MF_LIB_FRONTEND_FAMILIES_RECORDS_H
