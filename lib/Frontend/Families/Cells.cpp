@@ -76,10 +76,22 @@ std::string findCell(ArrayRef<CellRow> rows, FactSet facts, PartList parts,
       rows, [&](When when) { return when.holds(facts); },
       [&](const CellRow &row, const std::string &path) {
         StringRef rest(path);
-        if (row.stored.parts.get() == parts.get() &&
+        if (row.stored.parts == parts &&
             (outer.empty() ||
              (rest.consume_front(outer) && rest.consume_front("."))))
           found = rest.str();
+      });
+  return found;
+}
+
+std::string findParameter(ArrayRef<CellRow> rows, FactSet facts,
+                          ParameterPart part) {
+  std::string found;
+  visitCells(
+      rows, [&](When when) { return when.holds(facts); },
+      [&](const CellRow &row, const std::string &path) {
+        if (row.stored.parts == PartList(part))
+          found = row.isParameter ? path : path + ".weight";
       });
   return found;
 }

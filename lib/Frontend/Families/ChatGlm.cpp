@@ -67,10 +67,59 @@ constexpr CellRow theirModel[] = {
     tensor("transformer.output_layer", Part::Head),
 };
 
+//===----------------------------------------------------------------------===//
+// Names of operators
+//===----------------------------------------------------------------------===//
+
+constexpr OperatorNames getOperators() {
+  OperatorNames names;
+  names.residualDropout = "dropout.dropout";
+  names.gather = "embedding.gather";
+
+  AttentionNames &attention = names.attention;
+  attention.cell = "self_attention";
+  // The class separates the pairs by indexing, which has no name of its own. It
+  // has the name of the preceding reshape.
+  attention.rotary = {"apply_rotary_emb_classic",
+                      "apply_rotary_emb_classic.cast",
+                      "reshape",
+                      "sub",
+                      "concat",
+                      "mul",
+                      "add",
+                      "reshape",
+                      "sub",
+                      "stack"};
+  attention.flash = "flash_attention.flash_attention";
+  attention.scores = {"tile_kv",
+                      "core_attention.batch_matmul_q_k",
+                      "core_attention.mul_mask",
+                      "core_attention.add",
+                      "core_attention.cast",
+                      "core_attention.softmax.softmax",
+                      "core_attention.cast",
+                      "core_attention.batch_matmul",
+                      "",
+                      "core_attention.attention_dropout.dropout"};
+  attention.castResult = "cast";
+
+  FeedForwardNames &feedForward = names.feedForward;
+  feedForward.cell = "mlp";
+  feedForward.reshape = "split";
+  feedForward.split = "split";
+  feedForward.activation = "activation_func.silu.silu";
+  feedForward.concatenatedActivation = "activation_func.silu.silu";
+  feedForward.multiply = "activation_func.mul";
+  feedForward.castResult = "cast";
+  return names;
+}
+
 } // namespace chat_glm
 
-constexpr ModelCells chatGlmCells = {"transformer.encoder.layers",
-                                     chat_glm::model, chat_glm::layer};
+constexpr FamilyRecord chatGlmFamily = {
+    "chatglm",
+    {"transformer.encoder.layers", chat_glm::model, chat_glm::layer},
+    chat_glm::getOperators()};
 constexpr ModelCells huggingFaceChatGlmCells = {
     "transformer.encoder.layers", chat_glm::theirModel, chat_glm::layer};
 

@@ -7,20 +7,13 @@ namespace mf {
 
 const FamilyRecord &getFamily(ModelFamily family) {
   // In the order of ModelFamily.
-  static constexpr FamilyRecord records[] = {
-      {"llama", &llamaCells},
-      {"internlm2", &llamaCells, Fact::ShortProjection},
-      {"qwen", &qwenCells},
-      {"telechat", &telechatCells},
-      {"chatglm", &chatGlmCells},
-      {"deepseek", &deepSeekCells},
-      {"glm", &glmCells},
-      {"gpt2", &gpt2Cells},
-      {"spark", &sparkCells},
-      {"mcore", &mcoreCells}};
+  static constexpr const FamilyRecord *records[] = {
+      &llamaFamily,   &internLm2Family, &qwenFamily, &telechatFamily,
+      &chatGlmFamily, &deepSeekFamily,  &glmFamily,  &gpt2Family,
+      &sparkFamily,   &mcoreFamily};
   static_assert(std::size(records) ==
                 static_cast<size_t>(ModelFamily::Mcore) + 1);
-  return records[static_cast<size_t>(family)];
+  return *records[static_cast<size_t>(family)];
 }
 
 llvm::StringRef getName(ModelFamily family) { return getFamily(family).name; }
@@ -40,34 +33,36 @@ static constexpr FactSet concatenated =
     Fact::Heads | Fact::QueryKeyValue | Fact::GateUp;
 
 static constexpr NameSchemeRecord schemes[] = {
-    {NameScheme::Llama, "Llama", &llamaCells, Fact::Heads},
-    {NameScheme::LlamaConcatenated, "LlamaConcatenated", &llamaCells,
+    {NameScheme::Llama, "Llama", &llamaFamily.cells, Fact::Heads},
+    {NameScheme::LlamaConcatenated, "LlamaConcatenated", &llamaFamily.cells,
      concatenated},
-    {NameScheme::Experts, "Experts", &deepSeekCells, Fact::Heads, anyExperts},
-    {NameScheme::ConcatenatedExperts, "ConcatenatedExperts", &llamaCells,
+    {NameScheme::Experts, "Experts", &deepSeekFamily.cells, Fact::Heads,
+     anyExperts},
+    {NameScheme::ConcatenatedExperts, "ConcatenatedExperts", &llamaFamily.cells,
      concatenated, Fact::Experts},
-    {NameScheme::SharedExperts, "SharedExperts", &deepSeekCells,
+    {NameScheme::SharedExperts, "SharedExperts", &deepSeekFamily.cells,
      Fact::Heads | Fact::Shared, anyExperts},
-    {NameScheme::GroupedExperts, "GroupedExperts", &deepSeekCells,
+    {NameScheme::GroupedExperts, "GroupedExperts", &deepSeekFamily.cells,
      Fact::Heads | Fact::Dropless, anyExperts},
-    {NameScheme::GroupedSharedExperts, "GroupedSharedExperts", &deepSeekCells,
-     Fact::Heads | Fact::Dropless | Fact::Shared, anyExperts},
-    {NameScheme::Telechat, "Telechat", &telechatCells},
-    {NameScheme::Qwen, "Qwen", &qwenCells, Fact::Heads},
-    {NameScheme::QwenConcatenated, "QwenConcatenated", &qwenCells,
+    {NameScheme::GroupedSharedExperts, "GroupedSharedExperts",
+     &deepSeekFamily.cells, Fact::Heads | Fact::Dropless | Fact::Shared,
+     anyExperts},
+    {NameScheme::Telechat, "Telechat", &telechatFamily.cells},
+    {NameScheme::Qwen, "Qwen", &qwenFamily.cells, Fact::Heads},
+    {NameScheme::QwenConcatenated, "QwenConcatenated", &qwenFamily.cells,
      concatenated},
-    {NameScheme::ChatGlm, "ChatGlm", &chatGlmCells, concatenated},
-    {NameScheme::ChatGlmSeparate, "ChatGlmSeparate", &chatGlmCells},
+    {NameScheme::ChatGlm, "ChatGlm", &chatGlmFamily.cells, concatenated},
+    {NameScheme::ChatGlmSeparate, "ChatGlmSeparate", &chatGlmFamily.cells},
     {NameScheme::HuggingFaceChatGlm, "HuggingFaceChatGlm",
      &huggingFaceChatGlmCells, concatenated},
-    {NameScheme::Glm, "Glm", &glmCells},
+    {NameScheme::Glm, "Glm", &glmFamily.cells},
     {NameScheme::HuggingFaceGlm, "HuggingFaceGlm", &huggingFaceGlmCells},
-    {NameScheme::Gpt2, "Gpt2", &gpt2Cells, {}, Fact::TransposedHeads},
-    {NameScheme::Mcore, "Mcore", &mcoreCells, Fact::DownTogether,
+    {NameScheme::Gpt2, "Gpt2", &gpt2Family.cells, {}, Fact::TransposedHeads},
+    {NameScheme::Mcore, "Mcore", &mcoreFamily.cells, Fact::DownTogether,
      Fact::Experts | Fact::Shared | anyAttention},
     {NameScheme::McoreSeparate,
      "McoreSeparate",
-     &mcoreCells,
+     &mcoreFamily.cells,
      {},
      Fact::Experts | Fact::Shared | anyAttention},
     {NameScheme::HuggingFaceMixtral,

@@ -45,10 +45,51 @@ constexpr CellRow theirModel[] = {
     tensor("lm_head", Part::Head),
 };
 
+//===----------------------------------------------------------------------===//
+// Names of operators
+//===----------------------------------------------------------------------===//
+
+constexpr OperatorNames getOperators() {
+  OperatorNames names;
+  names.embeddingDropout = "embedding_dropout.dropout";
+  names.gather = "word_embeddings.gather";
+  names.residualScale = "mul";
+
+  AttentionNames &attention = names.attention;
+  attention.cell = "attention";
+  attention.rotary = {"rotary_emb", "rotary_emb.cast",
+                      "slice",      "neg",
+                      "concat",     "mul",
+                      "add",        "",
+                      "",           "",
+                      "split",      "concat_query"};
+  attention.scores.product = "matmul";
+  attention.scores.scale = "div";
+  attention.scores.mask = "masked_fill";
+  attention.scores.castIn = "cast";
+  attention.scores.softmax = "softmax.softmax";
+  attention.scores.castOut = "cast";
+  attention.scores.weightedSum = "matmul";
+  attention.scores.dropout = "attention_dropout.dropout";
+  attention.scores.scaleHeads = "div";
+  attention.scores.scaleLayer = "mul";
+  attention.dropout = "output_dropout.dropout";
+  attention.castResult = "attention.dense.cast";
+
+  FeedForwardNames &feedForward = names.feedForward;
+  feedForward.cell = "mlp";
+  feedForward.activation = "activation_func.gelu";
+  feedForward.dropout = "dropout.dropout";
+  feedForward.castResult = "mlp.dense_4h_to_h.cast";
+  return names;
+}
+
 } // namespace glm
 
-constexpr ModelCells glmCells = {
-    "transformer.layers", glm::model, glm::layer, "", {}, "~"};
+constexpr FamilyRecord glmFamily = {
+    "glm",
+    {"transformer.layers", glm::model, glm::layer, "", {}, "~"},
+    glm::getOperators()};
 constexpr ModelCells huggingFaceGlmCells = {
     "transformer.layers", glm::theirModel, glm::layer, "", {}, "*"};
 

@@ -74,10 +74,47 @@ constexpr CellRow theirModel[] = {
     tensor("lm_head", Part::Head),
 };
 
+//===----------------------------------------------------------------------===//
+// Names of operators
+//===----------------------------------------------------------------------===//
+
+constexpr OperatorNames getOperators() {
+  OperatorNames names;
+  names.embeddingDropout = "embedding.dropout.dropout";
+  names.positionAdd = "embedding.add";
+  names.gather = "embedding.word_embedding.gather";
+
+  AttentionNames &attention = names.attention;
+  attention.cell = "attention";
+  attention.flash = "flash_attention.flash_attention";
+  attention.scores.product = "batch_matmul";
+  attention.scores.mask = "add";
+  attention.scores.castIn = "softmax_cast";
+  attention.scores.softmax = "softmax.softmax";
+  attention.scores.castOut = "cast";
+  attention.scores.weightedSum = "batch_matmul";
+  attention.scores.dropout = "prob_dropout.dropout";
+  attention.scores.scaleHeads = "real_div";
+  attention.dropout = "dropout.dropout";
+  attention.castResult = "attention.cast";
+
+  FeedForwardNames &feedForward = names.feedForward;
+  feedForward.cell = "output";
+  feedForward.cast = "cast";
+  feedForward.activation = "mapping.activation.gelu";
+  feedForward.fastActivation = "mapping.activation.fast_gelu";
+  feedForward.dropout = "dropout.dropout";
+  feedForward.castResult = "output.cast";
+  return names;
+}
+
 } // namespace gpt2
 
-constexpr ModelCells gpt2Cells = {
-    "backbone.blocks", gpt2::model, gpt2::layer, "", {}, "~"};
+constexpr FamilyRecord gpt2Family = {
+    "gpt2",
+    {"backbone.blocks", gpt2::model, gpt2::layer, "", {}, "~"},
+    gpt2::getOperators(),
+    Fact::TransposedHeads};
 constexpr ModelCells huggingFaceGpt2Cells = {
     "transformer.h", gpt2::theirModel, gpt2::theirLayer, "", {}, "*"};
 

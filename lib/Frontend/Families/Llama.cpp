@@ -268,15 +268,196 @@ constexpr CellRow join[] = {
             TensorForm::Columns}),
 };
 
+//===----------------------------------------------------------------------===//
+// Names of operators
+//===----------------------------------------------------------------------===//
+
+constexpr LatentNames getLatent() {
+  LatentNames names;
+  names.reshape = "reshape";
+  names.transpose = "transpose";
+  names.tile = "tile_kv";
+  names.join = "pe_concat";
+  names.padValue = "value_concat";
+  names.cutResult = "dim_slice_4d";
+  names.rotary = {"apply_rotary_emb",
+                  "apply_rotary_emb.cast",
+                  "slice",
+                  "neg",
+                  "concat",
+                  "mul",
+                  "add"};
+  names.flash = "flash_attention.flash_attention";
+  names.mergeTranspose = "merger_head_transpose";
+  names.mergeReshape = "reshape";
+  return names;
+}
+
+/// Returns the names of TopkRouterV2 of MoEV2.
+constexpr RouterNames getCapacityRouter() {
+  RouterNames names;
+  names.product = "router.dense.matmul";
+  names.cast = "router.cast";
+  names.activation = "router.router.gating_activation";
+  names.choose = "router.router.topk";
+  names.addBias = "router.router.afb_add_topk_bias";
+  names.chooseBiased = "router.router.afb_topk";
+  names.gatherGate = "router.router.gate_gather";
+  names.chooseGroups = "router.router.tc_topk";
+  names.sumGroup = "router.router.tc_sum";
+  names.compareGroups = "router.router.gt";
+  names.maskGroups = "router.router.mul_4d";
+  names.sum = "router.router.reduce_sum_keep";
+  names.addEpsilon = "router.router.add_eps";
+  names.divide = "router.router.div_3d";
+  names.scale = "router.router.mul";
+  names.oneHot = "router.router.onehot_2d";
+  names.meanShares = "router.router.reduce_mean";
+  names.meanScores = "router.router.reduce_mean";
+  names.lossProduct = "router.router.mul_2d";
+  names.lossMean = "router.router.reduce_mean_2d";
+  names.lossFactor = "router.router.mul";
+  names.addLoss = "add_loss";
+  names.shares = "router.router.fi_parameter";
+  return names;
+}
+
+/// MoEV3, which is its own router.
+constexpr RouterNames getDroplessRouter() {
+  RouterNames names;
+  names.product = "router_dense.matmul";
+  names.cast = "cast";
+  names.activation = "gating_activation";
+  names.choose = "topk";
+  names.addBias = "afb_add_topk_bias";
+  names.chooseBiased = "afb_topk";
+  names.gatherGate = "gate_gather";
+  names.sum = "reduce_sum_keep";
+  names.addEpsilon = "add_eps";
+  names.divide = "div_3d";
+  names.scale = "mul";
+  names.oneHot = "onehot_aux";
+  names.meanShares = "reduce_mean_aux_3d";
+  names.meanScores = "reduce_mean_aux_3d";
+  names.lossProduct = "mul_aux_2d";
+  names.lossMean = "reduce_mean_aux_2d";
+  names.lossFactor = "mul_noshard";
+  names.addLoss = "add_loss";
+  return names;
+}
+
+constexpr DroplessNames getDropless() {
+  DroplessNames names;
+  names.transposeChoices = "transpose_3d";
+  names.reshape = "reshape";
+  names.cast = "cast";
+  names.sort = "sort";
+  names.remainder = "mod";
+  names.gather = "gather_sort";
+  names.oneHot = "onehot";
+  names.transposePlaces = "transpose_unsort_map";
+  names.safeIds = "ffn.op_concat_safe_tokens_expert_ids";
+  names.safeSort = "ffn.op_sort_safe_tokens";
+  names.safeGather = "ffn.op_gather_safe_tokens";
+  names.safeCounts = "ffn.op_add_safe_tokens";
+  names.safeSlice = "ffn.op_stridedslice_safe_tokens";
+  names.castWeight = "ffn.cast";
+  names.morph = "ffn.hook_ffn_forward";
+  names.gatherBack = "gather_unsort";
+  names.weigh = "mul_router_coeff";
+  names.sum = "sum_router_coeff";
+  return names;
+}
+
+constexpr OperatorNames getOperators() {
+  OperatorNames names;
+  names.gather = "tok_embeddings.gather";
+  names.normCastOut = "rcast";
+
+  AttentionNames &attention = names.attention;
+  attention.cell = "attention";
+  attention.splitKeyValue = "split_kv";
+  attention.rotary = {"apply_rotary_emb",
+                      "apply_rotary_emb.cast",
+                      "slice",
+                      "neg",
+                      "concat",
+                      "mul",
+                      "add"};
+  attention.flash = "flash_attention.flash_attention";
+  attention.scores = {"tile_kv", "batch_matmul_q_k", "mul",
+                      "add",     "cast_attn",        "softmax",
+                      "cast",    "batch_matmul",     "add_alibi"};
+  attention.castResult = "attention.cast";
+
+  FeedForwardNames &feedForward = names.feedForward;
+  feedForward.cell = "feed_forward";
+  feedForward.cast = "cast";
+  feedForward.reshape = "reshape";
+  feedForward.split = "split";
+  feedForward.activation = "w1.activation.silu";
+  feedForward.concatenatedActivation = "activate.silu";
+  feedForward.multiply = "mul";
+  feedForward.castResult = "cast";
+
+  names.latent = getLatent();
+
+  ExpertNames &experts = names.experts;
+  experts.cell = "feed_forward";
+  experts.swiglu = "swiglu";
+  experts.routed = "routed_experts";
+  experts.cast = "cast";
+  experts.activateGate = "sigmoid";
+  experts.applyGate = "mul";
+  experts.castResult = "cast";
+  experts.router = getDroplessRouter();
+  experts.capacityRouter = getCapacityRouter();
+  experts.dropless = getDropless();
+  return names;
+}
+
+constexpr OperatorNames getQwenOperators() {
+  OperatorNames names = getOperators();
+  names.gather = "wte.gather";
+  return names;
+}
+
+constexpr OperatorNames getTelechatOperators() {
+  OperatorNames names = getOperators();
+  names.linearDropout = "dropout.dropout";
+  names.embeddingDropout = "tok_embeddings.dropout.dropout";
+  names.attention.scores.dropout = "attention_dropout.dropout";
+  return names;
+}
+
+constexpr OperatorNames getDeepSeekOperators() {
+  OperatorNames names = getOperators();
+  names.nextTokens.embedding = "model.mtp_embeddings";
+  names.nextTokens.table = "embedding_weight";
+  return names;
+}
+
 } // namespace llama
 
-constexpr ModelCells llamaCells = {"model.layers", llama::model, llama::layer};
-constexpr ModelCells telechatCells = {"model.layers", llama::model,
-                                      llama::telechatLayer};
-constexpr ModelCells qwenCells = {"transformer.layers", llama::qwenModel,
-                                  llama::layer};
-constexpr ModelCells deepSeekCells = {"model.layers", llama::deepSeekModel,
-                                      llama::layer, "model.mtp_hidden_fusers",
-                                      llama::join};
+constexpr FamilyRecord llamaFamily = {
+    "llama",
+    {"model.layers", llama::model, llama::layer},
+    llama::getOperators()};
+constexpr FamilyRecord internLm2Family = {"internlm2", llamaFamily.cells,
+                                          llama::getOperators(),
+                                          Fact::ShortProjection};
+constexpr FamilyRecord qwenFamily = {
+    "qwen",
+    {"transformer.layers", llama::qwenModel, llama::layer},
+    llama::getQwenOperators()};
+constexpr FamilyRecord telechatFamily = {
+    "telechat",
+    {"model.layers", llama::model, llama::telechatLayer},
+    llama::getTelechatOperators()};
+constexpr FamilyRecord deepSeekFamily = {
+    "deepseek",
+    {"model.layers", llama::deepSeekModel, llama::layer,
+     "model.mtp_hidden_fusers", llama::join},
+    llama::getDeepSeekOperators()};
 
 } // namespace mf

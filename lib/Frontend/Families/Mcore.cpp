@@ -214,9 +214,136 @@ constexpr CellRow join[] = {
     norm("final_layernorm", Part::PredictionNorm),
 };
 
+//===----------------------------------------------------------------------===//
+// Names of operators
+//===----------------------------------------------------------------------===//
+
+constexpr LatentNames getLatent() {
+  LatentNames names;
+  names.split = "split";
+  names.reshape = "reshape";
+  names.transpose = "core_attention.bnsd_transpose";
+  names.tile = "tile_kv";
+  names.join = "pe_concat";
+  names.padValue = "value_concat";
+  names.cutResult = "dim_slice";
+  names.pairReshape = "apply_rotary_emb.reshape";
+  names.pairSlice = "apply_rotary_emb.slice";
+  names.pairConcat = "apply_rotary_emb.cat";
+  names.rotary = {
+      "apply_rotary_emb", "cast", "split", "neg", "cat", "mul", "add"};
+  names.flash = "core_attention.flash_attention";
+  names.largestLogits = "core_attention.max_logits_val";
+  names.mergeTranspose = "core_attention.fa_out_transpose";
+  names.mergeReshape = "core_attention.reshape";
+  return names;
+}
+
+/// Returns the names of mcore's TopKRouter. Its product with the weight is a
+/// function without a name of its own, so it has the name of its user. The
+/// later releases that limit tokens to groups have no names for the groups
+/// here.
+constexpr RouterNames getRouter() {
+  RouterNames names;
+  names.product = "router.gating_activation";
+  names.cast = "router.cast";
+  names.activation = "router.gating_activation";
+  names.choose = "router.topk";
+  names.addBias = "router.afb_add_topk_bias";
+  names.chooseBiased = "router.afb_topk";
+  names.gatherGate = "router.gate_gather";
+  names.chooseGroups = "router.topk";
+  names.sumGroup = "router.reduce_sum_keep";
+  names.compareGroups = "router.onehot_2d";
+  names.maskGroups = "router.mul";
+  names.sum = "router.reduce_sum_keep";
+  names.addEpsilon = "router.add_eps";
+  names.divide = "router.div_3d";
+  names.scale = "router.mul";
+  names.oneHot = "router.onehot_aux";
+  names.meanShares = "router.reduce_mean_aux_3d";
+  names.meanScores = "router.reduce_mean_aux_3d";
+  names.lossProduct = "router.mul_aux_2d";
+  names.lossMean = "router.reduce_mean_aux_2d";
+  names.lossFactor = "router.mul_noshard";
+  names.addLoss = "router.add_loss";
+  return names;
+}
+
+/// All operators from the sort to the sum are one Morph.
+constexpr DroplessNames getDropless() {
+  DroplessNames names;
+  for (llvm::StringRef *name :
+       {&names.transposeChoices, &names.reshape, &names.cast, &names.sort,
+        &names.remainder, &names.gather, &names.oneHot, &names.transposePlaces,
+        &names.safeIds, &names.safeSort, &names.safeGather, &names.safeCounts,
+        &names.safeSlice, &names.morph, &names.gatherBack, &names.weigh,
+        &names.sum})
+    *name = "experts.morphed_forward";
+  names.castWeight = "experts.cast_op";
+  return names;
+}
+
+constexpr OperatorNames getOperators() {
+  OperatorNames names;
+  names.residualDropout = "hidden_states_dropout.dropout";
+  names.streamsHead = "decoder.hc_head";
+  names.gather = "word_embeddings.gather";
+  names.biasAdd = "add";
+
+  AttentionNames &attention = names.attention;
+  attention.cell = "self_attention";
+  attention.transposeHeads = "core_attention.bnsd_transpose";
+  attention.rotary = {
+      "apply_rotary_pos_emb", "cast", "split", "neg", "cat", "mul", "add"};
+  attention.flash = "core_attention.flash_attention";
+  attention.scores = {"tile_kv",
+                      "core_attention.bmm_qk",
+                      "core_attention.mul",
+                      "core_attention.add",
+                      "core_attention.cast",
+                      "core_attention.softmax",
+                      "core_attention.cast",
+                      "core_attention.bmm_qkv"};
+  attention.mergeTranspose = "core_attention.fa_out_transpose";
+  attention.mergeReshape = "core_attention.reshape";
+  attention.castResult = "self_attention.linear_proj.cast";
+
+  FeedForwardNames &feedForward = names.feedForward;
+  feedForward.cell = "mlp";
+  feedForward.reshape = "reshape";
+  feedForward.split = "split";
+  feedForward.concatenatedActivation = "activation_func.silu";
+  feedForward.multiply = "mul";
+  feedForward.activationSplit = "activation_func.slice";
+  feedForward.activationMultiply = "activation_func.mul";
+  feedForward.castResult = "mlp.linear_fc2.cast";
+
+  NextTokenNames &next = names.nextTokens;
+  next.embedding = "mtp.embeddings";
+  next.table = "word_embeddings.weight";
+  next.layer = "transformer_layer";
+  next.streamsHead = "hc_head";
+
+  names.latent = getLatent();
+
+  ExpertNames &experts = names.experts;
+  experts.cell = "mlp";
+  experts.tokenTable = "router.tid2eid";
+  experts.cast = "experts.cast_op";
+  experts.activateGate = "shared_experts.mul";
+  experts.applyGate = "shared_experts.mul";
+  experts.castResult = "mlp.experts.cast_op";
+  experts.router = getRouter();
+  experts.dropless = getDropless();
+  return names;
+}
+
 } // namespace mcore
 
-constexpr ModelCells mcoreCells = {"decoder.layers", mcore::model, mcore::layer,
-                                   "mtp.layers", mcore::join};
+constexpr FamilyRecord mcoreFamily = {
+    "mcore",
+    {"decoder.layers", mcore::model, mcore::layer, "mtp.layers", mcore::join},
+    mcore::getOperators()};
 
 } // namespace mf

@@ -9,8 +9,9 @@
 namespace mf {
 
 // MindSpore Transformers.
-extern const ModelCells llamaCells, internLm2Cells, qwenCells, telechatCells,
-    deepSeekCells, chatGlmCells, glmCells, gpt2Cells, sparkCells, mcoreCells;
+extern const FamilyRecord llamaFamily, internLm2Family, qwenFamily,
+    telechatFamily, chatGlmFamily, deepSeekFamily, glmFamily, gpt2Family,
+    sparkFamily, mcoreFamily;
 
 // Hugging Face.
 extern const ModelCells huggingFaceCells, huggingFaceMixtralCells,

@@ -40,9 +40,46 @@ constexpr CellRow model[] = {
     tensor("lm_head", Part::Head),
 };
 
+//===----------------------------------------------------------------------===//
+// Names of operators
+//===----------------------------------------------------------------------===//
+
+constexpr OperatorNames getOperators() {
+  OperatorNames names;
+  names.residualDropout = "dropout.dropout";
+  names.embeddingDropout = "embedding.embedding_dropout.dropout";
+  names.gather = "embedding.word_embeddings.gather";
+
+  AttentionNames &attention = names.attention;
+  attention.cell = "attention";
+  attention.splitHeads = "core_attention.reshape";
+  attention.transposeHeads = "core_attention.transpose";
+  // The class swaps halves by a product with a constant matrix.
+  attention.rotary = {"core_attention.rotary_embedding",
+                      "core_attention.rotary_embedding.cast",
+                      "bmm",
+                      "bmm",
+                      "bmm",
+                      "mul",
+                      "add"};
+  attention.flash = "core_attention.flash_attention.flash_attention";
+  attention.mergeTranspose = "core_attention.merger_head_transpose";
+  attention.mergeReshape = "core_attention.reshape";
+  attention.castResult = "attention.cast";
+
+  FeedForwardNames &feedForward = names.feedForward;
+  feedForward.cell = "mlp";
+  feedForward.activation = "activation_fn";
+  feedForward.multiply = "mul";
+  feedForward.castResult = "mlp.cast";
+  return names;
+}
+
 } // namespace spark
 
-constexpr ModelCells sparkCells = {
-    "transformer.transformer.layers", spark::model, spark::layer, "", {}, "~"};
+constexpr FamilyRecord sparkFamily = {
+    "spark",
+    {"transformer.transformer.layers", spark::model, spark::layer, "", {}, "~"},
+    spark::getOperators()};
 
 } // namespace mf

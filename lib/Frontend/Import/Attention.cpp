@@ -175,8 +175,8 @@ static AttentionHeads addProjections(CellBuilder &cells, Value input) {
   const ModelSpec &spec = cells.spec;
   const AttentionNames &names = cells.names.attention;
   int64_t querySize = spec.getQuerySize(), keySize = spec.getKeyValueSize();
-  auto addLinear = [&](StringRef name, int64_t size, StringRef axis = "mp") {
-    CellBuilder::Cell linear(cells, name);
+  auto addLinear = [&](PartList parts, int64_t size, StringRef axis = "mp") {
+    CellBuilder::Cell linear(cells, cells.getCell(parts));
     LinearTraits traits;
     traits.hasBias = spec.queryKeyValueBias;
     traits.axes = {axis};
@@ -188,19 +188,22 @@ static AttentionHeads addProjections(CellBuilder &cells, Value input) {
   switch (spec.projections) {
   case ProjectionLayout::Separate: {
     StringRef axis = getKeyValueAxis(spec);
-    Value query = addLinear(names.query, querySize);
-    Value key = addLinear(names.key, keySize, axis);
-    return {query, key, addLinear(names.value, keySize, axis)};
+    Value query = addLinear(ParameterPart::Query, querySize);
+    Value key = addLinear(ParameterPart::Key, keySize, axis);
+    return {query, key, addLinear(ParameterPart::Value, keySize, axis)};
   }
   case ProjectionLayout::KeyValue: {
-    Value query = addLinear(names.query, querySize);
-    Value both = addLinear(names.keyValue, 2 * keySize);
+    Value query = addLinear(ParameterPart::Query, querySize);
+    Value both =
+        addLinear({ParameterPart::Key, ParameterPart::Value}, 2 * keySize);
     SmallVector<Value> parts =
         splitByHead(cells, both, {head, head}, names.splitKeyValue);
     return {query, parts[0], parts[1]};
   }
   case ProjectionLayout::QueryKeyValue: {
-    Value all = addLinear(names.queryKeyValue, querySize + 2 * keySize);
+    Value all = addLinear(
+        {ParameterPart::Query, ParameterPart::Key, ParameterPart::Value},
+        querySize + 2 * keySize);
     int64_t group = spec.numHeads / spec.numKeyValueHeads;
     SmallVector<Value> parts = splitByHead(
         cells, all, {group * head, head, head}, names.splitQueryKeyValue);
@@ -314,7 +317,8 @@ Value addScores(CellBuilder &cells, AttentionHeads heads, double scale) {
 
 static Value addOutputProjection(CellBuilder &cells, Value merged) {
   const ModelSpec &spec = cells.spec;
-  CellBuilder::Cell linear(cells, cells.names.attention.output);
+  CellBuilder::Cell linear(cells,
+                           cells.getCell(ParameterPart::AttentionOutput));
   LinearTraits traits;
   traits.hasBias = spec.attentionOutputBias;
   traits.cutsInputs = true;
@@ -332,10 +336,11 @@ Value addAttention(CellBuilder &cells, Value input) {
   AttentionHeads flat = addProjections(cells, input);
   bool hasNorm = spec.normalizesQueryKey;
   AttentionHeads heads;
-  heads.query = splitHeads(cells, flat.query, spec.numHeads,
-                           hasNorm ? names.queryNorm : "");
+  heads.query =
+      splitHeads(cells, flat.query, spec.numHeads,
+                 hasNorm ? cells.getCell(ParameterPart::QueryNorm) : "");
   heads.key = splitHeads(cells, flat.key, spec.numKeyValueHeads,
-                         hasNorm ? names.keyNorm : "");
+                         hasNorm ? cells.getCell(ParameterPart::KeyNorm) : "");
   heads.value = splitHeads(cells, flat.value, spec.numKeyValueHeads, "");
   if (spec.rotary.isTwoDimensional) {
     addPrefixRotary(cells, heads, names.rotary);

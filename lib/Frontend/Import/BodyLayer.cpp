@@ -16,9 +16,12 @@ Value addFeedForward(CellBuilder &cells, Value input,
   const FeedForwardNames &names = cells.names.feedForward;
   CellBuilder::Cell cell(cells, feedForward.cell);
   int64_t size = feedForward.size;
-  auto addLinear = [&](StringRef name, Value value, int64_t outSize,
+  // Shared experts have the Cells of a dense feed forward.
+  const FactSet facts = getFacts(spec, /*hasExperts=*/false);
+  auto addLinear = [&](PartList parts, Value value, int64_t outSize,
                        LinearTraits traits = {}) {
-    CellBuilder::Cell linear(cells, name);
+    CellBuilder::Cell linear(
+        cells, findCell(cells.family.cells.layer, facts, parts, names.cell));
     if (!feedForward.isCut)
       traits.axes.clear();
     traits.storesInputRows = spec.storesInputRows;
@@ -51,7 +54,8 @@ Value addFeedForward(CellBuilder &cells, Value input,
     // neurons.
     LinearTraits pairTraits;
     pairTraits.matrices = {0, {1, 1}, {}};
-    Value both = addLinear(names.gateUp, input, 2 * size, pairTraits);
+    Value both = addLinear({ParameterPart::Gate, ParameterPart::Up}, input,
+                           2 * size, pairTraits);
     SmallVector<int64_t> shape(getShape(both));
     SmallVector<int64_t> pairs = {shape[0], shape[1], size, 2};
     shape.back() = size;
@@ -65,11 +69,11 @@ Value addFeedForward(CellBuilder &cells, Value input,
     if (!isLimited)
       gate = activate(gate, names.concatenatedActivation);
   } else if (spec.gatesFeedForward) {
-    gate = addLinear(names.gate, input, size);
+    gate = addLinear(ParameterPart::Gate, input, size);
     gate = activate(gate, names.activation);
-    up = addLinear(names.up, input, size);
+    up = addLinear(ParameterPart::Up, input, size);
   } else {
-    up = addLinear(names.up, input, size);
+    up = addLinear(ParameterPart::Up, input, size);
   }
   Value product =
       isLimited
@@ -89,7 +93,8 @@ Value addFeedForward(CellBuilder &cells, Value input,
   traits.cutsInputs = true;
   if (!cells.names.linearDropout.empty())
     traits.dropout = spec.dropout.hidden;
-  Value result = addLinear(names.down, product, spec.hiddenSize, traits);
+  Value result =
+      addLinear(ParameterPart::Down, product, spec.hiddenSize, traits);
   return names.dropout.empty()
              ? result
              : cells.drop(result, spec.dropout.hidden, names.dropout);
@@ -120,14 +125,16 @@ std::pair<StringRef, double> getLayerLossName(const ModelSpec &spec) {
 SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
                                    bool hasExperts) {
   const ModelSpec &spec = cells.spec;
-  const FamilyNames &names = cells.names;
+  const OperatorNames &names = cells.names;
+  cells.beginBody(hasExperts);
   Value loss;
   auto addLoss = [&](Value own) {
     if (own)
       loss = loss ? cells.add(loss, own, "add_loss") : own;
   };
-  auto addNorm = [&](StringRef name, Value value) {
-    CellBuilder::Cell norm(cells, name);
+  auto addNorm = [&](ParameterPart part, Value value) {
+    CellBuilder::Cell norm(
+        cells, findCell(cells.family.cells.layer, cells.facts, part));
     return cells.addNorm(value);
   };
   auto drop = [&](Value value) {
@@ -143,7 +150,7 @@ SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
   };
   // Adds `addOutput` of the normalised input, in the residual type, to the
   // residual stream, or to several ones at site `site`.
-  auto addTo = [&](StringRef site, StringRef norm, auto addOutput) {
+  auto addTo = [&](StringRef site, ParameterPart norm, auto addOutput) {
     if (spec.streams) {
       HyperConnection streams(cells, site, hidden);
       hidden = streams.addResult(addOutput(addNorm(norm, streams.getInput())));
@@ -153,7 +160,7 @@ SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
     Value output = addOutput(input);
     hidden = cells.add(continueStream(hidden, input), output, "add");
   };
-  addTo("attn_hc", names.inputNorm, [&](Value input) {
+  addTo("attn_hc", ParameterPart::AttentionNorm, [&](Value input) {
     Value attention;
     if (spec.hybrid) {
       HybridResult result = addHybridAttention(cells, input);
@@ -166,12 +173,12 @@ SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
     return cells.cast(drop(attention), spec.residualType,
                       names.attention.castResult);
   });
-  addTo("ffn_hc", names.postAttentionNorm, [&](Value input) {
+  addTo("ffn_hc", ParameterPart::FeedForwardNorm, [&](Value input) {
     if (hasExperts) {
       ExpertResult result = addExperts(cells, input);
       addLoss(result.loss);
       return cells.cast(drop(result.hidden), spec.residualType,
-                        getExpertNames(spec).castResult);
+                        names.experts.castResult);
     }
     FeedForwardTraits traits;
     traits.cell = names.feedForward.cell;

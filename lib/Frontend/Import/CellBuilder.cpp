@@ -33,7 +33,7 @@ CellBuilder::CellBuilder(ModelOp model, const ModelSpec &spec,
                          StringRef layerName, LayerKind kind,
                          StringRef parameterPrefix, TypeRange arguments,
                          TypeRange results)
-    : spec(spec), names(getFamilyNames(spec.family)),
+    : spec(spec), family(getFamily(spec.family)), names(family.operators),
       builder(model.getContext()), loc(model.getLoc()),
       parameterPrefix(parameterPrefix) {
   builder.setInsertionPointToEnd(&model.getBody().front());
@@ -405,14 +405,15 @@ Value CellBuilder::addNormOperator(Value input) {
   const int64_t size = getShape(input).back();
   ParameterTraits traits;
   traits.parallelOptimizer = false;
-  Value weight = addParameter(names.normWeight, {size}, spec.normType,
-                              getInit(InitKind::Ones), traits);
+  Value weight = addParameter(spec.usesLayerNorm ? "gamma" : "weight", {size},
+                              spec.normType, getInit(InitKind::Ones), traits);
   if (!spec.usesLayerNorm)
-    return create<RmsNormOp>(names.norm, input, weight, spec.normEpsilon)
+    return create<RmsNormOp>("norm", input, weight, spec.normEpsilon)
         .getResult();
-  Value bias = addParameter(names.normBias, {size}, spec.normType,
+  Value bias = addParameter("beta", {size}, spec.normType,
                             getInit(InitKind::Zeros), traits);
-  return create<LayerNormOp>(names.norm, input, weight, bias, spec.normEpsilon)
+  return create<LayerNormOp>("layer_norm", input, weight, bias,
+                             spec.normEpsilon)
       .getResult();
 }
 

@@ -4,9 +4,9 @@
 #ifndef MF_LIB_FRONTEND_IMPORT_CELLBUILDER_H
 #define MF_LIB_FRONTEND_IMPORT_CELLBUILDER_H
 
-#include "FamilyNames.h"
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/TrainerKernel.h"
+#include "mf/Frontend/Import/CellNames.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -133,6 +133,18 @@ public:
     return kernel.getAttr(builder.getContext());
   }
   void setCellTree(llvm::StringRef symbol) { layer.setCellTree(symbol); }
+  /// The open Cells are those around the Cells of a body layer, which has
+  /// experts or a dense feed forward.
+  void beginBody(bool hasExperts) {
+    bodyStart = prefix.size();
+    facts = getFacts(spec, hasExperts);
+  }
+  /// Returns the Cell in the open one that holds exactly these parts, or the
+  /// parameter if it is not that of a Cell. Empty if there is none.
+  std::string getCell(PartList parts) const {
+    return findCell(family.cells.layer, facts, parts,
+                    llvm::StringRef(prefix).drop_front(bodyStart).drop_back());
+  }
   /// Assigns the layer to the stage of the next one, with that layer's
   /// settings.
   void joinNext() { layer.setJoinsNext(true); }
@@ -254,7 +266,10 @@ public:
   mlir::Value addNorm(mlir::Value input);
 
   const ModelSpec &spec;
-  const FamilyNames &names;
+  const FamilyRecord &family;
+  const OperatorNames &names;
+  /// Facts of the body layer.
+  FactSet facts;
   /// The body layer's number, from 0.
   int64_t layerIndex = 0;
 
@@ -288,7 +303,8 @@ private:
   mlir::Location loc;
   mf::ir::LayerOp layer;
   std::string parameterPrefix;
-  std::string prefix; ///< The names of the open Cells, with a dot at the end.
+  std::string prefix;   ///< The names of the open Cells, with a dot at the end.
+  size_t bodyStart = 0; ///< The part of it outside of the body layer.
   mlir::DictionaryAttr kernel;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> casts;
   mlir::Value tokens, draw;

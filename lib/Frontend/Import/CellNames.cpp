@@ -49,7 +49,7 @@ FactSet getFacts(const ModelSpec &spec, bool hasExperts) {
 }
 
 std::vector<std::string> getCellNames(const ModelSpec &spec, bool hasExperts) {
-  return listCellNames(getFamily(spec.family).cells->layer,
+  return listCellNames(getFamily(spec.family).cells.layer,
                        getFacts(spec, hasExperts));
 }
 
@@ -58,7 +58,7 @@ std::vector<std::string> getCellNames(const ModelSpec &spec, bool hasExperts) {
 std::vector<std::string> getNextTokenCellNames(const ModelSpec &spec) {
   FactSet facts = getFacts(spec, spec.hasExperts(spec.numLayers - 1));
   facts.set(Fact::JoinsNext, spec.nextTokens.followsNorm);
-  return listCellNames(getFamily(spec.family).cells->join, facts);
+  return listCellNames(getFamily(spec.family).cells.join, facts);
 }
 
 } // namespace mf

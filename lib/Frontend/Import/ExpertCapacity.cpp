@@ -151,12 +151,12 @@ static SmallVector<StringRef, 2> getExpertAxes(const ExpertSpec &experts) {
 /// Multiplies tokens [experts, places of all rows, in] with the weights of
 /// their experts, stored as [experts, out, in]. Model-parallel ranks shard the
 /// outputs or, with `cutsInputs`, the inputs.
-static Value addExpertLinear(CellBuilder &cells, StringRef name, Value tokens,
+static Value addExpertLinear(CellBuilder &cells, PartList parts, Value tokens,
                              int64_t outSize, bool cutsInputs,
                              const Matrices &matrices = {}) {
   const ModelSpec &spec = cells.spec;
   const ExpertSpec &experts = *spec.experts;
-  CellBuilder::Cell cell(cells, name);
+  CellBuilder::Cell cell(cells, cells.getCell(parts));
   ParameterTraits traits;
   traits.cuts.resize(3);
   traits.cuts[0] = getExpertAxes(experts);
@@ -196,8 +196,9 @@ static Value addConcatenatedFeedForward(CellBuilder &cells, Value tokens) {
   const int64_t blocks = experts.capacity->gateUpBlocks;
   const FeedForwardNames &names = cells.names.feedForward;
   const int64_t size = experts.width / blocks;
-  Value both = addExpertLinear(cells, names.gateUp, tokens, 2 * experts.width,
-                               false, {0, {size, size}, {}});
+  Value both = addExpertLinear(
+      cells, {ParameterPart::ExpertGate, ParameterPart::ExpertUp}, tokens,
+      2 * experts.width, false, {0, {size, size}, {}});
   SmallVector<int64_t> shape(getShape(both)), inBlocks = shape;
   shape.back() = experts.width;
   inBlocks.back() = blocks;
@@ -213,29 +214,32 @@ static Value addConcatenatedFeedForward(CellBuilder &cells, Value tokens) {
       cells.create<SiluOp>(names.concatenatedActivation, gate.getType(), gate)
           .getResult();
   Value product = cells.multiply(gate, up, names.multiply);
-  return addExpertLinear(cells, names.down, product, cells.spec.hiddenSize,
-                         true);
+  return addExpertLinear(cells, ParameterPart::ExpertDown, product,
+                         cells.spec.hiddenSize, true);
 }
 
 /// Returns down(silu(gate(x)) * up(x)) for the places of each expert.
-static Value addExpertFeedForward(CellBuilder &cells, StringRef fused,
-                                  Value tokens) {
+static Value addExpertFeedForward(CellBuilder &cells, Value tokens) {
+  const StringRef fused = getFusedSwiglu(cells);
   int64_t width = cells.spec.experts->width;
   CellBuilder::Cell cell(cells, "ffn");
   if (cells.spec.experts->capacity->gateUpBlocks > 0)
     return addConcatenatedFeedForward(cells, tokens);
-  Value gate = addExpertLinear(cells, "w1", tokens, width, false);
+  Value gate =
+      addExpertLinear(cells, ParameterPart::ExpertGate, tokens, width, false);
   gate = cells
              .create<SiluOp>(fused.empty() ? "w1.activation.silu" : fused,
                              gate.getType(), gate)
              .getResult();
-  Value up = addExpertLinear(cells, "w3", tokens, width, false);
+  Value up =
+      addExpertLinear(cells, ParameterPart::ExpertUp, tokens, width, false);
   Value product = cells.multiply(gate, up, fused.empty() ? "mul" : fused);
-  return addExpertLinear(cells, "w2", product, cells.spec.hiddenSize, true);
+  return addExpertLinear(cells, ParameterPart::ExpertDown, product,
+                         cells.spec.hiddenSize, true);
 }
 
-Value addCapacityExperts(CellBuilder &cells, const ExpertNames &names,
-                         Value tokens, const Choice &choice) {
+Value addCapacityExperts(CellBuilder &cells, Value tokens,
+                         const Choice &choice) {
   const ExpertSpec &experts = *cells.spec.experts;
   const int64_t rows = experts.numRows, num = experts.numExperts;
   const int64_t capacity = experts.capacity->places;
@@ -260,11 +264,11 @@ Value addCapacityExperts(CellBuilder &cells, const ExpertNames &names,
                .getResult();
   }
   if (experts.router.normalizesKept)
-    gates = divideBySum(cells, names.router, gates);
+    gates = divideBySum(cells, cells.names.experts.capacityRouter, gates);
   sent = cells.reshape(sent, {rows, num, capacity, hidden}, "reshape");
   sent = cells.transpose(sent, {1, 0, 2, 3}, "transpose_mp1");
   sent = cells.reshape(sent, {num, rows * capacity, hidden}, "reshape");
-  Value made = addExpertFeedForward(cells, names.swiglu, sent);
+  Value made = addExpertFeedForward(cells, sent);
   made = cells.reshape(made, {num, rows, capacity, hidden}, "reshape");
   made = cells.transpose(made, {1, 0, 2, 3}, "transpose_mp2");
 

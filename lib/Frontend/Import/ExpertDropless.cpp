@@ -44,7 +44,7 @@ private:
   Value exchange(Value value, Value send, Value receive, int64_t room,
                  double fill);
   Value multiplyByExpert(Value rows, Value counts);
-  Value addWeight(StringRef leaf, int64_t in, int64_t out,
+  Value addWeight(PartList parts, int64_t in, int64_t out,
                   const Matrices &matrices = {});
 
   /// Returns the inverse of the permutation that a sort applied.
@@ -139,7 +139,7 @@ Value DroplessBuilder::exchange(Value value, Value send, Value receive,
 
 /// Adds a weight of each expert, [experts, in, out], and returns it as [ranks,
 /// experts of a rank, in, out].
-Value DroplessBuilder::addWeight(StringRef leaf, int64_t in, int64_t out,
+Value DroplessBuilder::addWeight(PartList parts, int64_t in, int64_t out,
                                  const Matrices &matrices) {
   ParameterTraits traits;
   traits.matrices = matrices;
@@ -147,7 +147,7 @@ Value DroplessBuilder::addWeight(StringRef leaf, int64_t in, int64_t out,
   if (numParts > 1)
     traits.cuts[0] = {"ep"};
   Value weight = cells.addParameter(
-      leaf, {experts.numExperts, in, out}, spec.paramType,
+      cells.getCell(parts), {experts.numExperts, in, out}, spec.paramType,
       cells.getInit(InitKind::Normal, experts.initializerRange), traits);
   weight = cells.cast(weight, spec.computeType, names.castWeight);
   return cells.reshape(weight, {numParts, numOwn, in, out}, names.morph);
@@ -160,10 +160,11 @@ Value DroplessBuilder::multiplyByExpert(Value rows, Value counts) {
   StringRef leaf = names.morph;
   Value both =
       cells
-          .create<ExpertMatmulOp>(leaf, rows,
-                                  addWeight(names.gateUp, hidden, 2 * width,
-                                            {1, {width, width}, {}}),
-                                  counts)
+          .create<ExpertMatmulOp>(
+              leaf, rows,
+              addWeight({ParameterPart::ExpertGate, ParameterPart::ExpertUp},
+                        hidden, 2 * width, {1, {width, width}, {}}),
+              counts)
           .getResult();
   Value gate = cells.sliceLast(both, 0, width, leaf);
   Value up = cells.sliceLast(both, width, width, leaf);
@@ -175,8 +176,9 @@ Value DroplessBuilder::multiplyByExpert(Value rows, Value counts) {
     product = cells.multiply(gate, up, leaf);
   }
   return cells
-      .create<ExpertMatmulOp>(leaf, product,
-                              addWeight(names.down, width, hidden), counts)
+      .create<ExpertMatmulOp>(
+          leaf, product, addWeight(ParameterPart::ExpertDown, width, hidden),
+          counts)
       .getResult();
 }
 

@@ -76,18 +76,23 @@ static Value addSharedGate(CellBuilder &cells, const ExpertNames &names,
   DType type = spec.experts->router.type;
   Value weight;
   {
-    CellBuilder::Cell cell(cells, names.sharedGate);
+    CellBuilder::Cell cell(cells, "shared_experts_gate");
     weight = cells.addParameter("weight", {1, spec.hiddenSize}, type,
                                 cells.getWeightInit(spec.hiddenSize, 1), {});
   }
   Value input = cells.cast(tokens, type, names.cast);
-  Value product =
-      cells.create<MatmulOp>(names.sharedProduct, input, weight, false, true)
-          .getResult();
+  Value product = cells
+                      .create<MatmulOp>("shared_experts_gate.matmul", input,
+                                        weight, false, true)
+                      .getResult();
   Value gate =
       cells.create<SigmoidOp>(names.activateGate, product.getType(), product)
           .getResult();
   return cells.cast(gate, spec.computeType, names.cast);
+}
+
+StringRef getFusedSwiglu(const CellBuilder &cells) {
+  return cells.spec.experts->fusions.swiglu ? cells.names.experts.swiglu : "";
 }
 
 /// Every rank has shared experts whole and its own rows, so no axis cuts them.
@@ -95,10 +100,10 @@ static Value addSharedExperts(CellBuilder &cells, const ExpertNames &names,
                               Value tokens) {
   const ExpertSpec &experts = *cells.spec.experts;
   FeedForwardTraits traits;
-  traits.cell = names.shared;
+  traits.cell = "shared_experts";
   traits.size = experts.sharedWidth;
   traits.isCut = false;
-  traits.fused = names.swiglu;
+  traits.fused = getFusedSwiglu(cells);
   Value shared = addFeedForward(cells, tokens, traits);
   if (!experts.gatesShared)
     return shared;
@@ -144,34 +149,36 @@ static Value addTokenExperts(CellBuilder &cells, const ExpertNames &names,
                           -std::numeric_limits<double>::infinity(), leaf);
     rows = cells.add(rows, zeros, leaf);
   }
-  return cells.castToIndex(toRows(cells, rows, names.reshape), leaf);
+  return cells.castToIndex(toRows(cells, rows, "reshape"), leaf);
 }
 
 static Value addRoutedExperts(CellBuilder &cells, const ExpertNames &names,
                               Value tokens, Value byToken, Value &loss) {
   std::optional<CellBuilder::Cell> cell;
-  if (!names.routed.empty())
+  const ExpertSpec &experts = *cells.spec.experts;
+  if (experts.sharedWidth > 0 && !names.routed.empty())
     cell.emplace(cells, names.routed);
-  Choice choice = addRouter(cells, names.router, tokens, byToken);
+  Choice choice =
+      addRouter(cells, experts.capacity ? names.capacityRouter : names.router,
+                tokens, byToken);
   loss = choice.loss;
-  if (cells.spec.experts->capacity)
-    return addCapacityExperts(cells, names, tokens, choice);
+  if (experts.capacity)
+    return addCapacityExperts(cells, tokens, choice);
   return addDroplessExperts(cells, names.dropless, tokens, choice);
 }
 
 ExpertResult addExperts(CellBuilder &cells, Value input) {
   const ModelSpec &spec = cells.spec;
-  const ExpertNames names = getExpertNames(spec);
+  const ExpertNames &names = cells.names.experts;
   CellBuilder::Cell cell(cells, names.cell);
   Value tokens = cells.cast(input, spec.computeType, names.cast);
   Value byToken = addTokenExperts(cells, names, tokens);
-  tokens = toRows(cells, tokens, names.reshape);
+  tokens = toRows(cells, tokens, "reshape");
   ExpertResult result;
   Value output = addRoutedExperts(cells, names, tokens, byToken, result.loss);
   if (spec.experts->sharedWidth > 0)
-    output = cells.add(output, addSharedExperts(cells, names, tokens),
-                       names.addShared);
-  result.hidden = fromRows(cells, output, names.reshape);
+    output = cells.add(output, addSharedExperts(cells, names, tokens), "add");
+  result.hidden = fromRows(cells, output, "reshape");
   return result;
 }
 

@@ -10,7 +10,6 @@
 #define MF_LIB_FRONTEND_IMPORT_EXPERTLAYER_H
 
 #include "CellBuilder.h"
-#include "ExpertNames.h"
 
 namespace mf {
 
@@ -57,10 +56,14 @@ mlir::Value addShares(CellBuilder &cells, const RouterNames &names,
 mlir::Value divideBySum(CellBuilder &cells, const RouterNames &names,
                         mlir::Value values);
 
+/// Returns the name of SwiGLU as one operator of a feed forward; empty if it is
+/// not one.
+llvm::StringRef getFusedSwiglu(const CellBuilder &cells);
+
 /// Sends tokens to experts with a capacity, and the results back: [rows,
 /// tokens, hidden].
-mlir::Value addCapacityExperts(CellBuilder &cells, const ExpertNames &names,
-                               mlir::Value tokens, const Choice &choice);
+mlir::Value addCapacityExperts(CellBuilder &cells, mlir::Value tokens,
+                               const Choice &choice);
 
 /// Sends tokens to experts that process all of them, and the results back.
 mlir::Value addDroplessExperts(CellBuilder &cells, const DroplessNames &names,

@@ -42,7 +42,7 @@ private:
 Value RouterBuilder::addProducts(Value tokens) {
   Value weight;
   {
-    CellBuilder::Cell cell(cells, names.weightCell);
+    CellBuilder::Cell cell(cells, cells.getCell(ParameterPart::Router));
     weight = cells.addParameter(
         "weight", {experts.numExperts, cells.spec.hiddenSize},
         router.weightType,
@@ -75,7 +75,8 @@ Value RouterBuilder::addScores(Value products) {
 Value RouterBuilder::addBias(Value scores) {
   if (!router.bias)
     return scores;
-  bias = cells.addLoadBias(names.bias, experts.numExperts, *router.bias);
+  bias = cells.addLoadBias(cells.getCell(ParameterPart::RouterBias),
+                           experts.numExperts, *router.bias);
   Value value = cells.cast(bias, router.type, names.cast);
   return cells.add(scores, value, names.addBias);
 }
@@ -145,7 +146,8 @@ void RouterBuilder::choose(Value scores) {
 /// The choice does not depend on the bias, whose load is counted nevertheless.
 void RouterBuilder::take(Value scores, Value chosen) {
   if (router.bias)
-    bias = cells.addLoadBias(names.bias, experts.numExperts, *router.bias);
+    bias = cells.addLoadBias(cells.getCell(ParameterPart::RouterBias),
+                             experts.numExperts, *router.bias);
   choice.experts = chosen;
   choice.gates =
       cells.create<GatherElementsOp>(names.gatherGate, scores, chosen)

@@ -10,6 +10,17 @@ using namespace mf::ir;
 
 namespace mf {
 
+/// Returns the Cell of the model, or the parameter, that holds a part.
+static std::string getModelCell(const ModelSpec &spec, ParameterPart part) {
+  return findCell(getFamily(spec.family).cells.model,
+                  getFacts(spec, /*hasExperts=*/false), part);
+}
+
+std::string getTableName(const ModelSpec &spec, ParameterPart table) {
+  return findParameter(getFamily(spec.family).cells.model,
+                       getFacts(spec, /*hasExperts=*/false), table);
+}
+
 SmallVector<StringRef, 2> getVocabularyAxes(VocabularyCut cut) {
   switch (cut) {
   case VocabularyCut::None:
@@ -28,7 +39,7 @@ void addFinalNorm(ModelOp model, const ModelSpec &spec, Type hidden,
                   int64_t numKept) {
   SmallVector<Type> types(static_cast<size_t>(numKept) + 1, hidden);
   CellBuilder cells(model, spec, "norm_out", LayerKind::Head,
-                    getFamilyNames(spec.family).finalNorm, types, types);
+                    getModelCell(spec, ParameterPart::FinalNorm), types, types);
   SmallVector<Value> results;
   for (int64_t index = 0; index < numKept; ++index)
     results.push_back(cells.getArgument(index));
@@ -41,9 +52,9 @@ namespace {
 class HeadBuilder {
 public:
   HeadBuilder(ModelOp model, const ModelSpec &spec, Type hidden)
-      : spec(spec), names(getFamilyNames(spec.family)),
-        depth(spec.nextTokens.depth),
-        cells(model, spec, "lm_head", LayerKind::Head, names.head,
+      : spec(spec), depth(spec.nextTokens.depth),
+        cells(model, spec, "lm_head", LayerKind::Head,
+              getModelCell(spec, ParameterPart::Head),
               getArguments(model, spec, hidden), getLosses(model, spec)) {}
 
   void build();
@@ -72,7 +83,6 @@ private:
   void nameLosses();
 
   const ModelSpec &spec;
-  const FamilyNames &names;
   const int64_t depth;
   CellBuilder cells;
 };
@@ -92,11 +102,12 @@ Value HeadBuilder::normalizeRows(Value weight) {
 }
 
 Value HeadBuilder::addWeight() {
+  const std::string table = getTableName(spec);
   ParameterTraits traits;
   traits.cuts = {getVocabularyAxes(spec.headCut), {}};
   traits.mayStayWhole = true;
   if (spec.tiesWordEmbeddings) {
-    traits.tiedTo = names.embeddingWeight;
+    traits.tiedTo = table;
     traits.parallelOptimizer = spec.parallelOptimizerTable;
   }
   const DType type = spec.tiesWordEmbeddings

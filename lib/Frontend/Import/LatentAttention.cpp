@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "BodyLayer.h"
-#include "LatentNames.h"
 #include <numeric>
 
 using namespace mlir;
@@ -15,6 +14,8 @@ using namespace mf::ir;
 
 namespace mf {
 namespace {
+
+using Part = ParameterPart;
 
 /// The values that are projected from the layer's input, [batch, sequence,
 /// width]; without a latent for queries, `query` has the queries themselves.
@@ -31,7 +32,7 @@ class LatentAttentionBuilder {
 public:
   explicit LatentAttentionBuilder(CellBuilder &cells)
       : cells(cells), spec(cells.spec), latent(*spec.latent),
-        names(getLatentNames(latent.layout)) {}
+        names(cells.names.latent) {}
 
   Value build(Value input);
 
@@ -41,9 +42,8 @@ private:
                   ArrayRef<int64_t> roots = {});
   SmallVector<Value> addParts(Value together, ArrayRef<int64_t> widths);
   Latents addLatents(Value input);
-  Value addNorm(Value value, StringRef name);
-  SmallVector<Value> addHeads(Value from, StringRef joint,
-                              ArrayRef<StringRef> parts,
+  Value addNorm(Value value, ParameterPart part);
+  SmallVector<Value> addHeads(Value from, PartList parts,
                               ArrayRef<int64_t> sizes, ArrayRef<int64_t> roots);
   SmallVector<Value> splitHeads(Value flat, ArrayRef<int64_t> sizes);
   LatentHeads addUpProjections(const Latents &latents);
@@ -101,7 +101,7 @@ SmallVector<Value> LatentAttentionBuilder::addParts(Value together,
 Latents LatentAttentionBuilder::addLatents(Value input) {
   const int64_t keyValueWidth = latent.keyValueRank;
   const int64_t queryWidth = latent.queryRank.value_or(getQuerySize());
-  if (!names.down.empty()) {
+  if (latent.layout == LatentLayout::DownTogether) {
     SmallVector<int64_t> widths = {queryWidth, keyValueWidth,
                                    latent.rotarySize};
     Matrices matrices = {0, widths, {}};
@@ -110,39 +110,46 @@ Latents LatentAttentionBuilder::addLatents(Value input) {
       matrices = {0,
                   {latent.plainSize, latent.rotarySize},
                   {keyValueWidth, latent.rotarySize}};
+    // The Cell has the same name then.
+    const std::string cell =
+        findCell(cells.family.cells.layer, cells.facts | Fact::LatentQuery,
+                 {Part::QueryDown, Part::KeyValueDown, Part::KeyRope},
+                 cells.names.attention.cell);
     Value all = addLinear(
-        input, names.down,
-        std::accumulate(widths.begin(), widths.end(), int64_t(0)), {}, matrices,
-        latent.queryRank ? ArrayRef<int64_t>() : queryRoots);
+        input, cell, std::accumulate(widths.begin(), widths.end(), int64_t(0)),
+        {}, matrices, latent.queryRank ? ArrayRef<int64_t>() : queryRoots);
     SmallVector<Value> parts = addParts(all, widths);
     return {parts[0], parts[1], parts[2]};
   }
   Latents result;
-  result.query = latent.queryRank
-                     ? addLinear(input, names.queryDown, queryWidth, {})
-                     : addLinear(input, names.query, queryWidth, {"mp"},
-                                 {0, {latent.plainSize, latent.rotarySize}, {}},
-                                 queryRoots);
-  if (!names.keyValueDown.empty()) {
+  result.query =
+      latent.queryRank
+          ? addLinear(input, cells.getCell(Part::QueryDown), queryWidth, {})
+          : addLinear(input, cells.getCell({Part::QueryNope, Part::QueryRope}),
+                      queryWidth, {"mp"},
+                      {0, {latent.plainSize, latent.rotarySize}, {}},
+                      queryRoots);
+  const std::string down = cells.getCell({Part::KeyValueDown, Part::KeyRope});
+  if (!down.empty()) {
     SmallVector<int64_t> widths = {keyValueWidth, latent.rotarySize};
-    Value both =
-        addLinear(input, names.keyValueDown, keyValueWidth + latent.rotarySize,
-                  {}, {0, widths, {}});
+    Value both = addLinear(input, down, keyValueWidth + latent.rotarySize, {},
+                           {0, widths, {}});
     SmallVector<Value> parts = addParts(both, widths);
     result.keyValue = parts[0];
     result.rotaryKey = parts[1];
     return result;
   }
   result.rotaryKey =
-      addLinear(input, names.rotaryKeyDown, latent.rotarySize, {});
-  result.keyValue = addLinear(input, names.latentDown, keyValueWidth, {});
+      addLinear(input, cells.getCell(Part::KeyRope), latent.rotarySize, {});
+  result.keyValue =
+      addLinear(input, cells.getCell(Part::KeyValueDown), keyValueWidth, {});
   return result;
 }
 
-Value LatentAttentionBuilder::addNorm(Value value, StringRef name) {
+Value LatentAttentionBuilder::addNorm(Value value, ParameterPart part) {
   if (!latent.hasNorms)
     return value;
-  CellBuilder::Cell cell(cells, name);
+  CellBuilder::Cell cell(cells, cells.getCell(part));
   return cells.addNorm(value);
 }
 
@@ -162,21 +169,21 @@ SmallVector<Value> LatentAttentionBuilder::splitHeads(Value flat,
   return parts;
 }
 
-/// Heads of `sizes`, by one projection if it has a name, or by one for each.
-SmallVector<Value> LatentAttentionBuilder::addHeads(Value from, StringRef joint,
-                                                    ArrayRef<StringRef> parts,
+/// Heads of `sizes`, by one projection if there is one, or by one for each.
+SmallVector<Value> LatentAttentionBuilder::addHeads(Value from, PartList parts,
                                                     ArrayRef<int64_t> sizes,
                                                     ArrayRef<int64_t> roots) {
   SmallVector<Value> heads;
-  if (!joint.empty()) {
+  if (const std::string joint = cells.getCell(parts); !joint.empty()) {
     const int64_t width =
         std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
     Value flat = addLinear(from, joint, spec.numHeads * width, {"mp"},
                            {0, SmallVector<int64_t>(sizes), {}}, roots);
     return splitHeads(flat, sizes);
   }
-  for (auto [name, size] : llvm::zip_equal(parts, sizes)) {
-    Value flat = addLinear(from, name, spec.numHeads * size, {"mp"});
+  for (auto [part, size] : llvm::zip_equal(parts.get(), sizes)) {
+    Value flat =
+        addLinear(from, cells.getCell(part), spec.numHeads * size, {"mp"});
     heads.append(splitHeads(flat, {size}));
   }
   return heads;
@@ -187,13 +194,13 @@ LatentHeads LatentAttentionBuilder::addUpProjections(const Latents &latents) {
   SmallVector<Value> query;
   if (latent.queryRank)
     query =
-        addHeads(addNorm(latents.query, names.queryNorm), names.queryUp,
-                 {names.queryPlain, names.queryRotary}, querySizes, queryRoots);
+        addHeads(addNorm(latents.query, Part::QueryDownNorm),
+                 {Part::QueryNope, Part::QueryRope}, querySizes, queryRoots);
   else
     query = splitHeads(latents.query, querySizes);
   SmallVector<Value> keyValue =
-      addHeads(addNorm(latents.keyValue, names.keyValueNorm), names.keyValueUp,
-               {names.keyUp, names.valueUp},
+      addHeads(addNorm(latents.keyValue, Part::KeyValueDownNorm),
+               {Part::KeyNope, Part::ValueUp},
                {latent.plainSize, latent.valueSize}, keyValueRoots);
   return {query[0], query[1], keyValue[0], keyValue[1]};
 }
@@ -259,7 +266,7 @@ Value LatentAttentionBuilder::addFlash(const AttentionHeads &heads) {
 }
 
 Value LatentAttentionBuilder::build(Value input) {
-  CellBuilder::Cell cell(cells, names.cell);
+  CellBuilder::Cell cell(cells, cells.names.attention.cell);
   if (latent.keepsLargestLogits)
     largestLogits = cells.addLargestLogits(names.largestLogits);
   Latents latents = addLatents(input);
@@ -278,7 +285,7 @@ Value LatentAttentionBuilder::build(Value input) {
       result,
       {spec.microBatchSize, spec.sequenceLength, spec.getAttendedSize()},
       names.mergeReshape);
-  CellBuilder::Cell linear(cells, names.output);
+  CellBuilder::Cell linear(cells, cells.getCell(Part::AttentionOutput));
   LinearTraits traits;
   traits.cutsInputs = true;
   return cells.addLinear(result, spec.hiddenSize, traits);

@@ -22,7 +22,7 @@ class ModelBuilder {
 public:
   ModelBuilder(MLIRContext *context, const ModelSpec &spec)
       : builder(context), loc(builder.getUnknownLoc()), spec(spec),
-        names(getFamilyNames(spec.family)) {}
+        family(getFamily(spec.family)) {}
 
   OwningOpRef<ModuleOp> build() {
     OwningOpRef<ModuleOp> module(ModuleOp::create(loc));
@@ -179,22 +179,23 @@ private:
   }
 
   void addEmbedding() {
+    const OperatorNames &names = family.operators;
+    const std::string table = getTableName(spec);
+    const std::string positions = getTableName(spec, ParameterPart::Positions);
     ParameterTraits traits;
     traits.cuts = {getVocabularyAxes(spec.tableCut), {}};
     traits.mayStayWhole = true;
     traits.parallelOptimizer = spec.parallelOptimizerTable;
-    addShared(names.embeddingWeight, {spec.vocabSize, spec.hiddenSize},
-              spec.embeddingType,
+    addShared(table, {spec.vocabSize, spec.hiddenSize}, spec.embeddingType,
               getInit(InitKind::Normal, spec.getInitialDeviation(
                                             spec.hiddenSize, spec.vocabSize)),
               traits);
     if (spec.learnsPositions) {
       ParameterTraits positionTraits;
       positionTraits.parallelOptimizer = spec.parallelOptimizerTable;
-      addShared(names.positionWeight, {spec.sequenceLength, spec.hiddenSize},
-                spec.embeddingType,
-                getInit(InitKind::Normal, spec.initializerRange),
-                positionTraits);
+      addShared(
+          positions, {spec.sequenceLength, spec.hiddenSize}, spec.embeddingType,
+          getInit(InitKind::Normal, spec.initializerRange), positionTraits);
     }
     if (spec.prefix)
       addPrefixParameters(model, spec);
@@ -202,7 +203,7 @@ private:
         model, spec, "embedding", LayerKind::Embedding, "",
         TypeRange{getIndexType({spec.microBatchSize, spec.sequenceLength})},
         getHandedOn(/*layer=*/0));
-    Value table = cells.getParameter(names.embeddingWeight);
+    Value rowsOfTokens = cells.getParameter(table);
     auto rows = RankedTensorType::get(
         getShape(cells.getArgument(0)),
         getFloatType(builder.getContext(), spec.embeddingType));
@@ -211,15 +212,15 @@ private:
     Value result =
         cells
             .create<EmbeddingOp>(names.gather, rows.clone(shape),
-                                 ValueRange{table, cells.getArgument(0)})
+                                 ValueRange{rowsOfTokens, cells.getArgument(0)})
             .getResult();
     auto drop = [&] {
       result =
           cells.drop(result, spec.dropout.embedding, names.embeddingDropout);
     };
     if (spec.learnsPositions) {
-      result = cells.add(result, cells.getParameter(names.positionWeight),
-                         names.positionAdd);
+      result =
+          cells.add(result, cells.getParameter(positions), names.positionAdd);
       drop();
     }
     result = cells.cast(result, spec.residualType, "cast");
@@ -250,8 +251,8 @@ private:
     if (hasLayerLoss(spec, index, hasExperts))
       results.push_back(RankedTensorType::get({}, builder.getF32Type()));
     CellBuilder cells(model, spec, "layers." + number, LayerKind::Body,
-                      names.layers.str() + "." + number, getHandedOn(index),
-                      results);
+                      family.cells.layers.str() + "." + number,
+                      getHandedOn(index), results);
     cells.setCellTree(getCellTree(hasExperts));
     cells.layerIndex = index;
     SmallVector<Value> values(
@@ -266,7 +267,7 @@ private:
   /// Adds the layer that makes one hidden state of all streams.
   void addCollapse() {
     CellBuilder cells(model, spec, "hc_head", LayerKind::Head,
-                      names.streamsHead, getHandedOn(spec.numLayers),
+                      family.operators.streamsHead, getHandedOn(spec.numLayers),
                       getHiddenType());
     cells.returnValues(collapseStreams(cells, cells.getArgument(0)));
   }
@@ -292,7 +293,7 @@ private:
   OpBuilder builder;
   mlir::Location loc;
   const ModelSpec &spec;
-  const FamilyNames &names;
+  const FamilyRecord &family;
   ModelOp model;
 };
 

@@ -35,7 +35,8 @@ void NextTokenLayers::addEmbedding(int64_t index) {
   arguments.push_back(
       RankedTensorType::get({spec.microBatchSize, spec.sequenceLength},
                             IntegerType::get(model.getContext(), 32)));
-  const NextTokenNames &next = names.nextTokens;
+  const NextTokenNames &next = family.operators.nextTokens;
+  const std::string first = getTableName(spec);
   CellBuilder cells(model, spec, number("mtp_embeddings", index),
                     LayerKind::Embedding, number(next.embedding, index),
                     arguments, getHiddenTypes(numHidden + 1));
@@ -44,7 +45,7 @@ void NextTokenLayers::addEmbedding(int64_t index) {
   traits.cuts = {getVocabularyAxes(spec.tableCut), {}};
   traits.mayStayWhole = true;
   traits.parallelOptimizer = spec.parallelOptimizerTable;
-  traits.tiedTo = names.embeddingWeight;
+  traits.tiedTo = first;
   Value table = cells.addParameter(
       next.table, {spec.vocabSize, spec.hiddenSize}, spec.embeddingType,
       cells.getWeightInit(spec.hiddenSize, spec.vocabSize), traits);
@@ -66,25 +67,33 @@ void NextTokenLayers::addEmbedding(int64_t index) {
 // Joining, and the layer
 //===----------------------------------------------------------------------===//
 
+std::string NextTokenLayers::getJoinCell(PartList parts) const {
+  return findCell(family.cells.join, {}, parts);
+}
+
 /// Concatenates both normalised values and projects the result. In the mcore
 /// graph the embedding comes first, and the outputs are cut over ranks as in
 /// other linear layers, but not in the dynamic graph.
 Value NextTokenLayers::join(CellBuilder &cells, Value previous,
                             Value embedding) {
-  const NextTokenNames &next = names.nextTokens;
-  auto addNorm = [&](StringRef name, Value value) {
-    CellBuilder::Cell norm(cells, name);
+  auto addNorm = [&](ParameterPart part, Value value) {
+    CellBuilder::Cell norm(cells, getJoinCell(part));
     return cells.addNorm(value);
   };
-  SmallVector<Value> both = {addNorm(next.hiddenNorm, previous),
-                             addNorm(next.embeddingNorm, embedding)};
+  SmallVector<Value> both = {
+      addNorm(ParameterPart::PredictionHiddenNorm, previous),
+      addNorm(ParameterPart::PredictionEmbeddingNorm, embedding)};
   LinearTraits traits;
-  if (spec.nextTokens.followsNorm)
+  PartList parts = {ParameterPart::PredictionFromHidden,
+                    ParameterPart::PredictionFromEmbedding};
+  if (spec.nextTokens.followsNorm) {
     std::swap(both[0], both[1]);
+    std::swap(parts.parts[0], parts.parts[1]);
+  }
   if (!spec.nextTokens.followsNorm || spec.nextTokens.joinsWhole)
     traits.axes.clear();
-  Value joined = cells.concatLast(both, next.concat);
-  CellBuilder::Cell linear(cells, next.join);
+  Value joined = cells.concatLast(both, "concat");
+  CellBuilder::Cell linear(cells, getJoinCell(parts));
   joined = cells.addLinear(joined, spec.hiddenSize, traits);
   return cells.cast(joined, spec.residualType, "cast");
 }
@@ -94,7 +103,7 @@ Value NextTokenLayers::join(CellBuilder &cells, Value previous,
 void NextTokenLayers::addFuser(int64_t index) {
   const int64_t numHidden = 1 + index;
   CellBuilder cells(model, spec, number("mtp_hidden_fusers", index),
-                    LayerKind::Body, number(names.nextTokens.fuser, index),
+                    LayerKind::Body, number(family.cells.joins, index),
                     getHiddenTypes(numHidden + 1),
                     getHiddenTypes(numHidden + 1));
   cells.setCellTree(nextTokenCells);
@@ -120,7 +129,7 @@ void NextTokenLayers::addLayer(int64_t index) {
   const bool hasExperts = spec.hasExperts(layer);
   CellBuilder cells(
       model, spec, number("layers", layer), LayerKind::Body,
-      number(names.layers, layer), getHiddenTypes(numHidden),
+      number(family.cells.layers, layer), getHiddenTypes(numHidden),
       getResultTypes(numHidden, hasLayerLoss(spec, layer, hasExperts)));
   cells.setCellTree(hasExperts ? expertCells : bodyCells);
   cells.layerIndex = layer;
@@ -134,14 +143,14 @@ void NextTokenLayers::addLayer(int64_t index) {
 
 /// Joining, the layer and its norm as one.
 void NextTokenLayers::addWholeLayer(int64_t index) {
-  const NextTokenNames &next = names.nextTokens;
+  const NextTokenNames &next = family.operators.nextTokens;
   const int64_t numHidden = 1 + index;
   // The layer is built like the last layer of the decoder.
   const int64_t layer = spec.numLayers + index;
   const bool hasExperts = spec.hasExperts(spec.numLayers - 1);
   CellBuilder cells(
-      model, spec, number(next.fuser, index), LayerKind::Body,
-      number(next.fuser, index), getHiddenTypes(numHidden + 1),
+      model, spec, number(family.cells.joins, index), LayerKind::Body,
+      number(family.cells.joins, index), getHiddenTypes(numHidden + 1),
       getResultTypes(numHidden + 1, hasLayerLoss(spec, layer, hasExperts)));
   cells.setCellTree(nextTokenCells);
   cells.layerIndex = layer;
@@ -157,7 +166,7 @@ void NextTokenLayers::addWholeLayer(int64_t index) {
     CellBuilder::Cell cell(cells, next.streamsHead);
     made.front() = collapseStreams(cells, made.front());
   }
-  CellBuilder::Cell norm(cells, next.innerNorm);
+  CellBuilder::Cell norm(cells, getJoinCell(ParameterPart::PredictionNorm));
   SmallVector<Value> results = {cells.addNorm(made.front())};
   results.append(getArguments(cells, 0, numHidden));
   llvm::append_range(results, ArrayRef(made).drop_front());
@@ -178,9 +187,11 @@ void NextTokenLayers::add(int64_t index) {
 /// 1 - d.
 void NextTokenLayers::addOutputNorms() {
   const int64_t depth = spec.nextTokens.depth;
+  const std::string norm =
+      findCell(family.cells.model, {}, ParameterPart::PredictionNorm);
   for (int64_t index = 0; index < depth; ++index) {
     CellBuilder cells(model, spec, number("mtp_norms", index), LayerKind::Head,
-                      number(names.nextTokens.outputNorm, index),
+                      number(StringRef(norm).drop_back(2), index),
                       getHiddenTypes(depth + 1), getHiddenTypes(depth + 1));
     SmallVector<Value> results = getArguments(cells, 0, depth + 1);
     Value &own = results[static_cast<size_t>(depth - 1 - index)];

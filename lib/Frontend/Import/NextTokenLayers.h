@@ -21,6 +21,10 @@ inline constexpr llvm::StringLiteral bodyCells = "cells";
 inline constexpr llvm::StringLiteral expertCells = "expert_cells";
 inline constexpr llvm::StringLiteral nextTokenCells = "next_token_cells";
 
+/// Returns the parameter with the model's table of tokens or of positions.
+std::string getTableName(const ModelSpec &spec,
+                         ParameterPart table = ParameterPart::Embedding);
+
 /// Returns the axes that cut the rows of a vocabulary's table.
 llvm::SmallVector<llvm::StringRef, 2> getVocabularyAxes(VocabularyCut cut);
 
@@ -30,7 +34,7 @@ public:
   /// `hidden` is the type of the residual stream between layers.
   NextTokenLayers(mf::ir::ModelOp model, const ModelSpec &spec,
                   mlir::Type hidden)
-      : model(model), spec(spec), names(getFamilyNames(spec.family)),
+      : model(model), spec(spec), family(getFamily(spec.family)),
         hidden(hidden) {}
 
   /// Adds the layers of depth `index`: the embedding of the token `index` + 1
@@ -45,6 +49,8 @@ private:
   void addFuser(int64_t index);
   void addLayer(int64_t index);
   void addWholeLayer(int64_t index);
+  /// Returns the Cell of the layer that joins, relative to it.
+  std::string getJoinCell(PartList parts) const;
   mlir::Value join(CellBuilder &cells, mlir::Value previous,
                    mlir::Value embedding);
   llvm::SmallVector<mlir::Type> getHiddenTypes(int64_t count) const {
@@ -55,7 +61,7 @@ private:
 
   mf::ir::ModelOp model;
   const ModelSpec &spec;
-  const FamilyNames &names;
+  const FamilyRecord &family;
   mlir::Type hidden;
 };
 

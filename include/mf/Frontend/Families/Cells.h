@@ -298,6 +298,10 @@ std::vector<std::string> listCellNames(llvm::ArrayRef<CellRow> rows,
 std::string findCell(llvm::ArrayRef<CellRow> rows, FactSet facts,
                      PartList parts, llvm::StringRef outer = "");
 
+/// Returns the name of the parameter, or of the weight, that holds this part.
+std::string findParameter(llvm::ArrayRef<CellRow> rows, FactSet facts,
+                          ParameterPart part);
+
 } // namespace mf
 
 #endif // MF_FRONTEND_FAMILIES_CELLS_H

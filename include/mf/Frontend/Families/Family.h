@@ -13,6 +13,7 @@
 #define MF_FRONTEND_FAMILIES_FAMILY_H
 
 #include "mf/Frontend/Families/Cells.h"
+#include "mf/Frontend/Families/OperatorNames.h"
 
 namespace mf {
 
@@ -53,7 +54,8 @@ enum class ModelFamily : uint8_t {
 struct FamilyRecord {
   /// The `family` of mf.model.
   llvm::StringLiteral name;
-  const ModelCells *cells;
+  ModelCells cells;
+  OperatorNames operators;
   /// What is true of all its models.
   FactSet facts = {};
 };
