@@ -8,6 +8,7 @@
 #include "dialects/mf/ShardingRule.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Frontend/Families/Family.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/config/AxisCuts.h"
 #include "passes/config/ConfigAttributes.h"
@@ -150,7 +151,8 @@ static void setFullSharding(ModelOp model, MeshAttr mesh,
 /// value head. It is one, or more if the model's family copies heads to ranks
 /// that outnumber them.
 static int64_t getHeadCopies(ModelOp model, const RankLayout &ranks) {
-  if (model.getFamily().value_or("") != "chatglm")
+  const FamilyRecord *family = findFamily(model.getFamily().value_or(""));
+  if (!family || !family->copiesKeyValueHeads)
     return 1;
   int64_t heads = ranks.modelParallel;
   // Key heads are either inputs of attention directly, or are repeated for it.

@@ -3,6 +3,7 @@
 
 #include "ModelLayers.h"
 #include "LayoutVerifier.h"
+#include "mf/Frontend/Families/Family.h"
 
 using namespace mlir;
 using namespace mf::ir;
@@ -28,15 +29,14 @@ static LayerPosition getPosition(LayerOp layer) {
 /// DeepSeek and of the mcore graph (Llama's classes gather before it), and for
 /// GLM's head for long sequences, whose weight is not cut.
 static bool keepsStream(ModelOp model, LayerOp layer) {
-  const StringRef family = model.getFamily().value_or("");
-  const bool isGlm = family == "chatglm";
-  if (layer.getKind() != LayerKind::Head ||
-      !(isGlm || family == "deepseek" || family.starts_with("mcore")))
+  const FamilyRecord *family = findFamily(model.getFamily().value_or(""));
+  if (layer.getKind() != LayerKind::Head || !family || !family->keepsRows)
     return false;
   auto result = cast<RankedTensorType>(layer.getResultTypes().front());
   if (result.getRank() == 3)
     return true;
-  return isGlm && llvm::all_of(layer.getOps<GetParamOp>(), [&](GetParamOp op) {
+  return family->keepsRowsInHead &&
+         llvm::all_of(layer.getOps<GetParamOp>(), [&](GetParamOp op) {
            auto param = model.lookupSymbol<ParamOp>(op.getParam());
            return param.getFrozen() || !param.getCutsAttr();
          });

@@ -3,7 +3,6 @@
 
 #include "WeightLayout.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -154,7 +153,9 @@ ParameterLayout readParameterLayout(ir::ModelOp model) {
   layout.gateUpBlocks = readGateUpBlocks(model);
   layout.numLayers =
       sizes.getLastLayer() + 1 - sizes.countStarting("model.mtp_norms.");
-  layout.transposesQueries = model.getFamily() == "gpt2";
+  const FamilyRecord *family = findFamily(model.getFamily().value_or(""));
+  layout.transposesQueries =
+      family && When(Fact::TransposedHeads).holds(family->facts);
   layout.tiesWordEmbeddings =
       llvm::any_of(model.getOps<ir::ParamOp>(), isTiedHead);
   return layout;
@@ -201,20 +202,16 @@ NameScheme getHuggingFaceScheme(ir::ModelOp model,
   if (model.lookupSymbol("lm_head.norm_scale"))
     return NameScheme::HuggingFaceBaichuan;
   ParameterSizes sizes(model);
-  StringRef family = model.getFamily().value_or("");
   if (sizes.get(".shared_experts_gate.weight", 0) != 0)
     return NameScheme::HuggingFaceQwen2Moe;
   if (layout.latent || sizes.get(".shared_experts.w1.weight", 0) != 0)
     return NameScheme::HuggingFaceDeepSeek;
-  if (layout.numExperts != 0 && family == "llama")
-    return NameScheme::HuggingFaceMixtral;
-  return llvm::StringSwitch<NameScheme>(family)
-      .Case("qwen", NameScheme::HuggingFaceQwen)
-      .Case("telechat", NameScheme::HuggingFaceTelechat)
-      .Case("chatglm", NameScheme::HuggingFaceChatGlm)
-      .Case("glm", NameScheme::HuggingFaceGlm)
-      .Case("gpt2", NameScheme::HuggingFaceGpt2)
-      .Default(NameScheme::HuggingFace);
+  const FamilyRecord *family = findFamily(model.getFamily().value_or(""));
+  if (!family)
+    return NameScheme::HuggingFace;
+  return layout.numExperts != 0
+             ? family->huggingFaceExperts.value_or(family->huggingFace)
+             : family->huggingFace;
 }
 
 bool predictsFromOtherState(ir::ModelOp model) {

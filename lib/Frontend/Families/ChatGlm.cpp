@@ -116,10 +116,20 @@ constexpr OperatorNames getOperators() {
 
 } // namespace chat_glm
 
-constexpr FamilyRecord chatGlmFamily = {
-    "chatglm",
-    {"transformer.encoder.layers", chat_glm::model, chat_glm::layer},
-    chat_glm::getOperators()};
+static constexpr FamilyRecord makeChatGlm() {
+  FamilyRecord family = {
+      "chatglm",
+      {"transformer.encoder.layers", chat_glm::model, chat_glm::layer},
+      chat_glm::getOperators()};
+  family.huggingFace = NameScheme::HuggingFaceChatGlm;
+  family.prefix = PrefixHeads::Keys;
+  family.copiesKeyValueHeads = true;
+  family.keepsRows = true;
+  family.keepsRowsInHead = true;
+  return family;
+}
+constexpr FamilyRecord chatGlmFamily = makeChatGlm();
+
 constexpr ModelCells huggingFaceChatGlmCells = {
     "transformer.encoder.layers", chat_glm::theirModel, chat_glm::layer};
 

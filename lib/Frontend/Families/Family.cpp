@@ -5,15 +5,23 @@
 
 namespace mf {
 
+// In the order of ModelFamily.
+static constexpr const FamilyRecord *families[] = {
+    &llamaFamily,   &internLm2Family, &qwenFamily, &telechatFamily,
+    &chatGlmFamily, &deepSeekFamily,  &glmFamily,  &gpt2Family,
+    &sparkFamily,   &mcoreFamily};
+static_assert(std::size(families) ==
+              static_cast<size_t>(ModelFamily::Mcore) + 1);
+
 const FamilyRecord &getFamily(ModelFamily family) {
-  // In the order of ModelFamily.
-  static constexpr const FamilyRecord *records[] = {
-      &llamaFamily,   &internLm2Family, &qwenFamily, &telechatFamily,
-      &chatGlmFamily, &deepSeekFamily,  &glmFamily,  &gpt2Family,
-      &sparkFamily,   &mcoreFamily};
-  static_assert(std::size(records) ==
-                static_cast<size_t>(ModelFamily::Mcore) + 1);
-  return *records[static_cast<size_t>(family)];
+  return *families[static_cast<size_t>(family)];
+}
+
+const FamilyRecord *findFamily(llvm::StringRef name) {
+  for (const FamilyRecord *family : families)
+    if (family->name == name)
+      return family;
+  return nullptr;
 }
 
 llvm::StringRef getName(ModelFamily family) { return getFamily(family).name; }

@@ -86,10 +86,16 @@ constexpr OperatorNames getOperators() {
 
 } // namespace glm
 
-constexpr FamilyRecord glmFamily = {
-    "glm",
-    {"transformer.layers", glm::model, glm::layer, "", {}, "~"},
-    glm::getOperators()};
+static constexpr FamilyRecord makeGlm() {
+  FamilyRecord family = {
+      "glm",
+      {"transformer.layers", glm::model, glm::layer, "", {}, "~"},
+      glm::getOperators()};
+  family.huggingFace = NameScheme::HuggingFaceGlm;
+  return family;
+}
+constexpr FamilyRecord glmFamily = makeGlm();
+
 constexpr ModelCells huggingFaceGlmCells = {
     "transformer.layers", glm::theirModel, glm::layer, "", {}, "*"};
 

@@ -110,11 +110,17 @@ constexpr OperatorNames getOperators() {
 
 } // namespace gpt2
 
-constexpr FamilyRecord gpt2Family = {
-    "gpt2",
-    {"backbone.blocks", gpt2::model, gpt2::layer, "", {}, "~"},
-    gpt2::getOperators(),
-    Fact::TransposedHeads};
+static constexpr FamilyRecord makeGpt2() {
+  FamilyRecord family = {
+      "gpt2",
+      {"backbone.blocks", gpt2::model, gpt2::layer, "", {}, "~"},
+      gpt2::getOperators(),
+      Fact::TransposedHeads};
+  family.huggingFace = NameScheme::HuggingFaceGpt2;
+  return family;
+}
+constexpr FamilyRecord gpt2Family = makeGpt2();
+
 constexpr ModelCells huggingFaceGpt2Cells = {
     "transformer.h", gpt2::theirModel, gpt2::theirLayer, "", {}, "*"};
 

@@ -439,25 +439,46 @@ constexpr OperatorNames getDeepSeekOperators() {
 
 } // namespace llama
 
-constexpr FamilyRecord llamaFamily = {
-    "llama",
-    {"model.layers", llama::model, llama::layer},
-    llama::getOperators()};
+static constexpr FamilyRecord makeLlama() {
+  FamilyRecord family = {"llama",
+                         {"model.layers", llama::model, llama::layer},
+                         llama::getOperators()};
+  family.prefix = PrefixHeads::Queries;
+  family.huggingFaceExperts = NameScheme::HuggingFaceMixtral;
+  return family;
+}
+constexpr FamilyRecord llamaFamily = makeLlama();
+
 constexpr FamilyRecord internLm2Family = {"internlm2", llamaFamily.cells,
                                           llama::getOperators(),
                                           Fact::ShortProjection};
-constexpr FamilyRecord qwenFamily = {
-    "qwen",
-    {"transformer.layers", llama::qwenModel, llama::layer},
-    llama::getQwenOperators()};
-constexpr FamilyRecord telechatFamily = {
-    "telechat",
-    {"model.layers", llama::model, llama::telechatLayer},
-    llama::getTelechatOperators()};
-constexpr FamilyRecord deepSeekFamily = {
-    "deepseek",
-    {"model.layers", llama::deepSeekModel, llama::layer,
-     "model.mtp_hidden_fusers", llama::join},
-    llama::getDeepSeekOperators()};
+
+static constexpr FamilyRecord makeQwen() {
+  FamilyRecord family = {"qwen",
+                         {"transformer.layers", llama::qwenModel, llama::layer},
+                         llama::getQwenOperators()};
+  family.huggingFace = NameScheme::HuggingFaceQwen;
+  return family;
+}
+constexpr FamilyRecord qwenFamily = makeQwen();
+
+static constexpr FamilyRecord makeTelechat() {
+  FamilyRecord family = {"telechat",
+                         {"model.layers", llama::model, llama::telechatLayer},
+                         llama::getTelechatOperators()};
+  family.huggingFace = NameScheme::HuggingFaceTelechat;
+  return family;
+}
+constexpr FamilyRecord telechatFamily = makeTelechat();
+
+static constexpr FamilyRecord makeDeepSeek() {
+  FamilyRecord family = {"deepseek",
+                         {"model.layers", llama::deepSeekModel, llama::layer,
+                          "model.mtp_hidden_fusers", llama::join},
+                         llama::getDeepSeekOperators()};
+  family.keepsRows = true;
+  return family;
+}
+constexpr FamilyRecord deepSeekFamily = makeDeepSeek();
 
 } // namespace mf

@@ -341,9 +341,14 @@ constexpr OperatorNames getOperators() {
 
 } // namespace mcore
 
-constexpr FamilyRecord mcoreFamily = {
-    "mcore",
-    {"decoder.layers", mcore::model, mcore::layer, "mtp.layers", mcore::join},
-    mcore::getOperators()};
+static constexpr FamilyRecord makeMcore() {
+  FamilyRecord family = {
+      "mcore",
+      {"decoder.layers", mcore::model, mcore::layer, "mtp.layers", mcore::join},
+      mcore::getOperators()};
+  family.keepsRows = true;
+  return family;
+}
+constexpr FamilyRecord mcoreFamily = makeMcore();
 
 } // namespace mf

@@ -139,10 +139,10 @@ Value addRotary(CellBuilder &cells, Value heads, const RotaryNames &names) {
 //===----------------------------------------------------------------------===//
 
 /// Returns the axes that shard the heads of keys and values, and thus their
-/// weights. ChatGLM copies heads to neighbouring ranks if there are fewer heads
-/// than ranks.
+/// weights. Some families copy heads to neighbouring ranks if there are fewer
+/// heads than ranks.
 static StringRef getKeyValueAxis(const ModelSpec &spec) {
-  bool areCopied = spec.family == ModelFamily::ChatGlm &&
+  bool areCopied = getFamily(spec.family).copiesKeyValueHeads &&
                    spec.numKeyValueHeads < spec.ranks.modelParallel;
   return areCopied ? "mp_kv" : "mp";
 }

@@ -81,8 +81,22 @@ static bool isMultiplierWidth(SpecReader &reader) {
          leastWidth;
 }
 
+namespace {
+/// Defaults in which the config classes differ.
+struct LlamaDefaults {
+  int64_t vocabSize = 32000;
+  std::optional<int64_t>
+      numKeyValueHeads; ///< The default is the number of heads.
+  std::optional<int64_t>
+      feedForwardSize; ///< The default depends on hidden_size.
+  int64_t padTokenId = 0;
+  /// True if ffn_dim_multiplier may be the width of the feed forward.
+  bool multiplierMayBeWidth = false;
+};
+} // namespace
+
 static void readFeedForwardSize(SpecReader &reader, ModelSpec &spec,
-                                std::optional<int64_t> missing) {
+                                const LlamaDefaults &defaults) {
   int64_t multipleOf = reader.readSize({"multiple_of"}, 256);
   std::optional<double> multiplier =
       reader.readOptionalPositive({"ffn_dim_multiplier"});
@@ -91,11 +105,11 @@ static void readFeedForwardSize(SpecReader &reader, ModelSpec &spec,
     spec.feedForwardSize = *size;
     return;
   }
-  if (missing) {
-    spec.feedForwardSize = *missing;
+  if (defaults.feedForwardSize) {
+    spec.feedForwardSize = *defaults.feedForwardSize;
     return;
   }
-  if (spec.family == ModelFamily::Telechat && isMultiplierWidth(reader)) {
+  if (defaults.multiplierMayBeWidth && isMultiplierWidth(reader)) {
     spec.feedForwardSize =
         reader.readSize({"ffn_dim_multiplier"}, std::nullopt);
     return;
@@ -120,18 +134,6 @@ void readElementTypes(SpecReader &reader, ModelSpec &spec) {
       reader.readType({"residual_dtype", "res_dtype"}, spec.computeType);
 }
 
-namespace {
-/// Defaults in which the config classes differ.
-struct LlamaDefaults {
-  int64_t vocabSize = 32000;
-  std::optional<int64_t>
-      numKeyValueHeads; ///< The default is the number of heads.
-  std::optional<int64_t>
-      feedForwardSize; ///< The default depends on hidden_size.
-  int64_t padTokenId = 0;
-};
-} // namespace
-
 /// Reads the keys that LlamaConfig and its relatives share.
 static void readLlamaLike(SpecReader &reader, ModelSpec &spec,
                           const LlamaDefaults &defaults = {}) {
@@ -143,7 +145,7 @@ static void readLlamaLike(SpecReader &reader, ModelSpec &spec,
   spec.numKeyValueHeads = reader.readSize(
       {"n_kv_heads"}, defaults.numKeyValueHeads.value_or(spec.numHeads));
   spec.headSize = divideHidden(reader, spec);
-  readFeedForwardSize(reader, spec, defaults.feedForwardSize);
+  readFeedForwardSize(reader, spec, defaults);
   spec.padTokenId = reader.readInt({"pad_token_id"}, defaults.padTokenId);
   spec.ignoreTokenId = reader.readInt({"ignore_token_id"}, -100);
   spec.normEpsilon = reader.readPositive({"rms_norm_eps"}, 1e-5);
@@ -310,7 +312,9 @@ static void readDocuments(SpecReader &reader, ModelSpec &spec) {
 
 void readTelechat(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::Telechat;
-  readLlamaLike(reader, spec);
+  LlamaDefaults defaults;
+  defaults.multiplierMayBeWidth = true;
+  readLlamaLike(reader, spec, defaults);
   const bool isFirstRelease = isFirstTelechat(reader);
   spec.tiesWordEmbeddings |= isTelechatHeadTied(reader, isFirstRelease);
   readTelechatDropout(reader, spec, isFirstRelease);

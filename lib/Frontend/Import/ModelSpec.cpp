@@ -343,7 +343,7 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   if (!architecture->isMcore)
     rejectExperts(config.model.config, "in moe_config", diagnostics);
   readExperts(config, overrides.release, reader, spec);
-  if (spec.family == ModelFamily::Telechat && spec.experts &&
+  if (!getFamily(spec.family).operators.linearDropout.empty() && spec.experts &&
       spec.dropout.hidden != 0)
     diagnostics.warning(reader.locate({"hidden_dropout_prob"}),
                         "dropout of the results of routed experts "

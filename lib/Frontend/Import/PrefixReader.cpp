@@ -90,13 +90,12 @@ void checkPrefix(const TrainingConfig &config, const ModelSpec &spec,
   if (Node node = model["fine_grain_interleave"]; node.getInt().value_or(1) > 1)
     refuse(node, "does not run with fine_grain_interleave " + node.repr() +
                      "; set it to 1");
-  const bool hasFamily =
-      spec.family == ModelFamily::Llama || spec.family == ModelFamily::ChatGlm;
-  if (!hasFamily || spec.latent || spec.usesAlibi)
+  const PrefixHeads heads = getFamily(spec.family).prefix;
+  if (heads == PrefixHeads::None || spec.latent || spec.usesAlibi)
     refuse(section["pet_type"],
            "is supported for classes LlamaForCausalLM and "
            "ChatGLM2WithPtuning2 alone; take pet_type lora");
-  else if (spec.family == ModelFamily::Llama &&
+  else if (heads == PrefixHeads::Queries &&
            spec.numKeyValueHeads != spec.numHeads)
     refuse(section["pet_type"],
            "makes keys and values of " + llvm::Twine(spec.numHeads) +

@@ -80,8 +80,7 @@ static void readModelFacts(const TrainingConfig &config, const ModelSpec &spec,
   LayoutRules &rules = facts.rules;
   rules.layers = spec.numLayers;
   rules.heads = spec.numHeads;
-  // ChatGLM repeats key and value heads if there are too few.
-  rules.keyValueHeads = spec.family == ModelFamily::ChatGlm
+  rules.keyValueHeads = getFamily(spec.family).copiesKeyValueHeads
                             ? spec.numHeads
                             : spec.numKeyValueHeads;
   rules.sequenceLength = spec.sequenceLength;

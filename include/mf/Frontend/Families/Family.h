@@ -33,43 +33,6 @@ struct ModelCells {
   llvm::StringLiteral norms = "weight";
 };
 
-/// The layer classes of MindSpore Transformers. They determine the names of
-/// Cells and parameters and the computation of a layer.
-enum class ModelFamily : uint8_t {
-  Llama,     ///< LLamaDecodeLayer: Llama, CodeLlama, Yi, Qwen 1.5 to 2.5,
-             ///< Baichuan2, InternLM
-  InternLm2, ///< InternLM2DecodeLayer: Llama's, but query, key and value are
-             ///< one weight
-  Qwen,      ///< QwenDecodeLayer: Qwen 1; Llama's with its own top-level names
-  Telechat,  ///< TelechatDecodeLayer: TeleChat, TeleChat2
-  ChatGlm,   ///< ChatGLM2Block: GLM 2 to 4
-  DeepSeek,  ///< DeepSeekV2DecodeLayer: DeepSeek-V2 and V3
-  Glm,       ///< DeepNormWithGLULayer: the first generation of GLM
-  Gpt2,      ///< GPTTransformerDecoderLayer: GPT-2
-  Spark,     ///< IFlytekSparkTransformerEncoderLayer: iFlytekSpark
-  Mcore      ///< TransformerLayer of the mcore training graph: Qwen3,
-             ///< DeepSeek-V3, TeleChat3
-};
-
-struct FamilyRecord {
-  /// The `family` of mf.model.
-  llvm::StringLiteral name;
-  ModelCells cells;
-  OperatorNames operators;
-  /// What is true of all its models.
-  FactSet facts = {};
-};
-
-const FamilyRecord &getFamily(ModelFamily family);
-
-/// Returns `llama`, `internlm2`, `qwen`, `telechat`, `chatglm`, `deepseek`,
-/// `glm`, `gpt2`, `spark` or `mcore`: the `family` of mf.model.
-llvm::StringRef getName(ModelFamily family);
-
-//===----------------------------------------------------------------------===//
-// Checkpoints
-//===----------------------------------------------------------------------===//
-
 /// A naming scheme for the parameters of a transformer, of MindSpore
 /// Transformers if it is not of Hugging Face.
 enum class NameScheme : uint8_t {
@@ -104,6 +67,66 @@ enum class NameScheme : uint8_t {
   HuggingFaceGpt2,     ///< transformer.h.0.attn.c_attn, [in, out]
   HuggingFaceTelechat  ///< transformer.h.0.self_attention.key_value
 };
+
+/// The layer classes of MindSpore Transformers. They determine the names of
+/// Cells and parameters and the computation of a layer.
+enum class ModelFamily : uint8_t {
+  Llama,     ///< LLamaDecodeLayer: Llama, CodeLlama, Yi, Qwen 1.5 to 2.5,
+             ///< Baichuan2, InternLM
+  InternLm2, ///< InternLM2DecodeLayer: Llama's, but query, key and value are
+             ///< one weight
+  Qwen,      ///< QwenDecodeLayer: Qwen 1; Llama's with its own top-level names
+  Telechat,  ///< TelechatDecodeLayer: TeleChat, TeleChat2
+  ChatGlm,   ///< ChatGLM2Block: GLM 2 to 4
+  DeepSeek,  ///< DeepSeekV2DecodeLayer: DeepSeek-V2 and V3
+  Glm,       ///< DeepNormWithGLULayer: the first generation of GLM
+  Gpt2,      ///< GPTTransformerDecoderLayer: GPT-2
+  Spark,     ///< IFlytekSparkTransformerEncoderLayer: iFlytekSpark
+  Mcore      ///< TransformerLayer of the mcore training graph: Qwen3,
+             ///< DeepSeek-V3, TeleChat3
+};
+
+/// The heads of the keys and values that a trained prefix adds.
+enum class PrefixHeads : uint8_t {
+  None,    ///< The layers take no prefix.
+  Queries, ///< as many as queries have
+  Keys     ///< as many as keys have
+};
+
+struct FamilyRecord {
+  /// The `family` of mf.model.
+  llvm::StringLiteral name;
+  ModelCells cells;
+  OperatorNames operators;
+  /// What is true of all its models.
+  FactSet facts = {};
+  /// The scheme of its models in Hugging Face, and of those with experts if
+  /// these have another one.
+  NameScheme huggingFace = NameScheme::HuggingFace;
+  std::optional<NameScheme> huggingFaceExperts = std::nullopt;
+  PrefixHeads prefix = PrefixHeads::None;
+  /// True if neighbouring ranks have copies of keys and values where their
+  /// heads are fewer than the ranks of model parallel.
+  bool copiesKeyValueHeads = false;
+  /// True if layers behind the body read a stream whose rows are cut over these
+  /// ranks as it is; others gather it first.
+  bool keepsRows = false;
+  /// True if the head does too where its weight is not cut.
+  bool keepsRowsInHead = false;
+};
+
+const FamilyRecord &getFamily(ModelFamily family);
+
+/// Returns the record of the family with this name, or null.
+const FamilyRecord *findFamily(llvm::StringRef name);
+
+/// Returns `llama`, `internlm2`, `qwen`, `telechat`, `chatglm`, `deepseek`,
+/// `glm`, `gpt2`, `spark` or `mcore`: the `family` of mf.model.
+llvm::StringRef getName(ModelFamily family);
+
+//===----------------------------------------------------------------------===//
+// Checkpoints
+//===----------------------------------------------------------------------===//
 
 /// A scheme is the Cells of a family with the facts that its checkpoints have.
 struct NameSchemeRecord {
