@@ -5,9 +5,11 @@
 #include "StepRanks.h"
 #include "mf/Exec/Data/Safetensors.h"
 #include "mf/Exec/Ranks/CheckpointParts.h"
+#include "mf/Exec/Ranks/InitialValues.h"
 #include "mf/Exec/Ranks/SliceRuns.h"
 #include "mf/Exec/Ranks/StepValues.h"
 #include "mf/Exec/Ranks/TensorDump.h"
+#include "mf/Exec/Ranks/TokenExperts.h"
 #include "mf/Program/Program.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/DataExtractor.h"
@@ -304,7 +306,10 @@ llvm::Error StepEngine::loadParameters(ranks::NoteUser note) {
       if (!given)
         return given.takeError();
       if (llvm::Error error =
-              ranks::checkTable(owner, *given, buffer, runs, own))
+              ranks::loadTable(owner, *given, *buffer.init,
+                               ranks::getWholeShape(buffer), runs, own))
+        return error;
+      if (llvm::Error error = write(number, own))
         return error;
     }
     if (buffer.role != Role::Parameter)
@@ -457,6 +462,7 @@ ranks::RankTensor StepEngine::makePart(int64_t rank, size_t number) const {
   part.rank = rank;
   part.shape = buffer.shape;
   part.slice = buffer.slice;
+  part.isTokenExperts = ranks::isTokenExperts(buffer);
   auto bytes = std::make_shared<std::vector<uint8_t>>();
   part.read = [this, rank, &from = getBuffers(rank)[number],
                bytes]() -> llvm::Expected<llvm::ArrayRef<uint8_t>> {

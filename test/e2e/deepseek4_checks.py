@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of DeepSeek-V4 that need no reference: models that must agree, and values that must not depend on others.
 
-usage: deepseek4_checks.py BIN_FOLDER WORK_FOLDER
+usage: deepseek4_checks.py BIN_FOLDER WORK_FOLDER [CHECK...]
 """
 
 import math
@@ -12,7 +12,7 @@ import safetensors
 import step_results
 import torch_deepseek4
 import training
-from deepseek4_matches_torch import BATCH, FUSED, HYBRID, LATENT, SHORT, lower, write_data
+from deepseek4_matches_torch import BATCH, FUSED, HYBRID, LATENT, SHORT, lower, make_tables, write_data
 
 
 class Model:
@@ -124,24 +124,103 @@ def check_sink(tools):
 
 
 def check_tables(tools):
-    """A file of weights may have the table of a hash layer, as integers too, but not another one."""
-    model = Model(tools, "tables", SHORT)
-    table = numpy.arange(SHORT["vocab_size"])[:, None] + numpy.arange(SHORT["num_experts_per_tok"])
+    """The tables of hash layers come from a file of weights and go into the files that are written, in each layout."""
+    # Each replica has a loss that balances its own tokens.
+    base = dict(
+        SHORT, num_hidden_layers=4, num_hash_layers=3, compress_ratios=[0, 4, 4, 0], use_attn_mask_compression=True,
+        moe_aux_loss_coeff=0,
+    )  # fmt: skip
+    model = Model(tools, "tables", base)
+    weights, tables = safetensors.load(model.weights), make_tables(model.mlir, base)
+    name = "decoder.layers.2.mlp.router.tid2eid"
 
-    def run_with(values):
-        weights = safetensors.load(model.weights)
-        weights["decoder.layers.0.mlp.router.tid2eid"] = values
-        safetensors.save(model.weights, weights)
-        return model.run().losses
+    def run_with(values, step=model.step):
+        safetensors.save(model.weights, dict(weights, **values))
+        data, _ = write_data(tools, base)
+        return step_results.run(tools, step, data, 1, model.weights)
 
-    experts = SHORT["n_routed_experts"]
-    without, same = model.run().losses, run_with((table % experts).astype(numpy.int32))
-    yield "the model's own table", without == same
-    try:
-        run_with(((table + 1) % experts).astype(numpy.float32))
-        yield "another table is an error", False
-    except RuntimeError as error:
-        yield "another table is an error", "tid2eid' differs from the table that the model's settings make" in str(error)
+    def find_error(table):
+        try:
+            run_with(dict(tables, **{name: table}))
+        except RuntimeError as error:
+            return str(error)
+        return ""
+
+    own = numpy.arange(base["vocab_size"])[:, None] + numpy.arange(base["num_experts_per_tok"])
+    own = (own % base["n_routed_experts"]).astype(numpy.int32)
+    first, whole = run_with({}), run_with(tables)
+    yield "tables: one for each hash layer", len(tables) == 3 and name in tables
+    yield "tables: first values", all((first.parameters[n] == own).all() for n in tables)
+    yield "tables: first values from a file", run_with({n: own for n in tables}).has_same_bits(first)
+    yield "tables: other tables", step_results.get_distance(first, whole) > 1e-3
+    yield "tables: written as they were read", all(
+        whole.parameters[n].dtype == t.dtype and (whole.parameters[n] == t).all() for n, t in tables.items()
+    )
+    wide = {n: t.astype(numpy.int64) for n, t in tables.items()}
+    yield "tables: integers of 64 bits", run_with(wide).has_same_bits(whole)
+    some = dict(tables)
+    some[name] = own
+    without = {n: t for n, t in tables.items() if n != name}
+    yield "tables: one is not in the file", run_with(some).has_same_bits(run_with(without))
+
+    table = tables[name]
+    for what, wrong, text in (
+        ("fp32", table.astype(numpy.float32), "' holds f32, expected i32 or i64: numbers of experts"),
+        ("an expert too many", numpy.where(own == 3, 4, own), "' gives token 2 the expert 4, expected 0 to 3"),
+        ("a negative expert", own - 1, "' gives token 0 the expert -1, expected 0 to 3"),
+        ("a token too few", table[1:], "' has shape [63, 2], expected [64, 2]: the experts of each token"),
+        ("transposed", table.T, "' has shape [2, 64], expected [64, 2]"),
+    ):
+        yield "tables: " + what, "tensor '" + name + text in find_error(wrong)
+
+    for parallel in (
+        {"data": 2, "shard": 2, "expert": 2}, {"data": 2, "shard": 2}, {"tensor": 2}, {"pipeline": 2}, {"context": 2},
+        {"data": 2, "shard": 2, "expert": 2, "pipeline": 2},
+    ):  # fmt: skip
+        layout = ", ".join("%s %d" % item for item in parallel.items())
+        _, step = lower(tools, "tables-" + "-".join(parallel), base, parallel)
+        shared = run_with(tables, step)
+        yield "tables: " + layout, step_results.get_distance(whole, shared) < 2e-5
+        yield "tables: written by " + layout, all((shared.parameters[n] == t).all() for n, t in tables.items())
+
+
+def check_checkpoints(tools):
+    """A checkpoint has the tables, and ranks of another layout continue with them."""
+    base = dict(SHORT, num_hidden_layers=2, num_hash_layers=2)
+    one = Model(tools, "kept", base)
+    tables = make_tables(one.mlir, base)
+    safetensors.save(one.weights, dict(safetensors.load(one.weights), **tables))
+    data, _ = write_data(tools, base)
+    folder, straight, resumed = (tools.path(name) for name in ("kept", "straight.safetensors", "resumed.safetensors"))
+    tools.train(one.step, data, 2, one.weights, extra=["--save-params", straight])
+    tools.train(one.step, data, 1, one.weights, extra=["--checkpoint-dir", folder])
+    tools.train(one.step, data, 2, None, extra=["--checkpoint-dir", folder, "--resume", "--save-params", resumed])
+    yield "a checkpoint: same bits", safetensors.load_bytes(straight) == safetensors.load_bytes(resumed)
+    _, step = lower(tools, "kept-pipeline", base, {"pipeline": 2})
+    elsewhere = tools.path("elsewhere.safetensors")
+    tools.train(
+        step, data, 3, None, extra=["--checkpoint-dir", folder, "--resume", "--save-params", elsewhere]
+    )  # fmt: skip
+    behind = safetensors.load(elsewhere)
+    yield "a checkpoint: on two stages", all((behind[n] == t).all() for n, t in tables.items())
+
+
+def check_names(tools):
+    """Tables keep their integers under Hugging Face's names and back, and when weights are rounded."""
+    model = dict(LATENT, enable_hyper_connections=False, num_nextn_predict_layers=0, hidden_act="silu")
+    one = Model(tools, "names", model)
+    tables = {n: t.astype(numpy.int64) for n, t in make_tables(one.mlir, model).items()}
+    weights = dict(safetensors.load(one.weights), **tables)
+    own, exported, back = (tools.path(name + ".safetensors") for name in ("own", "exported", "back"))
+    safetensors.save(own, weights)
+    tools.run("mf-translate", "--export-hf", one.mlir, "--weights", own, "-o", exported, "--weights-type=bfloat16")
+    theirs = safetensors.load(exported)
+    names = {n: n.replace("decoder", "model").replace("router", "gate") for n in tables}
+    yield "names: a table for each hash layer", len(tables) == 1
+    yield "names: Hugging Face's", all((theirs[names[n]] == t).all() for n, t in tables.items())
+    tools.run("mf-translate", "--import-hf-weights", one.mlir, "--weights", exported, "-o", back)
+    read = safetensors.load(back)
+    yield "names: back", all(read[n].dtype == t.dtype and (read[n] == t).all() for n, t in tables.items())
 
 
 def check_sight(tools):
@@ -194,7 +273,12 @@ def check_parts(tools):
 
 def main():
     tools = training.Tools(sys.argv[1], sys.argv[2])
-    checks = (check_streams, check_limits, check_indexer, check_fused, check_sink, check_tables, check_sight, check_parts)
+    checks = (
+        check_streams, check_limits, check_indexer, check_fused, check_sink, check_tables, check_checkpoints, check_names,
+        check_sight, check_parts,
+    )  # fmt: skip
+    wanted = sys.argv[3:]
+    checks = [check for check in checks if not wanted or check.__name__ in wanted]
     results = [result for check in checks for result in check(tools)]
     for what, holds in results:
         print("%-45s %s" % (what, "holds" if holds else "FAILS"))

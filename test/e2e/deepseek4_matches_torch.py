@@ -4,11 +4,12 @@
 usage: deepseek4_matches_torch.py BIN_FOLDER WORK_FOLDER [CASE...]
 
 Hybrid attention with all ratios, latent attention, plain residuals, the gradient of the fused indexer's loss, and adapters
-of linear layers and of routed experts, beside which no parameter changes. All parameters are by formula (torch_deepseek4.py). The reference computes in fp64.
+of linear layers and of routed experts, beside which no parameter changes. All parameters are by formula (torch_deepseek4.py), and
+so are the tables of hash layers in the cases that no other program has computed. The reference computes in fp64.
 """
 
-import math
 import os
+import re
 import sys
 
 import numpy
@@ -92,12 +93,23 @@ ADAPTERS = {
 def lower(tools, name, model, parallel=None):
     optimizer = {"type": "AdamW", "weight_decay": 0.1}
     training_keys = {"max_norm": 1.0}
-    yaml = tools.path(name + ".yaml")
-    Configuration(
-        model, parallel or {}, {}, (1, BATCH), optimizer=optimizer, training=training_keys, adapters=ADAPTERS.get(name)
-    ).write(yaml)  # fmt: skip
-    os.environ["RANK_SIZE"] = str(math.prod((parallel or {}).values()))
+    yaml, parallel = tools.path(name + ".yaml"), parallel or {}
+    configuration = Configuration(
+        model, parallel, {}, (1, BATCH // parallel.get("data", 1)), optimizer=optimizer, training=training_keys,
+        adapters=ADAPTERS.get(name),
+    )  # fmt: skip
+    configuration.write(yaml)
+    os.environ["RANK_SIZE"] = str(configuration.get_ranks())
     return tools.lower_yaml(yaml, lowering=["--verify=false"])
+
+
+def make_tables(mlir, model):
+    """Tables by formula for the hash layers of a model."""
+    shapes = re.findall(r"mf\.param @(\S+router\.tid2eid) : tensor<(\d+)x(\d+)x", open(mlir).read())
+    return {
+        name: torch_deepseek4.make_table(name, [int(n) for n in shape], model["n_routed_experts"])
+        for name, *shape in shapes
+    }
 
 
 def write_data(tools, model):
@@ -130,8 +142,8 @@ class Adapted(torch_deepseek4.DeepSeek4):
 class Reference:
     """Steps of AdamW in fp64, in which vectors do not decay, with clipping. If there are adapters, only they are trained."""
 
-    def __init__(self, model, parameters, biases):
-        self.model = Adapted(model, parameters)
+    def __init__(self, model, parameters, biases, tables):
+        self.model = Adapted(model, parameters, tables)
         self.biases = {name: torch.tensor(value) for name, value in biases.items()}
         adapters = {n: p for n, p in self.model.params.items() if n.endswith(("lora_a", "lora_b"))}
         self.trained = adapters or self.model.params
@@ -175,7 +187,8 @@ def compare(tools, name):
     values = {n: torch_deepseek4.make_parameter(n, s) for n, s in shapes.items()}
     weights, folder = tools.path(name + ".weights.safetensors"), tools.path(name + ".gradients")
     behind = tools.path(name + ".behind.safetensors")
-    safetensors.save(weights, {n: v.astype(numpy.float32) for n, v in values.items()})
+    tables = {} if known else make_tables(mlir, model)
+    safetensors.save(weights, dict({n: v.astype(numpy.float32) for n, v in values.items()}, **tables))
     os.makedirs(folder)
     data, rows = write_data(tools, model)
     report = tools.train(
@@ -184,7 +197,8 @@ def compare(tools, name):
     biases = {n: v for n, v in values.items() if n.endswith("expert_bias")}
     # Both begin with the same numbers of fp32.
     start = {n: v.astype(numpy.float32).astype(numpy.float64) for n, v in values.items() if n not in biases}
-    reference = Reference(model, start, {n: v.astype(numpy.float32).astype(numpy.float64) for n, v in biases.items()})
+    biases = {n: v.astype(numpy.float32).astype(numpy.float64) for n, v in biases.items()}
+    reference = Reference(model, start, biases, tables)
     counted = {}
     problems, worst = [], {"loss": 0.0, "gradient": 0.0, "parameter": 0.0}
     for index, dump in enumerate(sorted(os.listdir(folder))):
@@ -220,6 +234,9 @@ def compare(tools, name):
     changed = [key for key in start if key not in reference.trained and (saved[key] != start[key]).any()]
     if changed:
         problems.append("%s changed, but only adapters are trained" % changed)
+    for key, table in tables.items():
+        if saved[key].dtype != table.dtype or (saved[key] != table).any():
+            problems.append("%s changed" % key)
     for key, param in reference.trained.items():
         kept = counted[key]
         actual, wanted, before = saved[key][kept], param.detach().numpy()[kept], start[key][kept]

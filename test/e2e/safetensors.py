@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes safetensors files with numpy (fp32, int32 and raw bytes)."""
+"""Reads and writes safetensors files with numpy (fp32, integers and raw bytes)."""
 
 import json
 import struct
@@ -44,12 +44,14 @@ def load_bytes(path):
 
 
 def save(path, tensors):
-    """Writes fp32 arrays."""
+    """Writes integers as they are, and all other arrays in fp32."""
     header, offset, chunks = {}, 0, []
+    names = {numpy.dtype(kind): name for name, kind in _TYPES.items()}
     for name in sorted(tensors):
-        array = numpy.ascontiguousarray(tensors[name], dtype=numpy.float32)
+        array = numpy.asarray(tensors[name])
+        array = numpy.ascontiguousarray(array, array.dtype if array.dtype in names else numpy.float32)
         header[name] = {
-            "dtype": "F32",
+            "dtype": names[array.dtype],
             "shape": list(array.shape),
             "data_offsets": [offset, offset + array.nbytes],
         }

@@ -96,6 +96,11 @@ def make_parameter(name, shape):
     return 1.5 * value / math.sqrt(shape[-1])
 
 
+def make_table(name, shape, experts):
+    """A table of a hash layer, by a formula, in which some tokens have an expert twice."""
+    return (numbers(name + " of tokens", int(numpy.prod(shape))) % experts).astype(numpy.int32).reshape(shape)
+
+
 def make_tokens(batch, length, vocabulary):
     """[batch, length + 1]"""
     return (numbers("tokens", batch * (length + 1)) % vocabulary).astype(numpy.int64).reshape(batch, length + 1)
@@ -129,8 +134,10 @@ def choose(scores, count):
 
 
 class DeepSeek4:
-    def __init__(self, config, parameters):
+    def __init__(self, config, parameters, tables=None):
+        """`tables` are the experts of token ids, by parameter; without one, they are those that a model begins with."""
         self.config = dict(DEFAULTS, **config)
+        self.tables = {n: torch.as_tensor(v, dtype=torch.int64) for n, v in (tables or {}).items()}
         self.params = {n: torch.nn.Parameter(torch.as_tensor(v)) for n, v in parameters.items()}
         self.parts = {}
 
@@ -364,7 +371,8 @@ class DeepSeek4:
             scores = torch.sigmoid(products) if kind == "sigmoid" else softplus(products).sqrt()
         normalized = scores if kind == "softmax" else scores / (scores.sum(-1, keepdim=True) + 1e-20)
         if tokens is not None:
-            experts = (tokens[:, None] + torch.arange(chosen)) % count
+            table = self.tables.get(at + "router.tid2eid")
+            experts = (tokens[:, None] + torch.arange(chosen)) % count if table is None else table[tokens]
         else:
             bias = self.biases.get(at + "router.expert_bias", 0)
             experts = choose(self.limit(scores.detach() + bias), chosen)

@@ -281,6 +281,9 @@ llvm::Error mergeAdapters(ir::ModelOp model, const std::string &weights,
     byWeight.try_emplace(adapted.weight.getSymName(), adapted);
   std::vector<std::pair<std::string, TensorShape>> tensors;
   for (const NamedShape &parameter : listParameters(model)) {
+    // A file without a table of integers means the model's first table.
+    if (!isFloatType(parameter.shape.type) && !source->lookup(parameter.name))
+      continue;
     auto tensor = source->find(parameter.name);
     if (!tensor)
       return tensor.takeError();

@@ -185,11 +185,17 @@ static bool isAdapter(ir::ModelOp model, ir::ParamOp param) {
 std::vector<NamedShape> listParameters(ir::ModelOp model) {
   std::vector<NamedShape> parameters;
   for (auto param : model.getOps<ir::ParamOp>()) {
-    if (param.getFrozen() || param.getTied() || isRecord(param) ||
-        isAdapter(model, param))
+    const bool isTokenExperts =
+        param.getFrozen() &&
+        param.getInit().getKind() == ir::InitKind::TokenExperts;
+    if ((param.getFrozen() && !isTokenExperts) || param.getTied() ||
+        isRecord(param) || isAdapter(model, param))
       continue;
     NamedShape shape;
     shape.name = param.getSymName().str();
+    // Files hold integers.
+    if (isTokenExperts)
+      shape.shape.type = DType::I32;
     llvm::append_range(shape.shape.dims, param.getTensorType().getShape());
     parameters.push_back(std::move(shape));
   }

@@ -154,14 +154,23 @@ public:
       : source(source), conversion(conversion) {}
 
   Error plan() {
+    bool isFound = false;
     auto lookup = [&](StringRef name) -> std::optional<ArrayRef<int64_t>> {
-      if (const SafetensorsEntry *entry = source.lookup(name))
-        return ArrayRef(entry->dims);
-      return std::nullopt;
+      const SafetensorsEntry *entry = source.lookup(name);
+      if (!entry)
+        return std::nullopt;
+      isFound = true;
+      return ArrayRef(entry->dims);
     };
     for (const NamedShape &target : conversion.targets) {
+      isFound = false;
       Expected<std::vector<BlockCopy>> copies = planParameter(
           target.name, target.shape.dims, lookup, conversion.layout);
+      // A file without a table of integers means the model's first table.
+      if (!copies && !isFound && !isFloatType(target.shape.type)) {
+        consumeError(copies.takeError());
+        continue;
+      }
       if (!copies)
         return copies.takeError();
       PlannedTensor tensor{&target, target.shape, std::move(*copies)};
@@ -191,22 +200,24 @@ public:
 
 private:
   /// Sets the type of the tensor to that of its sources, or to F32, which can
-  /// represent all types, if they differ.
+  /// represent all types, if they differ. Integers keep their type.
   Error chooseType(PlannedTensor &tensor) const {
+    const bool isFloat = isFloatType(tensor.target->shape.type);
     bool isFirst = true;
     for (const BlockCopy &copy : tensor.copies) {
       Expected<TensorView> view = source.find(copy.source);
       if (!view)
         return view.takeError();
       const DType type = view->shape.type;
-      if (!isFloatType(type))
+      if (isFloatType(type) != isFloat)
         return createStringError("tensor '" + copy.source + "' holds " +
-                                 getName(type) + ", expected f32, bf16 or f16");
+                                 getName(type) + ", expected " +
+                                 (isFloat ? "f32, bf16 or f16" : "i32 or i64"));
       tensor.shape.type =
           isFirst || tensor.shape.type == type ? type : DType::F32;
       isFirst = false;
     }
-    if (conversion.type)
+    if (conversion.type && isFloat)
       tensor.shape.type = *conversion.type;
     return Error::success();
   }

@@ -219,8 +219,6 @@ public:
   SmallVector<ir::UpdateOp> updates;
   std::vector<Rank> ranks;
   ranks::TrainingFacts facts;
-  /// The file of initial values, if there is one.
-  std::optional<SafetensorsCheckpoint> parameters;
 
 private:
   LogicalResult collectSchedules();
@@ -440,8 +438,8 @@ llvm::Error Interpreter::start(ranks::NoteUser note) {
   auto file = SafetensorsCheckpoint::openAll(paths);
   if (!file)
     return file.takeError();
-  state->parameters.emplace(std::move(*file));
-  for (const std::string &name : state->parameters->getNames())
+  state->world.parameters.emplace(std::move(*file));
+  for (const std::string &name : state->world.parameters->getNames())
     if (!state->world.symbols.lookup<ir::ParamOp>(name))
       note(llvm::join(paths, ", ") + ": tensor '" + name +
            "' is not a parameter of the model");
@@ -454,9 +452,9 @@ llvm::Error Interpreter::start(ranks::NoteUser note) {
                     llvm::MutableArrayRef<uint8_t> bytes) -> llvm::Error {
     auto param = state->world.symbols.lookup<ir::ParamOp>(name);
     if (tunes && param && param.needsGradient() &&
-        !state->parameters->lookup(name))
+        !state->world.parameters->lookup(name))
       return llvm::Error::success();
-    auto tensor = state->parameters->find(name);
+    auto tensor = state->world.parameters->find(name);
     return tensor ? readTensor(name, *tensor, shape, bytes)
                   : tensor.takeError();
   };

@@ -126,6 +126,13 @@ LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
           : ranks::fillInitialSlice(*init, seed, name, *shape, runs, 0,
                                     own.shape.getNumElements(),
                                     part.getBytes());
+  const std::optional<SafetensorsCheckpoint> &file = world.parameters;
+  if (!error && param.getFrozen() && file && file->lookup(name)) {
+    auto given = file->find(name);
+    error = given ? ranks::loadTable(name, *given, *init, *shape, runs,
+                                     part.getBytes())
+                  : given.takeError();
+  }
   if (error)
     return param.emitOpError("has no initial value: ")
            << llvm::toString(std::move(error));
@@ -211,10 +218,14 @@ llvm::Error Rank::addParameters(ranks::WholeTensors &tensors,
     if (key.first != ir::State::Parameter)
       continue;
     auto param = world.symbols.lookup<ir::ParamOp>(key.second);
-    if (param.getFrozen() || param.getTied() ||
+    const bool isTokenExperts =
+        param.getFrozen() &&
+        param.getInit().getKind() == ir::InitKind::TokenExperts;
+    if ((param.getFrozen() && !isTokenExperts) || param.getTied() ||
         (trainedOnly && !param.needsGradient()))
       continue;
     ranks::RankTensor part = getPart(param, param.getStoredLayout(), tensor);
+    part.isTokenExperts = isTokenExperts;
     // Only gradients are summands. Ranks with the same part hold the same
     // value.
     part.summand = 0;

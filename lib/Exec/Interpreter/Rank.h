@@ -8,6 +8,7 @@
 #include "dialects/mf/LossPart.h"
 #include "dialects/mf/MfDialect.h"
 #include "dialects/mf/MfOps.h"
+#include "mf/Exec/Data/Safetensors.h"
 #include "mf/Exec/Interpreter/Tensor.h"
 #include "mf/Exec/Kernels/Kernel.h"
 #include "mf/Exec/Ranks/Training.h"
@@ -75,6 +76,8 @@ struct World {
   int64_t runs = 1;
   /// The input of the step that runs.
   ranks::StepInput input;
+  /// The file of initial values, if there is one.
+  std::optional<SafetensorsCheckpoint> parameters;
 };
 
 /// Tensors of values of the IR.

@@ -4,6 +4,7 @@
 #include "mf/Exec/Ranks/CheckpointParts.h"
 #include "mf/Exec/Data/SafetensorsWriter.h"
 #include "mf/Exec/Ranks/SliceRuns.h"
+#include "mf/Exec/Ranks/TokenExperts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -180,7 +181,21 @@ CheckpointParts::readStatic(const StateNames &names, const Mesh &mesh,
            names.getCopied(buffer.of);
   const TensorPart part(getWholeShape(buffer).dims, buffer.shape.dims,
                         SliceRuns(mesh, buffer, rank).getFirstElement());
-  return read(name, buffer.shape.type, part, to);
+  if (!isTokenExperts(buffer))
+    return read(name, buffer.shape.type, part, to);
+  // Without a table in the checkpoint, the first one stays.
+  if (!contains(name))
+    return llvm::Error::success();
+  const TensorShape shape = getTokenExpertsFileShape(buffer.shape);
+  std::vector<uint8_t> integers(shape.getBytes());
+  if (llvm::Error error = read(name, shape.type, part, integers))
+    return error;
+  auto numbers =
+      readTokenExperts(name, {shape, integers}, *buffer.init, buffer.shape);
+  if (!numbers)
+    return numbers.takeError();
+  llvm::copy(*numbers, to.begin());
+  return llvm::Error::success();
 }
 
 llvm::Error saveCheckpointRank(const Mesh &mesh, llvm::ArrayRef<Static> statics,
@@ -192,7 +207,10 @@ llvm::Error saveCheckpointRank(const Mesh &mesh, llvm::ArrayRef<Static> statics,
     const std::string name = StateNames::getCheckpointName(buffer);
     if (name.empty())
       continue;
-    if (llvm::Error error = writer.declare(name, buffer.shape))
+    if (llvm::Error error =
+            writer.declare(name, isTokenExperts(buffer)
+                                     ? getTokenExpertsFileShape(buffer.shape)
+                                     : buffer.shape))
       return error;
     if (const TensorShape whole = getWholeShape(buffer); whole != buffer.shape)
       writer.setMetadata(
@@ -211,9 +229,14 @@ llvm::Error saveCheckpointRank(const Mesh &mesh, llvm::ArrayRef<Static> statics,
     auto bytes = read(static_cast<uint32_t>(number));
     if (!bytes)
       return bytes.takeError();
-    if (isWriter)
-      if (llvm::Error error = writer.write(name, *bytes))
-        return error;
+    if (!isWriter)
+      continue;
+    if (llvm::Error error =
+            isTokenExperts(buffer)
+                ? writer.write(name,
+                               writeTokenExperts(buffer.shape.type, *bytes))
+                : writer.write(name, *bytes))
+      return error;
   }
   return isWriter ? writer.commit() : llvm::Error::success();
 }

@@ -4,6 +4,7 @@
 #include "mf/Exec/Ranks/InitialValues.h"
 #include "mf/Exec/Data/ElementConversion.h"
 #include "mf/Exec/Data/Initializer.h"
+#include "mf/Exec/Ranks/TokenExperts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 #include <cmath>
@@ -240,20 +241,22 @@ readNumbers(DType type, llvm::ArrayRef<uint8_t> bytes) {
   return numbers;
 }
 
-llvm::Error checkTable(llvm::StringRef name, const TensorView &given,
-                       const Static &table, const SliceRuns &runs,
-                       llvm::ArrayRef<uint8_t> own) {
+/// Fails if a file's tensor `given` differs by more than rounding from a rank's
+/// elements `own` of a table.
+static llvm::Error checkTable(llvm::StringRef name, const TensorView &given,
+                              const TensorShape &whole, const SliceRuns &runs,
+                              llvm::ArrayRef<uint8_t> own) {
   constexpr float rounding = 1e-2F;
-  bool isSame = given.shape.dims == getWholeShape(table).dims;
+  bool isSame = given.shape.dims == whole.dims;
   if (isSame) {
-    auto wanted = readNumbers(table.shape.type, own);
+    auto wanted = readNumbers(whole.type, own);
     auto found = readNumbers(given.shape.type, given.bytes);
     if (!wanted || !found)
       return llvm::joinErrors(wanted.takeError(), found.takeError());
-    runs.forEach([&](int64_t whole, int64_t local, int64_t count) {
+    runs.forEach([&](int64_t first, int64_t local, int64_t count) {
       for (int64_t i = 0; i < count && isSame; ++i) {
         const float number = (*wanted)[static_cast<size_t>(local + i)];
-        isSame = std::abs((*found)[static_cast<size_t>(whole + i)] - number) <=
+        isSame = std::abs((*found)[static_cast<size_t>(first + i)] - number) <=
                  rounding * std::max(1.0F, std::abs(number));
       }
     });
@@ -264,6 +267,19 @@ llvm::Error checkTable(llvm::StringRef name, const TensorView &given,
       "tensor '" + name +
       "' differs from the table that the model's settings make; expected the "
       "same table, or none in the file");
+}
+
+llvm::Error loadTable(llvm::StringRef name, const TensorView &given,
+                      const InitialValue &value, const TensorShape &whole,
+                      const SliceRuns &runs,
+                      llvm::MutableArrayRef<uint8_t> own) {
+  if (!isTokenExperts(value))
+    return checkTable(name, given, whole, runs, own);
+  auto all = readTokenExperts(name, given, value, whole);
+  if (!all)
+    return all.takeError();
+  runs.take(*all, own, getBytes(whole.type));
+  return llvm::Error::success();
 }
 
 } // namespace mf::ranks

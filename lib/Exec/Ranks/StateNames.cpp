@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/StateNames.h"
+#include "mf/Exec/Ranks/TokenExperts.h"
 
 using namespace mf::program;
 
@@ -42,7 +43,8 @@ std::set<std::string> StateNames::getParameters() const {
 }
 
 std::string StateNames::getParameterName(const Static &buffer) const {
-  return buffer.role == Role::Parameter && buffer.tied.empty()
+  return (buffer.role == Role::Parameter || isTokenExperts(buffer)) &&
+                 buffer.tied.empty()
              ? getOwner(buffer)
              : std::string();
 }
@@ -60,6 +62,8 @@ std::string StateNames::getGradientName(const Static &buffer) {
 
 std::string StateNames::getCheckpointName(const Static &buffer) {
   const std::string &name = buffer.of.empty() ? buffer.name : buffer.of;
+  if (isTokenExperts(buffer))
+    return name;
   switch (buffer.role) {
   case Role::Parameter:
     return name;

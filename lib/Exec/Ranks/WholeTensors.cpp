@@ -4,6 +4,7 @@
 #include "mf/Exec/Ranks/WholeTensors.h"
 #include "mf/Exec/Data/SafetensorsWriter.h"
 #include "mf/Exec/Ranks/CollectiveShare.h"
+#include "mf/Exec/Ranks/TokenExperts.h"
 #include "mf/Program/LocatedError.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -22,14 +23,16 @@ static std::string printShape(const TensorShape &shape) {
 llvm::Error WholeTensors::add(const std::string &name, RankTensor part) {
   Tensor &tensor = tensors[name];
   const TensorShape whole = getWholeShape(part.shape, part.slice);
-  if (tensor.parts.empty())
+  if (tensor.parts.empty()) {
     tensor.shape = whole;
-  else if (tensor.shape != whole)
+    tensor.isTokenExperts = part.isTokenExperts;
+  } else if (tensor.shape != whole) {
     return llvm::make_error<LocatedError>(
         part.location,
         "'" + name + "' is " + printShape(whole) + " here, but " +
             printShape(tensor.shape) + " on " +
             describeRank(mesh, tensor.parts.begin()->second.front().rank));
+  }
   const SliceRuns runs(mesh, part.shape, part.slice, part.rank);
   Summands &summands = tensor.parts[runs.getFirstElement()];
   if (llvm::none_of(summands, [&](const RankTensor &other) {
@@ -96,18 +99,25 @@ llvm::Error WholeTensors::write(llvm::StringRef path) const {
   for (const auto &[name, tensor] : tensors) {
     if (llvm::Error error = checkWhole(name, tensor))
       return error;
-    if (llvm::Error error = writer.declare(name, tensor.shape))
+    if (llvm::Error error = writer.declare(
+            name, tensor.isTokenExperts ? getTokenExpertsFileShape(tensor.shape)
+                                        : tensor.shape))
       return error;
   }
   if (isWriter)
     if (llvm::Error error = writer.open(path))
       return error;
-  for (const auto &[name, tensor] : tensors)
-    if (llvm::Error error = use(tensor, [&, name = llvm::StringRef(name)](
-                                            llvm::ArrayRef<uint8_t> bytes) {
-          return writer.write(name, bytes);
-        }))
+  for (const auto &[name, tensor] : tensors) {
+    auto put = [&, name = llvm::StringRef(name),
+                &tensor = tensor](llvm::ArrayRef<uint8_t> bytes) {
+      return tensor.isTokenExperts
+                 ? writer.write(name,
+                                writeTokenExperts(tensor.shape.type, bytes))
+                 : writer.write(name, bytes);
+    };
+    if (llvm::Error error = use(tensor, put))
       return error;
+  }
   return isWriter ? writer.commit() : llvm::Error::success();
 }
 

@@ -5,6 +5,7 @@
 #include "mf/Exec/Data/ElementConversion.h"
 #include "mf/Exec/Data/Safetensors.h"
 #include "mf/Exec/Ranks/CheckpointParts.h"
+#include "mf/Exec/Ranks/TokenExperts.h"
 #include "mf/Exec/Runner/ProcessGroup.h"
 #include "mf/Exec/Runner/Runner.h"
 #include "mf/Program/LocatedError.h"
@@ -218,8 +219,9 @@ llvm::Error ModelState::loadParameters(llvm::ArrayRef<std::string> paths,
         auto given = file->find(owner);
         if (!given)
           return given.takeError();
-        if (llvm::Error error = checkTable(owner, *given, statics[i], runs,
-                                           runner.getStatic(rank, i)))
+        if (llvm::Error error = loadTable(owner, *given, *statics[i].init,
+                                          getWholeShape(statics[i]), runs,
+                                          runner.getStatic(rank, i)))
           return error;
       }
       if (statics[i].role != Role::Parameter)
@@ -265,6 +267,7 @@ llvm::Expected<WholeTensors> ModelState::collect(
       part.rank = rank;
       part.shape = statics[i].shape;
       part.slice = statics[i].slice;
+      part.isTokenExperts = isTokenExperts(statics[i]);
       part.location = statics[i].location;
       part.read = [gathered, rank, i] { return gathered->get(rank, i); };
       if (llvm::Error error = tensors.add(name, std::move(part)))

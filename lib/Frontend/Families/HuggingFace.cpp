@@ -87,6 +87,7 @@ constexpr CellRow deepSeekLatent[] = {
 constexpr CellRow deepSeekLayer[] = {
     inside("", layer),
     parameter("mlp.gate.e_score_correction_bias", Part::RouterBias),
+    parameter("mlp.gate.tid2eid", Part::TokenExperts),
     tensor("mlp.shared_experts.gate_proj", Part::SharedGate),
     tensor("mlp.shared_experts.up_proj", Part::SharedUp),
     tensor("mlp.shared_experts.down_proj", Part::SharedDown),

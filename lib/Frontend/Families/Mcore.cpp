@@ -161,6 +161,7 @@ constexpr CellRow experts[] = {
      {},
      Fact::Shared & Fact::SharedGate},
     parameter("router.expert_bias", Part::RouterBias),
+    parameter("router.tid2eid", Part::TokenExperts),
     parameter("experts.weight1", {{Part::ExpertGate, Part::ExpertUp},
                                   RowOrder::Contiguous,
                                   TensorForm::StackedTransposed}),

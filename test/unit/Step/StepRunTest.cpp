@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Step/StepRun.h"
+#include "mf/Exec/Data/Safetensors.h"
+#include "mf/Exec/Data/SafetensorsWriter.h"
 #include "mf/Program/Program.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <numeric>
@@ -135,6 +138,52 @@ TEST_F(StepRunTest, StartsFromParametersThatARunSaved) {
   EXPECT_EQ(runWith({"--data=" + data, "--save-params=" + saved}), 0);
   EXPECT_EQ(runWith({"--data=" + data, "--init-params=" + saved}), 0);
   EXPECT_FLOAT_EQ(get("w"), 0);
+  (void)llvm::sys::fs::remove(saved);
+}
+
+TEST_F(StepRunTest, ReadsAndWritesTheExpertsOfTokenIds) {
+  const std::string given = data + ".safetensors", saved = data + ".saved";
+  add("experts", "table", "tid2eid", "f32", {2, 2}, false).initial = {
+      "token_experts", 3, 1, 1, {}};
+  const mf::TensorShape shape = {mf::DType::I32, {2, 2}};
+  auto write = [&](std::array<int32_t, 4> experts) {
+    const float one = 1;
+    mf::SafetensorsWriter writer;
+    llvm::cantFail(writer.declare("w", {mf::DType::F32, {1}}));
+    llvm::cantFail(writer.declare("tid2eid", shape));
+    llvm::cantFail(writer.open(given));
+    llvm::cantFail(writer.write(
+        "w", {reinterpret_cast<const uint8_t *>(&one), sizeof(one)}));
+    llvm::cantFail(writer.write(
+        "tid2eid",
+        {reinterpret_cast<const uint8_t *>(experts.data()), sizeof(experts)}));
+    llvm::cantFail(writer.commit());
+  };
+  auto getExperts = [&] {
+    std::array<float, 4> experts = {};
+    std::memcpy(experts.data(), memory.at("experts").data(), sizeof(experts));
+    return experts;
+  };
+  EXPECT_EQ(runWith({"--data=" + data}), 0) << errors;
+  EXPECT_THAT(getExperts(), ElementsAre(0, 1, 1, 2));
+  write({2, 2, 0, 1});
+  EXPECT_EQ(runWith({"--data=" + data, "--init-params=" + given,
+                     "--save-params=" + saved}),
+            0)
+      << errors;
+  EXPECT_EQ(errors, "");
+  EXPECT_THAT(getExperts(), ElementsAre(2, 2, 0, 1));
+  const auto file = llvm::cantFail(mf::SafetensorsFile::open(saved));
+  const auto table = llvm::cantFail(file.find("tid2eid"));
+  EXPECT_EQ(table.shape, shape);
+  std::array<int32_t, 4> written = {};
+  std::memcpy(written.data(), table.bytes.data(), sizeof(written));
+  EXPECT_THAT(written, ElementsAre(2, 2, 0, 1));
+  write({2, 2, 0, 3});
+  EXPECT_EQ(runWith({"--data=" + data, "--init-params=" + given}), 1);
+  EXPECT_THAT(errors, HasSubstr("tensor 'tid2eid' gives token 1 the expert 3, "
+                                "expected 0 to 2"));
+  (void)llvm::sys::fs::remove(given);
   (void)llvm::sys::fs::remove(saved);
 }
 

@@ -40,12 +40,14 @@ llvm::Error fillChangedSlice(const program::InitialValue &value, uint64_t seed,
                              const SliceRuns &runs, const TensorChange &change,
                              llvm::MutableArrayRef<uint8_t> bytes);
 
-/// Fails if a file's tensor `given` differs by more than rounding from a rank's
-/// elements `own` of a table. Tables have the values that the program gives
-/// them, which files do not change.
-llvm::Error checkTable(llvm::StringRef name, const TensorView &given,
-                       const program::Static &table, const SliceRuns &runs,
-                       llvm::ArrayRef<uint8_t> own);
+/// Loads a rank's elements `own` of a table, which have their initial value,
+/// from a file's tensor `given`. `whole` is the shape of the whole table. Files
+/// have the experts of token ids. All other tables have the values that the
+/// program gives them: fails if the file's differ by more than rounding.
+llvm::Error loadTable(llvm::StringRef name, const TensorView &given,
+                      const program::InitialValue &value,
+                      const TensorShape &whole, const SliceRuns &runs,
+                      llvm::MutableArrayRef<uint8_t> own);
 
 } // namespace mf::ranks
 

@@ -36,7 +36,7 @@ public:
 
   /// Return the name of a static in a file of parameters, of trained parameters
   /// (those with moments) and of gradients; empty if the file does not contain
-  /// it. Tied parameters are in no file.
+  /// it. Tied parameters are in no file. Tables of experts are parameters.
   std::string getParameterName(const program::Static &buffer) const;
   std::string getTrainedName(const program::Static &buffer) const;
   static std::string getGradientName(const program::Static &buffer);

@@ -19,6 +19,8 @@ struct RankTensor {
   TensorShape shape;
   /// Empty if the rank holds the whole tensor.
   std::optional<program::Slice> slice;
+  /// Whether the tensor is a table of experts, of which files hold integers.
+  bool isTokenExperts = false;
   /// Identifies the summand. Ranks that hold different summands of the same
   /// elements have different numbers.
   int64_t summand = 0;
@@ -62,6 +64,7 @@ private:
   using Summands = std::vector<RankTensor>;
   struct Tensor {
     TensorShape shape;
+    bool isTokenExperts = false;
     /// The parts, keyed by their first element in the whole tensor.
     std::map<int64_t, Summands> parts;
   };

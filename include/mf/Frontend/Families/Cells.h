@@ -58,7 +58,8 @@ enum class ParameterPart : uint8_t {
   ValueUp,
   // Experts.
   Router,
-  RouterBias, ///< added to the scores when experts are chosen
+  RouterBias,   ///< added to the scores when experts are chosen
+  TokenExperts, ///< the experts of each token id, integers
   ExpertGate,
   ExpertUp,
   ExpertDown,
