@@ -202,6 +202,9 @@ std::vector<ChunkChoices::Part> ChunkChoices::makeParts(int64_t forbiddenGroup,
   if (last == layers.rend())
     return {empty};
   size_t kind = layers.rend() - last - 1;
+  const std::optional<size_t> only = kind + 1 >= problem.get().getNumLeaders()
+                                         ? problem.get().followed
+                                         : std::nullopt;
   Layers before = layers;
   --before[kind];
   std::vector<Part> made;
@@ -212,7 +215,8 @@ std::vector<ChunkChoices::Part> ChunkChoices::makeParts(int64_t forbiddenGroup,
   for (const Part &part : shorter)
     for (size_t treatment = 0; treatment < numTreatments; ++treatment) {
       if (!isPossible[treatment] ||
-          (isOrderKept && treatment < part.lastTreatment))
+          (isOrderKept && treatment < part.lastTreatment) ||
+          (only && treatment != *only))
         continue;
       if ((part.exclusive & excludedBy[treatment]) != 0)
         continue;
@@ -241,9 +245,10 @@ std::vector<ChunkChoices::Part> ChunkChoices::makeParts(int64_t forbiddenGroup,
 }
 
 bool ChunkChoices::isAllowed(int64_t chunk, const Part &part) const {
+  const ChunkPlan counted = part.plan.takeFront(problem.get().getNumLeaders());
   for (auto [treatment, fixed] : llvm::enumerate(problem.get().fixedTreatments))
-    if (!fixed.empty() && part.plan.getTreated(treatment) !=
-                              std::min(fixed[chunk], part.plan.getNumLayers()))
+    if (!fixed.empty() && counted.getTreated(treatment) !=
+                              std::min(fixed[chunk], counted.getNumLayers()))
       return false;
   TickCosts costs = problem.getExtra(chunk);
   costs.add(part.costs);

@@ -113,7 +113,22 @@ std::optional<Refusal> Explainer::explain(int64_t stage) {
 
 } // namespace
 
-std::vector<Refusal> explain(const Problem &problem, const Plan &plan) {
+/// Returns the treatment of the layer that others follow.
+static std::optional<size_t> findFollowed(const Problem &problem,
+                                          const Plan &plan) {
+  if (problem.numFollowers > 0)
+    for (const ChunkPlan &chunk : plan.chunks)
+      for (auto [treatment, count] :
+           llvm::enumerate(chunk.counts[problem.getNumLeaders() - 1]))
+        if (count > 0)
+          return treatment;
+  return std::nullopt;
+}
+
+std::vector<Refusal> explain(const Problem &given, const Plan &plan) {
+  // One change cannot treat a layer and its followers in other chunks.
+  Problem problem = given;
+  problem.followed = findFollowed(problem, plan);
   Explainer explainer(problem, plan);
   std::vector<Refusal> refusals;
   for (int64_t stage = 0; stage < problem.schedule.pipeline.stages; ++stage)

@@ -32,7 +32,7 @@ public:
   Error run() const {
     for (auto rule : {&Verifier::checkShape, &Verifier::checkNumbersOfLayers,
                       &Verifier::checkKinds, &Verifier::checkFixedTreatments,
-                      &Verifier::checkExclusive,
+                      &Verifier::checkFollowers, &Verifier::checkExclusive,
                       &Verifier::checkOrderOfTreatments, &Verifier::checkCopies,
                       &Verifier::checkForbidden, &Verifier::checkMemory})
       if (Error error = (this->*rule)())
@@ -45,6 +45,7 @@ private:
   Error checkNumbersOfLayers() const;
   Error checkKinds() const;
   Error checkFixedTreatments() const;
+  Error checkFollowers() const;
   Error checkExclusive() const;
   Error checkOrderOfTreatments() const;
   Error checkCopies() const;
@@ -152,8 +153,10 @@ Error Verifier::checkKinds() const {
 Error Verifier::checkFixedTreatments() const {
   for (auto [treatment, fixed] : llvm::enumerate(problem.fixedTreatments)) {
     for (auto [chunk, given] : llvm::enumerate(fixed)) {
-      const int64_t expected = std::min(given, chunks[chunk].getNumLayers());
-      const int64_t treated = chunks[chunk].getTreated(treatment);
+      const ChunkPlan counted =
+          chunks[chunk].takeFront(problem.getNumLeaders());
+      const int64_t expected = std::min(given, counted.getNumLayers());
+      const int64_t treated = counted.getTreated(treatment);
       if (treated != expected)
         return createStringError("chunk " + Twine(chunk) + " has " +
                                  Twine(treated) + " layers of treatment '" +
@@ -161,6 +164,30 @@ Error Verifier::checkFixedTreatments() const {
                                  "', expected the given " + Twine(expected));
     }
   }
+  return Error::success();
+}
+
+/// The leader is the only layer of its kind, so that its treatment is the only
+/// one of that kind.
+Error Verifier::checkFollowers() const {
+  if (problem.numFollowers == 0)
+    return Error::success();
+  const size_t leader = problem.getNumLeaders() - 1;
+  std::optional<size_t> expected = problem.followed;
+  for (const ChunkPlan &plan : chunks)
+    for (size_t kind = leader; kind < problem.kinds.size(); ++kind)
+      for (auto [treatment, count] : llvm::enumerate(plan.counts[kind])) {
+        if (count == 0)
+          continue;
+        if (!expected)
+          expected = treatment;
+        if (treatment != *expected)
+          return createStringError(
+              "a layer of kind '" + problem.kinds[kind].name +
+              "' has treatment '" + getTreatmentName(treatment) +
+              "', expected '" + getTreatmentName(*expected) +
+              "', that of the layer that it follows");
+      }
   return Error::success();
 }
 

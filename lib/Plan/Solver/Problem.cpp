@@ -19,6 +19,10 @@ bool mf::solver::exceeds(double value, double limit) {
   return !(value <= limit + roundingShare * std::abs(limit));
 }
 
+ChunkPlan ChunkPlan::takeFront(size_t numKinds) const {
+  return {llvm::ArrayRef(counts).take_front(numKinds).vec()};
+}
+
 int64_t ChunkPlan::getNumLayers() const {
   int64_t layers = 0;
   for (const std::vector<int64_t> &byTreatment : counts)
@@ -237,6 +241,27 @@ Error checkFixedTreatments(const Problem &problem) {
   return Error::success();
 }
 
+Error checkFollowers(const Problem &problem) {
+  if (problem.numFollowers >= problem.kinds.size())
+    return createStringError(Twine(problem.numFollowers) +
+                             " kinds follow the layer before them, "
+                             "expected fewer than the " +
+                             Twine(problem.kinds.size()) + " that there are");
+  const LayerKind &leader = problem.kinds[problem.getNumLeaders() - 1];
+  if (problem.numFollowers > 0 && leader.count != 1)
+    return createStringError("kind '" + leader.name +
+                             "', which others follow, "
+                             "has " +
+                             Twine(leader.count) + " layers, expected 1");
+  if (problem.followed && (problem.numFollowers == 0 ||
+                           *problem.followed >= problem.getNumTreatments()))
+    return createStringError("treatment " + Twine(*problem.followed) +
+                             " is given for layers that follow, expected such "
+                             "layers and a number up to " +
+                             Twine(problem.getNumTreatments() - 1));
+  return Error::success();
+}
+
 Error checkExclusive(const Problem &problem) {
   const size_t treatments = problem.getNumTreatments();
   for (auto [first, second] : problem.exclusive) {
@@ -320,6 +345,8 @@ Error Problem::check() const {
   if (Error error = checkFixedLayers(*this))
     return error;
   if (Error error = checkFixedTreatments(*this))
+    return error;
+  if (Error error = checkFollowers(*this))
     return error;
   if (Error error = checkExclusive(*this))
     return error;

@@ -308,6 +308,8 @@ void readChoices(JsonObject &top, Problem &problem, Complaint &complaint) {
   if (std::optional<JsonPlace> forbidden = top.find("forbidden"))
     reader.readForbidden(*forbidden);
   problem.treatmentsInOrder = top.getFlag("treatments_in_order", false);
+  problem.numFollowers =
+      static_cast<size_t>(top.getInteger("followers", 0, 0, mostLayers));
   // A chunk without layers must be requested explicitly.
   int64_t least = 1;
   for (int64_t layers : problem.fixedLayers)

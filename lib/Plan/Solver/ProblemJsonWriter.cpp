@@ -137,6 +137,8 @@ void writeChoices(const Problem &problem, Object &object) {
     object["keep"] = std::move(keep);
   if (problem.treatmentsInOrder)
     object["treatments_in_order"] = true;
+  if (problem.numFollowers > 0)
+    object["followers"] = static_cast<int64_t>(problem.numFollowers);
   Array exclusive;
   for (auto [first, second] : problem.exclusive)
     exclusive.push_back(Array{problem.kinds.front().treatments[first].name,

@@ -262,7 +262,10 @@ public:
                 [this] { return incumbent.isOver(); }),
         incumbent(this->problem, graph, options) {}
 
-  llvm::Expected<SolveResult> run(llvm::ArrayRef<Plan> incumbents);
+  /// Without a plan, the error is that of `explain`.
+  llvm::Expected<SolveResult>
+  run(llvm::ArrayRef<Plan> incumbents,
+      llvm::function_ref<llvm::Error(const TickProblem &)> explain);
   llvm::Expected<double> findBound();
 
 private:
@@ -331,7 +334,9 @@ void Solver::finish(double boundTicks) {
                      : problem.getTime(static_cast<int64_t>(boundTicks));
 }
 
-llvm::Expected<SolveResult> Solver::run(llvm::ArrayRef<Plan> incumbents) {
+llvm::Expected<SolveResult>
+Solver::run(llvm::ArrayRef<Plan> incumbents,
+            llvm::function_ref<llvm::Error(const TickProblem &)> explain) {
   for (const Plan &plan : incumbents) {
     if (llvm::Error error = plan.verify(problem.get()))
       llvm::consumeError(std::move(error));
@@ -352,7 +357,7 @@ llvm::Expected<SolveResult> Solver::run(llvm::ArrayRef<Plan> incumbents) {
   OptionChain chain(plans->stages, problem, plans->layouts);
   result.options = chain.getNumOptions();
   if (chain.isEmpty() && incumbent.isUnlimited())
-    return explainInfeasible(problem);
+    return explain(problem);
   TreeSearch search(std::move(chain), graph, problem, incumbent);
   double bound = search.run();
   result.optionsLeft = search.getOptionsLeft();
@@ -382,6 +387,78 @@ llvm::Expected<double> Solver::findBound() {
 }
 
 } // namespace
+
+/// Returns the treatments of the layer that others follow, so that it and its
+/// followers keep ever less.
+static std::vector<size_t> listFollowed(const Problem &problem) {
+  std::vector<size_t> treatments;
+  for (size_t treatment = 0; treatment < problem.getNumTreatments();
+       ++treatment)
+    treatments.push_back(treatment);
+  auto getKept = [&](size_t treatment) {
+    double kept = 0;
+    for (size_t kind = problem.getNumLeaders() - 1; kind < problem.kinds.size();
+         ++kind)
+      kept += static_cast<double>(problem.kinds[kind].count) *
+              problem.kinds[kind].treatments[treatment].activationMemory;
+    return kept;
+  };
+  llvm::sort(treatments, [&](size_t one, size_t other) {
+    return std::pair(-getKept(one), one) < std::pair(-getKept(other), other);
+  });
+  return treatments;
+}
+
+/// Solves a problem for each treatment that a layer and its followers may have.
+/// They may be in different chunks, whose options are independent.
+static llvm::Expected<SolveResult> solveFollowed(Problem problem,
+                                                 const SolveOptions &options) {
+  const std::vector<size_t> treatments = listFollowed(problem);
+  SolveOptions own = options;
+  std::optional<SolveResult> best;
+  for (auto [index, treatment] : llvm::enumerate(treatments)) {
+    problem.followed = treatment;
+    if (options.mostCandidates > 0) {
+      const int64_t used = best ? best->candidates : 0;
+      const auto left = static_cast<int64_t>(treatments.size() - index);
+      own.mostCandidates =
+          std::max<int64_t>(1, (options.mostCandidates - used) / left);
+    }
+    // What keeps least shows best what is missing.
+    const bool explains = index + 1 == treatments.size() && !best;
+    bool isPossible = true;
+    llvm::Expected<SolveResult> result =
+        Solver(problem, own)
+            .run(options.incumbents, [&](const TickProblem &ticks) {
+              isPossible = false;
+              return explains ? explainInfeasible(ticks)
+                              : llvm::createStringError("not possible");
+            });
+    if (!result && (isPossible || explains))
+      return result.takeError();
+    if (!result) {
+      llvm::consumeError(result.takeError());
+      continue;
+    }
+    if (!best) {
+      best = std::move(*result);
+    } else {
+      best->candidates += result->candidates;
+      best->options += result->options;
+      best->optionsLeft += result->optionsLeft;
+      best->nodes += result->nodes;
+      best->isProven &= result->isProven;
+      best->bound = std::min(best->bound, result->bound);
+      if (result->plan) {
+        best->plan = std::move(result->plan);
+        best->time = result->time;
+      }
+    }
+    if (best->plan)
+      own.cutoff = best->time;
+  }
+  return std::move(*best);
+}
 
 /// Returns whether no plan takes any time.
 static bool takesNoTime(const Problem &problem) {
@@ -438,7 +515,9 @@ llvm::Expected<SolveResult> solve(const Problem &problem,
     return error;
   if (takesNoTime(problem))
     return solveUntimed(problem, options);
-  return Solver(problem, options).run(options.incumbents);
+  if (problem.numFollowers > 0 && !problem.followed)
+    return solveFollowed(problem, options);
+  return Solver(problem, options).run(options.incumbents, explainInfeasible);
 }
 
 } // namespace mf::solver

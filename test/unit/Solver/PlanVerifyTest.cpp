@@ -86,6 +86,24 @@ TEST(PlanVerifyTest, OrderOfTreatments) {
             "'recompute', expected the treatments in their order");
 }
 
+TEST(PlanVerifyTest, FollowersHaveTheTreatmentOfTheLayerBefore) {
+  Problem problem = makeSmallProblem();
+  problem.kinds[0].count = 1;
+  problem.numFollowers = 1;
+  Plan plan;
+  plan.chunks = {{{{1, 0}, {0, 0}}}, {{{0, 0}, {2, 0}}}};
+  problem.kinds[1].count = 2;
+  EXPECT_EQ(verify(problem, plan), "");
+  plan.chunks[1].counts[1] = {1, 1};
+  EXPECT_EQ(verify(problem, plan),
+            "a layer of kind 'experts' has treatment 'recompute', expected "
+            "'none', that of the layer that it follows");
+  // Given numbers do not count followers.
+  plan.chunks = {{{{0, 1}, {0, 1}}}, {{{0, 0}, {0, 1}}}};
+  problem.fixedTreatments = {{}, {1, 0}};
+  EXPECT_EQ(verify(problem, plan), "");
+}
+
 TEST(PlanVerifyTest, CopiesFitIntoTheirTasks) {
   Problem problem = makeSmallProblem();
   Treatment &treatment = problem.kinds[1].treatments[1];

@@ -57,7 +57,8 @@ TEST(ProblemJsonTest, WhatIsLeftOutHasDefaults) {
   EXPECT_EQ(problem.maxLayersPerChunk, 0);
   EXPECT_TRUE(problem.extras.empty() && problem.fixedLayers.empty() &&
               problem.fixedTreatments.empty() && problem.exclusive.empty() &&
-              problem.forbidden.empty() && !problem.treatmentsInOrder);
+              problem.forbidden.empty() && !problem.treatmentsInOrder &&
+              problem.numFollowers == 0);
 }
 
 TEST(ProblemJsonTest, SchedulesByDefault) {
@@ -219,6 +220,7 @@ TEST(ProblemJsonTest, WhatIsWrittenReadsBack) {
   problem.fixedLayers = {1, 1, 1, 1};
   problem.fixedTreatments = {{}, {0, 1, 2, 3}};
   problem.treatmentsInOrder = true;
+  problem.numFollowers = 1;
   problem.exclusive = {{0, 1}};
   problem.forbidden = {{1, {{{{0, 0}, {1, 0}}}, {{{0, 0}, {0, 1}}}}}};
   ASSERT_EQ(getMessage(problem.check()), "");
@@ -238,6 +240,7 @@ TEST(ProblemJsonTest, WhatIsWrittenReadsBack) {
   ASSERT_EQ(again.forbidden.size(), 1U);
   EXPECT_EQ(again.forbidden[0].chunks, problem.forbidden[0].chunks);
   EXPECT_TRUE(again.treatmentsInOrder);
+  EXPECT_EQ(again.numFollowers, 1U);
   EXPECT_EQ(again.maxLayersPerChunk, 3);
 }
 

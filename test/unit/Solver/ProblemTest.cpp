@@ -66,6 +66,14 @@ TEST(ProblemTest, SizesAgree) {
             "treatment 'recompute' is exclusive with itself, expected another "
             "one");
   problem = makeSmallProblem();
+  problem.numFollowers = 2;
+  EXPECT_EQ(check(problem), "2 kinds follow the layer before them, expected "
+                            "fewer than the 2 that there are");
+  problem.numFollowers = 1;
+  problem.kinds[0].count = 2;
+  EXPECT_EQ(check(problem), "kind 'dense', which others follow, has 2 layers, "
+                            "expected 1");
+  problem = makeSmallProblem();
   problem.forbidden = {{0, {}}};
   EXPECT_EQ(check(problem),
             "0 chunks are forbidden on stage 0, expected its 1");

@@ -64,6 +64,7 @@ private:
   void drawExtras(Problem &problem);
   void drawTransfers(Problem &problem);
   void drawRules(Problem &problem);
+  void drawFollowers(Problem &problem);
   void drawGivenTables(Problem &problem);
   void drawMemory(Problem &problem);
 
@@ -224,9 +225,23 @@ void ProblemDrawer::drawGivenTables(Problem &problem) {
   }
 }
 
+/// The layers of the last kind may follow the one layer before them.
+void ProblemDrawer::drawFollowers(Problem &problem) {
+  if (problem.kinds.size() < 2 || !happens(40))
+    return;
+  LayerKind &leader = problem.kinds[problem.kinds.size() - 2];
+  LayerKind &last = problem.kinds.back();
+  if (leader.count + last.count == 0)
+    return;
+  last.count += leader.count - 1;
+  leader.count = 1;
+  problem.numFollowers = 1;
+}
+
 void ProblemDrawer::drawRules(Problem &problem) {
   const int64_t chunks = problem.schedule.pipeline.getNumChunks();
   const auto treatments = static_cast<int64_t>(problem.getNumTreatments());
+  drawFollowers(problem);
   drawGivenTables(problem);
   if (problem.fixedLayers.empty() && happens(20))
     problem.maxLayersPerChunk =

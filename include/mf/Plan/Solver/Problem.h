@@ -98,6 +98,9 @@ struct StageMemory {
 struct ChunkPlan {
   std::vector<std::vector<int64_t>> counts;
 
+  /// Returns the plan without the kinds from `numKinds` on.
+  ChunkPlan takeFront(size_t numKinds) const;
+
   int64_t getNumLayers() const;
   /// Returns the number of layers of all kinds that get this treatment.
   int64_t getTreated(size_t treatment) const;
@@ -136,17 +139,26 @@ struct Problem {
   /// The number of layers of each chunk. Empty if they are to be chosen.
   std::vector<int64_t> fixedLayers;
   /// For each treatment, the number of layers of each chunk that get it (at
-  /// most the layers of the chunk). Empty if they are to be chosen.
+  /// most the layers of the chunk). Empty if they are to be chosen. Followers
+  /// do not count.
   std::vector<std::vector<int64_t>> fixedTreatments;
   /// If true, the indices of treatments do not decrease along the layers of a
   /// chunk: treatments with lower indices cover its first layers. This
   /// determines which layers of a chunk with several kinds are treated.
   bool treatmentsInOrder = false;
+  /// The number of last kinds whose layers follow the layer before them: they
+  /// have its treatment, in whatever chunk it is. It is the only layer of its
+  /// kind.
+  size_t numFollowers = 0;
+  /// The treatment of that layer and its followers, if it is not to be chosen.
+  std::optional<size_t> followed;
   /// Pairs of treatments that exclude each other within a chunk.
   std::vector<std::pair<size_t, size_t>> exclusive;
   std::vector<ForbiddenStage> forbidden;
 
   int64_t getNumLayers() const;
+  /// Returns the number of kinds that do not follow.
+  size_t getNumLeaders() const { return kinds.size() - numFollowers; }
   size_t getNumTreatments() const {
     return kinds.empty() ? 0 : kinds.front().treatments.size();
   }
