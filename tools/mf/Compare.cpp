@@ -181,7 +181,13 @@ makeRecipes(const planner::CompilerInput &input, StringRef yaml) {
       planner::readLayers(input, yaml);
   if (!found)
     return found.takeError();
-  const auto numLayers = static_cast<int64_t>(found->size());
+  DiagnosticList ignored;
+  const std::optional<StageMap> stages =
+      StageMap::create(getStageMapOptions(config, ignored), ignored);
+  // Tables do not count layers that have the settings of the one before them.
+  const int64_t numFollowers =
+      stages ? stages->getNumLayers() - stages->getNumCounted() : 0;
+  const auto numLayers = static_cast<int64_t>(found->size()) - numFollowers;
   for (std::vector<int64_t> &row : layers)
     for (int64_t &count : row)
       count += numLayers / numMiniStages;

@@ -109,7 +109,6 @@ void SettingEditor::findKeys(MemorySettings settings) {
   keys = getScheduleKeys(settings, before, diagnostics);
   TrainingConfig config = readWithKeys();
   if (settings.offset && !diagnostics.hasErrors()) {
-    leaveOutLaterLayers(settings, config);
     keys.merge(getOffsetKeys(*settings.offset, config, diagnostics));
     config = readWithKeys();
   }

@@ -179,48 +179,6 @@ static bool hasSwap(ArrayRef<SwapItem> items, const TrainingConfig &config) {
   return *readSettings(config, *stages).swap == wanted;
 }
 
-void leaveOutLaterLayers(MemorySettings &settings,
-                         const TrainingConfig &config) {
-  DiagnosticList ignored;
-  const StageMapOptions options = getStageMapOptions(config, ignored);
-  if (!settings.offset || !options.mayLeaveOutMtp || options.mtpLayers == 0)
-    return;
-  const std::optional<StageMap> own = makeStageMap(config, ignored);
-  const std::optional<StageMap> wanted =
-      makeStageMap(config, ignored, &*settings.offset);
-  const int64_t all = options.numLayers + options.mtpLayers;
-  if (!wanted || (own && own->getNumCounted() == all))
-    return;
-  StageTable offset = *settings.offset;
-  const auto miniStages =
-      static_cast<int64_t>(offset.size() * offset.front().size());
-  const int64_t mean = options.numLayers / miniStages;
-  for (std::vector<int64_t> &row : offset)
-    for (int64_t &value : row)
-      value += all / miniStages - mean;
-  const auto last = static_cast<size_t>(wanted->getLastStage());
-  offset.back()[last] -= options.mtpLayers;
-  const int64_t counted = mean + offset.back()[last];
-  if (counted < 0)
-    return;
-  settings.offset = std::move(offset);
-  auto limit = [&](StageTable &counts) {
-    if (!counts.empty() && counts.back().size() > last)
-      counts.back()[last] = std::min(counts.back()[last], counted);
-  };
-  if (settings.recompute)
-    limit(*settings.recompute);
-  for (auto *patterns :
-       {&settings.selectRecompute, &settings.selectCommRecompute})
-    if (*patterns)
-      for (OperatorCounts &pattern : **patterns)
-        limit(pattern.layers);
-  if (settings.swap)
-    for (SwapItem &item : *settings.swap)
-      llvm::erase_if(item.layers,
-                     [&](int64_t layer) { return layer >= options.numLayers; });
-}
-
 SettingValue getOffsetKeys(const StageTable &offset,
                            const TrainingConfig &config,
                            DiagnosticList &diagnostics) {

@@ -70,13 +70,6 @@ SettingValue getScheduleKeys(const MemorySettings &settings,
                              const TrainingConfig &config,
                              DiagnosticList &diagnostics);
 
-/// Settings count all layers. Current releases of MindSpore Transformers count
-/// those without the layers that predict later tokens, which run on the last
-/// stage with the settings of the layer before them. Rewrites the tables for
-/// these releases, unless the YAML itself counts all.
-void leaveOutLaterLayers(MemorySettings &settings,
-                         const TrainingConfig &config);
-
 /// Returns the key that assigns the layers to stages as requested. The sizes
 /// and the schedule of the config are final.
 SettingValue getOffsetKeys(const StageTable &offset,

@@ -68,7 +68,7 @@ static std::optional<StageTable> getTable(const StageMap &stages,
   if (layers.kind == NormalizedLayers::Kind::Matrix)
     return orderByStage(stages, layers.matrix);
   StageTable table = makeTable(stages);
-  for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer) {
+  for (int64_t layer = 0; layer < stages.getNumCounted(); ++layer) {
     if (!layers.covers(stages, layer))
       continue;
     const LayerPlace &place = stages.getPlace(layer);
@@ -115,7 +115,7 @@ std::vector<int64_t> getCoveredLayers(const StageMap &stages,
   DiagnosticList ignored;
   const NormalizedLayers layers = normalize(stages, table, "", {}, ignored);
   std::vector<int64_t> covered;
-  for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer)
+  for (int64_t layer = 0; layer < stages.getNumCounted(); ++layer)
     if (layers.covers(stages, layer))
       covered.push_back(layer);
   return covered;
@@ -123,9 +123,9 @@ std::vector<int64_t> getCoveredLayers(const StageMap &stages,
 
 StageTable getOffsets(const StageMap &stages) {
   const int64_t average =
-      stages.getNumLayers() / (stages.getNumStages() * stages.getNumChunks());
+      stages.getNumCounted() / (stages.getNumStages() * stages.getNumChunks());
   StageTable table = makeTable(stages, -average);
-  for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer) {
+  for (int64_t layer = 0; layer < stages.getNumCounted(); ++layer) {
     const LayerPlace &place = stages.getPlace(layer);
     ++table[static_cast<size_t>(place.chunk)]
            [static_cast<size_t>(place.stage - stages.getStartStage())];

@@ -14,10 +14,22 @@ size_t PlanContext::getNumKinds() const {
   return count;
 }
 
-std::vector<LayerRun> planner::findRuns(llvm::ArrayRef<ModelLayer> layers) {
+void PlanContext::treatFollowers(Assignment &assignment) const {
+  if (numFollowers == 0)
+    return;
+  const size_t leaders = layers.size() - numFollowers;
+  std::fill(assignment.treatments.begin() +
+                static_cast<std::ptrdiff_t>(leaders),
+            assignment.treatments.end(), assignment.treatments[leaders - 1]);
+}
+
+std::vector<LayerRun> planner::findRuns(const PlanContext &context) {
+  const size_t leaders = context.layers.size() - context.numFollowers;
   std::vector<LayerRun> runs;
-  for (const ModelLayer &layer : layers) {
-    if (runs.empty() || runs.back().kind != layer.kind)
+  for (const auto &[index, layer] : llvm::enumerate(context.layers)) {
+    const bool isCut =
+        context.numFollowers > 0 && (index + 1 == leaders || index == leaders);
+    if (runs.empty() || isCut || runs.back().kind != layer.kind)
       runs.push_back({layer.kind, 0});
     ++runs.back().count;
   }
@@ -89,7 +101,7 @@ Composition Composition::dropTreatments() const {
 
 solver::Plan planner::toPlan(const PlanContext &context,
                              const Assignment &assignment) {
-  const std::vector<LayerRun> runs = findRuns(context.layers);
+  const std::vector<LayerRun> runs = findRuns(context);
   solver::Plan plan;
   size_t layer = 0, run = 0;
   int64_t inRun = 0;

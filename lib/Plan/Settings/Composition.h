@@ -16,10 +16,15 @@ namespace mf::planner {
 struct PlanContext {
   schedule::Schedule schedule;
   std::vector<ModelLayer> layers;
+  /// The number of last layers that have the treatment of the layer before
+  /// them, because tables of the YAML do not count them (StageMap).
+  size_t numFollowers = 0;
   std::vector<LayerTreatment> treatments;
   int64_t limitBytes = 0;
 
   size_t getNumKinds() const;
+  /// Gives followers the treatment that they have.
+  void treatFollowers(Assignment &assignment) const;
 };
 
 /// A compiled step, and the assignment from which it was compiled.
@@ -28,13 +33,14 @@ struct LayerObservation {
   StepMeasure measure;
 };
 
-/// Consecutive layers of one kind.
+/// Consecutive layers of one kind. The layer before followers, and followers,
+/// are in runs of their own.
 struct LayerRun {
   size_t kind = 0;
   int64_t count = 0;
 };
 
-std::vector<LayerRun> findRuns(llvm::ArrayRef<ModelLayer> layers);
+std::vector<LayerRun> findRuns(const PlanContext &context);
 
 /// The number of layers of each kind and treatment in a part of the model, and
 /// its extras: 0 is the embedding in the first chunk, 1 the head in the last

@@ -153,8 +153,11 @@ static solver::Problem makeProblem(const PlanContext &context,
   problem.schedule = context.schedule;
   problem.treatmentsInOrder = true;
   int64_t first = 0;
-  for (const LayerRun &run : findRuns(context.layers)) {
+  const auto leaders =
+      static_cast<int64_t>(context.layers.size() - context.numFollowers);
+  for (const LayerRun &run : findRuns(context)) {
     problem.kinds.push_back(makeKind(context, costs, run, first));
+    problem.numFollowers += first >= leaders ? 1 : 0;
     first += run.count;
   }
   const size_t numChunks = context.schedule.pipeline.stageOfChunk.size();
@@ -169,7 +172,7 @@ solver::Problem planner::makeProblem(const PlanContext &context,
                                      const LayerCosts &costs) {
   solver::Problem problem = ::makeProblem(context, costs.additive);
   problem.transferTime = costs.transferTime;
-  const std::vector<LayerRun> runs = findRuns(context.layers);
+  const std::vector<LayerRun> runs = findRuns(context);
   for (size_t index = 0; index < runs.size(); ++index)
     for (size_t treatment = 0; treatment < context.treatments.size();
          ++treatment)

@@ -103,7 +103,7 @@ Error LayoutSearch::readGiven() {
   if (!shape)
     return shape.takeError();
   layers = std::move(step->layers);
-  facts.rules.layers = static_cast<int64_t>(layers.size());
+  facts.rules.layers = shape->numCounted;
   answer.limitBytes = request.limitBytes.value_or(shape->memoryLimit);
   answer.compiledSteps = 1;
   if (!isOwn)

@@ -62,6 +62,11 @@ static Error dealLayers(const TrainingConfig &config, size_t numLayers,
     for (int64_t position = 0; position < map->getNumStages(); ++position)
       shape.layers.push_back(static_cast<int64_t>(
           map->getLayers(map->getStage(chunk, position), chunk).size()));
+  shape.numFollowers = all - map->getNumCounted();
+  // With one mini stage an offset does not show what it counts.
+  const bool countsAll = shape.numFollowers == 0 && shape.layers.size() > 1;
+  shape.numCounted =
+      options.mayLeaveOutMtp && !countsAll ? options.numLayers : all;
   return Error::success();
 }
 

@@ -26,6 +26,11 @@ struct PipelineShape {
   /// The number of layers of each chunk, in the order of execution, by the
   /// YAML's offset.
   std::vector<int64_t> layers;
+  /// The number of last layers that tables of the YAML do not count: they have
+  /// the settings of the layer before them.
+  int64_t numFollowers = 0;
+  /// The number of layers that an offset of another pipeline counts.
+  int64_t numCounted = 0;
 
   /// Returns an error if sequences are cut into pieces, which a plan cannot
   /// have.

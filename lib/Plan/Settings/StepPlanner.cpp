@@ -145,15 +145,14 @@ Error Planning::addOwnVariant() {
 
 /// Returns the settings of a pipeline with the same global batch, given the
 /// samples of a step.
-static MemorySettings makePipeline(const PipelineShape &own, size_t numLayers,
-                                   int64_t interleave, int64_t microBatches) {
+static MemorySettings makePipeline(const PipelineShape &own, int64_t interleave,
+                                   int64_t microBatches) {
   MemorySettings settings;
   settings.interleave = interleave;
   settings.microBatches = microBatches;
   settings.batchSize = own.batchSize * own.microBatches / microBatches;
   if (interleave != own.interleave) {
-    settings.offset = dealLayersEvenly(static_cast<int64_t>(numLayers),
-                                       own.stages, interleave);
+    settings.offset = dealLayersEvenly(own.numCounted, own.stages, interleave);
     settings.recompute =
         StageTable(static_cast<size_t>(interleave),
                    std::vector<int64_t>(static_cast<size_t>(own.stages)));
@@ -178,9 +177,8 @@ void Planning::leaveOut(llvm::StringRef schedule, int64_t interleave,
 /// impossible. An empty name stands for the YAML's schedule.
 Error Planning::addVariant(llvm::StringRef schedule, int64_t interleave,
                            int64_t microBatches, bool recomputeTasks) {
-  MemorySettings settings =
-      makePipeline(variants.front()->costs.getShape(), layers.size(),
-                   interleave, microBatches);
+  MemorySettings settings = makePipeline(variants.front()->costs.getShape(),
+                                         interleave, microBatches);
   llvm::StringRef unnamed;
   if (!schedule.empty()) {
     // A schedule may have different names with one and with several chunks per

@@ -274,29 +274,42 @@ std::vector<int64_t> planner::fromTable(const StageTable &table,
 }
 
 /// For each chunk, returns the number of its first layers up to the last one
-/// for which `isCovered` is true.
+/// for which `isCovered` is true. A layer that others follow is covered if one
+/// of them is.
 static std::vector<int64_t>
-countCovered(const Assignment &assignment,
+countCovered(const Assignment &assignment, size_t numFollowers,
              llvm::function_ref<bool(size_t)> isCovered) {
+  const size_t leaders = assignment.treatments.size() - numFollowers;
+  auto isSet = [&](size_t layer) {
+    bool isAnyCovered = isCovered(layer);
+    for (size_t follower = leaders;
+         layer + 1 == leaders && follower < assignment.treatments.size();
+         ++follower)
+      isAnyCovered |= isCovered(follower);
+    return isAnyCovered;
+  };
   std::vector<int64_t> counts;
   size_t layer = 0;
   for (const int64_t layers : assignment.layersOfChunk) {
     counts.push_back(0);
     for (int64_t index = 0; index < layers; ++index, ++layer)
-      if (isCovered(layer))
+      if (layer < leaders && isSet(layer))
         counts.back() = index + 1;
   }
   return counts;
 }
 
+/// Followers are in the last chunk, whatever its offset is.
 static StageTable makeOffset(const Assignment &assignment,
                              const schedule::Pipeline &pipeline,
-                             size_t numLayers) {
+                             size_t numFollowers) {
+  const size_t leaders = assignment.treatments.size() - numFollowers;
   const auto base =
-      static_cast<int64_t>(numLayers / assignment.layersOfChunk.size());
+      static_cast<int64_t>(leaders / assignment.layersOfChunk.size());
   std::vector<int64_t> offsets;
   for (const int64_t layers : assignment.layersOfChunk)
     offsets.push_back(layers - base);
+  offsets.back() -= static_cast<int64_t>(numFollowers);
   return toTable(offsets, pipeline);
 }
 
@@ -334,11 +347,11 @@ makeCounts(const std::map<std::string, StageTable> &tables) {
 MemorySettings
 planner::makeSettings(const Assignment &assignment,
                       const schedule::Pipeline &pipeline,
-                      llvm::ArrayRef<ModelLayer> layers,
+                      llvm::ArrayRef<ModelLayer> layers, size_t numFollowers,
                       llvm::ArrayRef<LayerTreatment> treatments) {
   using Sets = std::vector<std::set<std::string>> LayerTreatment::*;
   auto makeTable = [&](llvm::function_ref<bool(size_t)> isCovered) {
-    return toTable(countCovered(assignment, isCovered), pipeline);
+    return toTable(countCovered(assignment, numFollowers, isCovered), pipeline);
   };
   auto getTreatment = [&](size_t layer) -> const LayerTreatment & {
     return treatments[assignment.treatments[layer]];
@@ -362,14 +375,14 @@ planner::makeSettings(const Assignment &assignment,
            layer + static_cast<size_t>(treatment.prefetch) < layers.size();
   };
   MemorySettings settings;
-  settings.offset = makeOffset(assignment, pipeline, layers.size());
+  settings.offset = makeOffset(assignment, pipeline, numFollowers);
   settings.recompute =
       makeTable([&](size_t layer) { return getTreatment(layer).isFull; });
   settings.selectRecompute = makeAll(&LayerTreatment::operators);
   settings.selectCommRecompute = makeAll(&LayerTreatment::communication);
   settings.leavesOutSwapped = true;
   settings.swap.emplace();
-  for (size_t layer = 0; layer < layers.size(); ++layer)
+  for (size_t layer = 0; layer < layers.size() - numFollowers; ++layer)
     if (const LayerTreatment &treatment = getTreatment(layer);
         treatment.prefetch > 0 && hasLayersBehind(treatment, layer))
       settings.swap->push_back(

@@ -90,10 +90,12 @@ struct Assignment {
 
 /// Returns the settings of the YAML for an assignment on a pipeline. Operators
 /// of the first layers of a chunk are recomputed up to the last layer whose
-/// treatment includes them.
+/// treatment includes them. Tables do not count the last `numFollowers` layers,
+/// which have what the layer before them has.
 MemorySettings makeSettings(const Assignment &assignment,
                             const schedule::Pipeline &pipeline,
                             llvm::ArrayRef<ModelLayer> layers,
+                            size_t numFollowers,
                             llvm::ArrayRef<LayerTreatment> treatments);
 
 } // namespace mf::planner

@@ -327,7 +327,8 @@ VariantCosts::VariantCosts(const PlanRequest &request, std::string yaml,
   compiler.isOver = [this] { return this->request.isStopped(); };
   compiler.makeSettings = [this](const Assignment &assignment) {
     return dropKept(makeSettings(assignment, context.schedule.pipeline,
-                                 context.layers, context.treatments),
+                                 context.layers, context.numFollowers,
+                                 context.treatments),
                     this->request.keep);
   };
 }
@@ -337,6 +338,7 @@ Error VariantCosts::prepare() {
   if (!read)
     return read.takeError();
   shape = std::move(*read);
+  context.numFollowers = static_cast<size_t>(shape.numFollowers);
   if (Error error = shape.checkPieces())
     return error;
   Expected<schedule::Schedule> schedule = shape.buildSchedule();
@@ -430,8 +432,10 @@ Error VariantCosts::learn() {
   chooseTreatments();
   std::vector<Assignment> probes =
       makeProbes(context, shape.layers, request.keep.offset);
-  for (Assignment &probe : probes)
+  for (Assignment &probe : probes) {
     probe = keepRecomputed(std::move(probe));
+    context.treatFollowers(probe);
+  }
   request.report(
       llvm::formatv("compiling {0} steps that treat layers", probes.size())
           .str());

@@ -219,27 +219,32 @@ TEST(SettingEditTest, RefusesSettingsThatNoYamlCanHave) {
             "a.yaml:1:1: invalid YAML: end of sequence flow not found");
 }
 
-// Settings count the layer that predicts later tokens; the YAML does so only if
-// its own offset does, as for older releases.
-TEST(SettingEditTest, LeavesOutLayersForLaterTokens) {
+// Settings count the layer that predicts later tokens if the offset does.
+TEST(SettingEditTest, CountsLayersForLaterTokensAsTheOffsetDoes) {
   const auto makeYaml = [](llvm::StringRef offset) {
     return ("parallel_config: {pipeline_stage: 2}\n"
             "model: {model_config: {model_type: deepseek_v3, "
             "num_hidden_layers: 4, num_nextn_predict_layers: 1, offset: " +
             offset +
             "}}\n"
-            "recompute_config: {recompute: [1, 1]}\n")
+            "recompute_config: {recompute: True}\n")
         .str();
   };
-  MemorySettings settings = withRecompute({{2, 3}});
-  settings.offset = {{0, 1}};
-  // Two layers and two, with the fifth behind them.
-  std::string edited = edit(makeYaml("[1, -1]"), settings);
+  auto read = [&](llvm::StringRef offset) {
+    DiagnosticList diagnostics;
+    return llvm::cantFail(readSettings(
+        parseTrainingConfig(makeYaml(offset), "a.yaml", diagnostics)));
+  };
+  // Three layers and one, with the fifth behind them; and three and two.
+  EXPECT_EQ(read("[1, -1]").offset, (StageTable{{1, -1}}));
+  EXPECT_EQ(read("[1, -1]").recompute, (StageTable{{3, 1}}));
+  EXPECT_EQ(read("[1, 0]").offset, (StageTable{{1, 0}}));
+  EXPECT_EQ(read("[1, 0]").recompute, (StageTable{{3, 2}}));
+  MemorySettings settings = withRecompute({{1, 2}});
+  settings.offset = {{0, 0}};
+  const std::string edited = edit(makeYaml("[1, -1]"), settings);
   EXPECT_NE(edited.find("offset: [0, 0]"), std::string::npos) << edited;
-  EXPECT_NE(edited.find("recompute: [2, 2]"), std::string::npos) << edited;
-  edited = edit(makeYaml("[1, 0]"), settings);
-  EXPECT_NE(edited.find("offset: [0, 1]"), std::string::npos) << edited;
-  EXPECT_NE(edited.find("recompute: [2, 3]"), std::string::npos) << edited;
+  EXPECT_NE(edited.find("recompute: [1, 2]"), std::string::npos) << edited;
 }
 
 TEST(SettingEditTest, SwitchesSwapOn) {

@@ -51,9 +51,22 @@ TEST_F(CompositionTest, PlansAndAssignmentsSayTheSame) {
   EXPECT_EQ(toAssignment(plan), assignment);
 }
 
+TEST_F(CompositionTest, FollowersAndTheLayerBeforeAreRunsOfTheirOwn) {
+  PlanContext following = makeContext({0, 0, 0, 1}, 2);
+  following.numFollowers = 1;
+  const std::vector<LayerRun> runs = findRuns(following);
+  ASSERT_EQ(runs.size(), 3U);
+  EXPECT_EQ(runs[0].count, 2);
+  EXPECT_EQ(runs[1].count, 1);
+  EXPECT_EQ(runs[1].kind, 0U);
+  Assignment probe = {{3, 1}, {3, 3, 2, 1}};
+  following.treatFollowers(probe);
+  EXPECT_EQ(probe.treatments, (std::vector<size_t>{3, 3, 2, 2}));
+}
+
 TEST_F(CompositionTest, KindsThatComeAgainAreRunsOfTheirOwn) {
   const PlanContext alternating = makeContext({0, 0, 1, 0}, 1);
-  const std::vector<LayerRun> runs = findRuns(alternating.layers);
+  const std::vector<LayerRun> runs = findRuns(alternating);
   ASSERT_EQ(runs.size(), 3U);
   EXPECT_EQ(runs[0].count, 2);
   EXPECT_EQ(runs[2].kind, 0U);

@@ -16,11 +16,12 @@ struct TreatmentsTest : testing::Test {
   std::vector<LayerTreatment> treatments = makeFourTreatments(2);
 
   MemorySettings makeSettings(const Assignment &assignment, int64_t stages,
-                              const std::vector<size_t> &kinds) const {
+                              const std::vector<size_t> &kinds,
+                              size_t numFollowers = 0) const {
     const auto chunks = static_cast<int64_t>(assignment.layersOfChunk.size());
     const PlanContext context = makeContext(kinds, stages, chunks / stages);
     return planner::makeSettings(assignment, context.schedule.pipeline,
-                                 context.layers, treatments);
+                                 context.layers, numFollowers, treatments);
   }
 };
 
@@ -128,6 +129,30 @@ TEST_F(TreatmentsTest, KindsHaveOperatorsOfTheirOwn) {
   EXPECT_EQ(
       settings.selectCommRecompute,
       (std::vector<OperatorCounts>{{"attention\\.wo\\.matmul", {{1, 0}}}}));
+}
+
+// Tables leave out a layer that has what the layer before it has, which may be
+// on another stage. Operators that only the follower has are named for both.
+TEST_F(TreatmentsTest, TablesDoNotCountFollowers) {
+  treatments[selected].operators[1] = {"transformer_layer.mul"};
+  for (const std::vector<int64_t> &dealt :
+       {std::vector<int64_t>{2, 3}, {4, 1}}) {
+    const MemorySettings settings = makeSettings(
+        {dealt, {full, none, full, selected, selected}}, 2, {0, 0, 0, 0, 1}, 1);
+    const bool isAlone = dealt[1] == 1;
+    const StageTable last = isAlone ? StageTable{{4, 0}} : StageTable{{0, 2}};
+    EXPECT_EQ(settings.offset,
+              (isAlone ? StageTable{{2, -2}} : StageTable{{0, 0}}));
+    EXPECT_EQ(settings.recompute,
+              (isAlone ? StageTable{{3, 0}} : StageTable{{1, 1}}));
+    EXPECT_EQ(settings.selectRecompute,
+              (std::vector<OperatorCounts>{{"ffn_norm", last},
+                                           {"feed_forward\\.(mul|silu)", last},
+                                           {"transformer_layer\\.mul", last}}));
+  }
+  EXPECT_EQ(
+      makeSettings({{2, 1}, {none, swapped, swapped}}, 2, {0, 0, 1}, 1).swap,
+      (std::vector<SwapItem>{{"", 3, {1}}}));
 }
 
 TEST_F(TreatmentsTest, SwappedLayersAreNamedOneByOne) {

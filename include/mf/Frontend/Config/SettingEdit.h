@@ -46,7 +46,9 @@ struct SwapItem {
 
 /// The settings to write. A field without a value is not changed in the file.
 ///
-/// Tables count layers by stage, whether swap is on or not. With swap on they
+/// Tables count layers by stage, whether swap is on or not. They are those of
+/// the YAML: where its offset leaves out layers that predict later tokens
+/// (StageMap::getNumCounted), tables do, too. With swap on they
 /// are written as the layer indices that MindSpore Transformers then requires.
 /// If swap is switched on or off, recompute settings without a value are
 /// rewritten so that they keep their meaning.
