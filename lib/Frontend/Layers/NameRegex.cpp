@@ -96,41 +96,40 @@ NameRegex::NameRegex(llvm::StringRef text) {
   }
 }
 
-bool NameRegex::fullMatch(llvm::StringRef name) const {
-  if (literal)
-    return name == *literal;
+template <typename Call> bool NameRegex::matches(Call call) const {
   if (!compiled)
     return false;
+  // The library also throws where a match would be too complex.
   try {
-    return std::regex_match(name.begin(), name.end(), compiled->regex);
+    return call(compiled->regex);
   } catch (const std::exception &) {
     return false;
   }
+}
+
+bool NameRegex::fullMatch(llvm::StringRef name) const {
+  if (literal)
+    return name == *literal;
+  return matches([&](const std::regex &regex) {
+    return std::regex_match(name.begin(), name.end(), regex);
+  });
 }
 
 bool NameRegex::matchStart(llvm::StringRef name) const {
   if (literal)
     return name.starts_with(*literal);
-  if (!compiled)
-    return false;
-  try {
-    return std::regex_search(name.begin(), name.end(), compiled->regex,
+  return matches([&](const std::regex &regex) {
+    return std::regex_search(name.begin(), name.end(), regex,
                              std::regex_constants::match_continuous);
-  } catch (const std::exception &) {
-    return false;
-  }
+  });
 }
 
 bool NameRegex::search(llvm::StringRef name) const {
   if (literal)
     return name.contains(*literal);
-  if (!compiled)
-    return false;
-  try {
-    return std::regex_search(name.begin(), name.end(), compiled->regex);
-  } catch (const std::exception &) {
-    return false;
-  }
+  return matches([&](const std::regex &regex) {
+    return std::regex_search(name.begin(), name.end(), regex);
+  });
 }
 
 } // namespace mf

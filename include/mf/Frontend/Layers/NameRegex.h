@@ -29,6 +29,10 @@ public:
   const std::string &getMessage() const { return message; }
 
 private:
+  /// Returns what `call` says of the compiled expression; false without one, or
+  /// if the library throws.
+  template <typename Call> bool matches(Call call) const;
+
   struct Compiled;
   std::shared_ptr<Compiled> compiled;
   /// The text itself if it has no special characters.
