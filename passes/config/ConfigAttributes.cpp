@@ -2,42 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/ConfigAttributes.h"
-#include "dialects/mf/AttributeForms.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 
 using namespace mf;
 using namespace mf::ir;
-using llvm::cast;
-using llvm::dyn_cast;
-using llvm::isa;
 using mlir::ArrayAttr;
 using mlir::Attribute;
 using mlir::Builder;
-using mlir::IntegerAttr;
 using mlir::MLIRContext;
 
 //===----------------------------------------------------------------------===//
-// Places of settings
-//===----------------------------------------------------------------------===//
-
-static Attribute toPlace(MLIRContext *context, const Location &location) {
-  if (!location.isKnown())
-    return {};
-  return mlir::FileLineColLoc::get(context, location.file, location.line,
-                                   location.column);
-}
-
-mf::Location passes::getKeyLocation(TrainingAttr training,
-                                    llvm::StringRef key) {
-  auto file = training.getLocation<mlir::FileLineColLoc>(key);
-  return file ? Location{file.getFilename().str(), file.getLine(),
-                         file.getColumn()}
-              : Location();
-}
-
-//===----------------------------------------------------------------------===//
-// The offset
+// The training attribute
 //===----------------------------------------------------------------------===//
 
 static Attribute toAttribute(Builder &builder, const StageOffset &offset) {
@@ -50,36 +26,6 @@ static Attribute toAttribute(Builder &builder, const StageOffset &offset) {
              ? rows.front()
              : Attribute(builder.getArrayAttr(rows));
 }
-
-static void setOffset(Attribute parameter, StageOffset &offset) {
-  if (!parameter)
-    return;
-  if (auto number = dyn_cast<IntegerAttr>(parameter)) {
-    offset.rows = {{number.getInt()}};
-    return;
-  }
-  auto items = cast<ArrayAttr>(parameter);
-  offset.rows.clear();
-  offset.kind = StageOffset::Kind::PerStage;
-  if (items.empty() || !isa<ArrayAttr>(items[0])) {
-    offset.rows.push_back(getNumbers(items));
-    return;
-  }
-  offset.kind = StageOffset::Kind::PerMiniStage;
-  for (Attribute row : items)
-    offset.rows.push_back(getNumbers(row));
-}
-
-StageOffset passes::getStageOffset(TrainingAttr training) {
-  StageOffset offset;
-  setOffset(training.getParallel().getOffset(), offset);
-  offset.location = getKeyLocation(training, "offset");
-  return offset;
-}
-
-//===----------------------------------------------------------------------===//
-// The training attribute
-//===----------------------------------------------------------------------===//
 
 /// Returns the keys that the YAML has. The schedule itself defines the
 /// defaults.
@@ -138,9 +84,10 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
                                          const StageMapOptions &options,
                                          const FusionConfig &fusions) {
   llvm::SmallVector<mlir::NamedAttribute> locations;
-  auto add = [&](llvm::StringRef key, const Location &location) {
-    if (Attribute place = toPlace(builder.getContext(), location))
-      locations.push_back(builder.getNamedAttr(key, place));
+  auto add = [&](llvm::StringRef key, const mf::Location &location) {
+    if (location.isKnown())
+      locations.push_back(builder.getNamedAttr(
+          key, passes::getLocation(builder.getContext(), location)));
   };
   add("offset", options.offset.location);
   for (const KnownSection *section : getKnownSections())
@@ -289,7 +236,7 @@ TrainingAttr passes::getTrainingAttr(
 //===----------------------------------------------------------------------===//
 
 mlir::Location passes::getLocation(MLIRContext *context,
-                                   const Location &location) {
+                                   const mf::Location &location) {
   if (location.file.empty())
     return mlir::UnknownLoc::get(context);
   return mlir::FileLineColLoc::get(context, location.file, location.line,
@@ -299,7 +246,7 @@ mlir::Location passes::getLocation(MLIRContext *context,
 bool passes::emitDiagnostics(mlir::Location fallback,
                              const DiagnosticList &list) {
   MLIRContext *context = fallback.getContext();
-  auto place = [&](const Location &location) {
+  auto place = [&](const mf::Location &location) {
     return location.file.empty() ? fallback : getLocation(context, location);
   };
   for (const Diagnostic &diagnostic : list.getAll()) {

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Converts between the values that the Config library reads from a YAML and the
-// typed attributes that passes use.
+// Writes the values that the Config library reads from a YAML as the typed
+// attributes that passes use, and maps layers to stages by these attributes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,12 +34,6 @@ getTrainingAttr(EmitError emitError, mlir::MLIRContext *context,
                 const EffectiveBatch &batch, const RankLayout &ranks,
                 int64_t rowBlocks, const FusionConfig &fusions,
                 llvm::StringRef schedule, bool hasReplicas);
-
-/// Returns the place of `key` in the YAML, if the `training` attribute has it.
-Location getKeyLocation(ir::TrainingAttr training, llvm::StringRef key);
-
-/// Returns the offset that it contains.
-StageOffset getStageOffset(ir::TrainingAttr training);
 
 /// Returns the stage map that a model's `training` attribute defines, with
 /// chunks on the stages that its schedule requires; none if there was an error.

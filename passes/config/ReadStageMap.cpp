@@ -1,11 +1,40 @@
 //===- ReadStageMap.cpp - The stages of a model's layers ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "dialects/mf/AttributeForms.h"
 #include "mf/Pipeline/Policy.h"
 #include "passes/config/ConfigAttributes.h"
 
 using namespace mf;
 using namespace mf::ir;
+
+/// Returns the place of `key` in the YAML, if the attribute has it.
+static mf::Location getKeyLocation(TrainingAttr training, llvm::StringRef key) {
+  auto file = training.getLocation<mlir::FileLineColLoc>(key);
+  return file ? mf::Location{file.getFilename().str(), file.getLine(),
+                             file.getColumn()}
+              : mf::Location();
+}
+
+static StageOffset getStageOffset(TrainingAttr training) {
+  StageOffset offset;
+  offset.location = getKeyLocation(training, "offset");
+  const mlir::Attribute value = training.getParallel().getOffset();
+  if (auto number = llvm::dyn_cast_if_present<mlir::IntegerAttr>(value)) {
+    offset.rows = {{number.getInt()}};
+  } else if (auto items = llvm::dyn_cast_if_present<mlir::ArrayAttr>(value)) {
+    offset.kind = StageOffset::Kind::PerStage;
+    offset.rows = {};
+    if (!items.empty() && llvm::isa<mlir::ArrayAttr>(items[0])) {
+      offset.kind = StageOffset::Kind::PerMiniStage;
+      for (mlir::Attribute row : items)
+        offset.rows.push_back(getNumbers(row));
+    } else {
+      offset.rows.push_back(getNumbers(items));
+    }
+  }
+  return offset;
+}
 
 /// Returns the stage of each chunk in the order of execution; empty if there is
 /// no such schedule.
@@ -19,7 +48,7 @@ static std::vector<int64_t> getVisits(TrainingAttr training,
         ->place(parallel.getStages(), parallel.getInterleave(),
                 parallel.getMicroBatches())
         .stageOfChunk;
-  diagnostics.error(passes::getKeyLocation(training, "pipeline_scheduler"),
+  diagnostics.error(getKeyLocation(training, "pipeline_scheduler"),
                     llvm::toString(policy.takeError()));
   return {};
 }
@@ -49,7 +78,7 @@ std::optional<StageMap> passes::createStageMap(ModelOp model,
   options.pipelineStages = parallel.getStages();
   options.interleave = parallel.getInterleave();
   options.offset = getStageOffset(training);
-  options.location = passes::getKeyLocation(training, "pipeline_stage");
+  options.location = getKeyLocation(training, "pipeline_stage");
   if (!checkLayerCount(options, diagnostics))
     return std::nullopt;
   options.visits = getVisits(training, diagnostics);
