@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/ConfigAttributes.h"
-#include "mf/Frontend/Config/KnownKeys.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 
 using namespace mf;
@@ -89,14 +89,14 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
       locations.push_back(builder.getNamedAttr(
           key, passes::getLocation(builder.getContext(), location)));
   };
-  add("offset", options.offset.location);
+  add(keys::offset.getName(), options.offset.location);
   for (const KnownSection *section : getKnownSections())
     for (const KnownKey &key : section->keys)
       if (key.hasPlace)
         add(key.name, section->getNode(config.root)[key.name].getLocation());
   add("pipeline_stage", options.location);
-  add("fine_grain_interleave",
-      config.model.config["fine_grain_interleave"].getLocation());
+  add(keys::rowBlocks.getName(),
+      keys::rowBlocks.find(config.model.config).getLocation());
   for (const FusionKeys &keys : getFusionKeys())
     if (const FusionSwitch &fusion = fusions.*keys.fusion;
         fusion.location.isKnown())

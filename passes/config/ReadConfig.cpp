@@ -3,7 +3,7 @@
 
 #include "passes/config/ReadConfig.h"
 #include "mf/Frontend/Config/IndependentMessages.h"
-#include "mf/Frontend/Config/KnownKeys.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Config/RowBlocks.h"
@@ -15,7 +15,6 @@
 #include "passes/PrintedPlan.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/ExpertAxes.h"
-#include "passes/config/ModelKeys.h"
 #include "passes/config/RankMesh.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -100,12 +99,12 @@ static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
                           int64_t rowBlocks, bool hasExperts,
                           DiagnosticList &diagnostics) {
   const ParallelConfig &parallel = config.parallel;
-  for (llvm::StringRef key : {"stage_num", "start_stage"}) {
-    Node value = config.model.config[key];
+  for (const ModelKey *key : {&keys::stageNum, &keys::startStage}) {
+    Node value = key->find(config.model.config);
     if (value.getInt().value_or(0) != 0)
       diagnostics.error(value.getLocation(),
-                        "a part of a pipeline ('" + key +
-                            "') is not lowered; expected the whole model");
+                        "a part of a pipeline (" + quote(key->getName()) +
+                            ") is not lowered; expected the whole model");
   }
   if (parallel.seqSplitNum == 1)
     return;
@@ -120,11 +119,12 @@ static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
   excludeWithPieces("context_parallel", ranks.contextParallel);
   excludeWithPieces("micro_batch_interleave_num",
                     parallel.microBatchInterleaveNum);
-  excludeWithPieces("fine_grain_interleave", rowBlocks);
+  excludeWithPieces(keys::rowBlocks.getName(), rowBlocks);
   if ((hasExperts || config.moe.expertNum > 1) && config.moe.useGmm)
     diagnostics.error(parallel.node["seq_split_num"].getLocation(),
                       "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
-                          " with use_gmm is not lowered; set it to 1");
+                          " with " + known::findKey(&MoeConfig::useGmm).name +
+                          " is not lowered; set it to 1");
 }
 
 /// Checks keys that enable features that the program does not have.
@@ -305,10 +305,7 @@ void resolveCallbacks(ModuleOp module, TrainingConfig &config,
                         "loss do where callback_moe_droprate is True");
   for (auto model : module.getOps<ir::ModelOp>())
     if (callbacks.balance && model.getFamily().value_or("") == "mcore") {
-      const Node &keys = config.model.config;
-      Node rate = keys["moe_router_bias_update_rate"];
-      if (!rate)
-        rate = keys["topk_bias_update_rate"];
+      const Node rate = keys::expertBiasRate.find(config.model.config);
       callbacks.balance->rate = rate.getFloat().value_or(1e-3);
     }
 }

@@ -4,6 +4,7 @@
 #ifndef MF_PASSES_CONFIG_READCONFIG_H
 #define MF_PASSES_CONFIG_READCONFIG_H
 
+#include "mf/Frontend/Config/TrainingConfig.h"
 #include "passes/Passes.h"
 
 namespace mf::passes {
@@ -14,6 +15,12 @@ namespace mf::passes {
 std::unique_ptr<mlir::Pass> createReadConfig(const ReadConfigOptions &options,
                                              std::optional<std::string> text,
                                              LayerReportHandler handler);
+
+/// Compares the keys from which the importer made the module's model with those
+/// of a YAML. It is an error if the YAML says otherwise. A YAML may leave keys
+/// out. Removes the keys from the module, as they are checked once.
+void checkModelKeys(mlir::ModuleOp module, const TrainingConfig &config,
+                    DiagnosticList &diagnostics);
 
 } // namespace mf::passes
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/AttributeForms.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Pipeline/Policy.h"
 #include "passes/config/ConfigAttributes.h"
 
@@ -18,7 +19,7 @@ static mf::Location getKeyLocation(TrainingAttr training, llvm::StringRef key) {
 
 static StageOffset getStageOffset(TrainingAttr training) {
   StageOffset offset;
-  offset.location = getKeyLocation(training, "offset");
+  offset.location = getKeyLocation(training, keys::offset.getName());
   const mlir::Attribute value = training.getParallel().getOffset();
   if (auto number = llvm::dyn_cast_if_present<mlir::IntegerAttr>(value)) {
     offset.rows = {{number.getInt()}};

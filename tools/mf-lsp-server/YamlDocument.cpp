@@ -4,6 +4,7 @@
 #include "tools/mf-lsp-server/YamlDocument.h"
 #include "mf/Frontend/Config/IndependentMessages.h"
 #include "mf/Frontend/Config/KeyHelp.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/CellNames.h"
@@ -335,8 +336,9 @@ static void runReadingPasses(mlir::ModuleOp module, llvm::StringRef text,
 /// the settings to change.
 static bool namesModel(const TrainingConfig &config) {
   const Node &model = config.model.node;
-  return !config.model.arch.empty() || config.model.config["architectures"] ||
-         model["architectures"] || model["model_type"];
+  return !config.model.arch.empty() ||
+         keys::architectures.find(config.model.config) ||
+         keys::architectures.find(model) || keys::modelType.find(model);
 }
 
 YamlReading readYaml(llvm::StringRef text, llvm::StringRef fileName,

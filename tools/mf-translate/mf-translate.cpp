@@ -6,7 +6,7 @@
 #include "Weights.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Config/ConvertYaml.h"
-#include "mf/Frontend/Config/KnownKeys.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/ModelSpec.h"
 #include "mlir/IR/Diagnostics.h"

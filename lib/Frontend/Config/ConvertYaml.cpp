@@ -7,6 +7,7 @@
 #include "NodeBuilder.h"
 #include "StageSettings.h"
 #include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Support/NumberText.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
@@ -37,7 +38,7 @@ static std::string printReal(double number) {
 //===----------------------------------------------------------------------===//
 
 static Node findPetConfig(const Node &root) {
-  return root["model"]["model_config"]["pet_config"];
+  return keys::adapters.find(root["model"]["model_config"]);
 }
 
 Node findAdapterSection(const Node &root) {
@@ -158,12 +159,7 @@ static void warnNoWords(const Node &value, llvm::StringRef what,
 }
 
 static bool hasExpertBias(const Node &model) {
-  return llvm::any_of(
-      llvm::ArrayRef<llvm::StringRef>(
-          {"moe_router_enable_expert_bias", "balance_via_topk_bias"}),
-      [&](llvm::StringRef key) {
-        return model[key].getBool().value_or(false);
-      });
+  return keys::expertBias.find(model).getBool().value_or(false);
 }
 
 /// Writes the static graph's closest balancing loss: that of a rank's row.
@@ -171,20 +167,16 @@ static bool hasExpertBias(const Node &model) {
 static void convertBalancingLoss(const Node &model, const DynamicLayout &layout,
                                  int64_t batchSize, NodeBuilder &to,
                                  DiagnosticList &diagnostics) {
-  constexpr llvm::StringLiteral key = "moe_router_load_balancing_type";
+  const llvm::StringRef key = keys::balanceLossType.getName();
   Node type = model[key];
   if (type.getText() == "aux_loss")
     to.set("model.model_config." + key.str(), "seq_aux_loss", type);
-  if (model["moe_aux_loss_coeff"].getFloat().value_or(0) <= 0)
+  if (keys::balanceLossFactor.find(model, keys::Mcore).getFloat().value_or(0) <=
+      0)
     return;
-  auto isAny = [&](std::initializer_list<llvm::StringRef> keys, auto isSet) {
-    return llvm::any_of(keys,
-                        [&](llvm::StringRef key) { return isSet(model[key]); });
-  };
   llvm::SmallVector<llvm::StringRef, 3> differences;
   if (hasExpertBias(model) ||
-      isAny({"moe_router_num_groups", "n_group"},
-            [](const Node &count) { return count.getInt().value_or(0) > 1; }))
+      keys::numExpertGroups.find(model).getInt().value_or(0) > 1)
     differences.push_back("after expert bias and groups");
   if (layout.context > 1)
     differences.push_back("of each part of context_parallel on its own");
@@ -199,19 +191,11 @@ static void convertBalancingLoss(const Node &model, const DynamicLayout &layout,
 
 /// Warns if the static graph chooses from groups of experts in another way.
 static void warnAboutGroups(const Node &model, DiagnosticList &diagnostics) {
-  auto find = [&](std::initializer_list<llvm::StringRef> keys) {
-    for (llvm::StringRef key : keys)
-      if (Node value = model[key]; value.getInt())
-        return value;
-    return Node();
-  };
   auto count = [](const Node &value) { return value.getInt().value_or(0); };
-  const Node groups = find({"n_group", "moe_router_num_groups"});
-  const int64_t kept = count(find({"topk_group", "moe_router_group_topk"}));
-  const int64_t experts =
-      count(find({"n_routed_experts", "num_moe_experts", "num_experts"}));
-  const int64_t chosen =
-      count(find({"num_experts_per_tok", "moe_router_topk"}));
+  const Node groups = keys::numExpertGroups.find(model);
+  const int64_t kept = count(keys::chosenExpertGroups.find(model));
+  const int64_t experts = count(keys::numExperts.find(model));
+  const int64_t chosen = count(keys::expertsPerToken.find(model));
   if (count(groups) <= 1 || kept < 1 || experts < 1)
     return;
   constexpr int64_t summed = 2;
@@ -418,7 +402,8 @@ void DynamicSections::writeStages(const StageMap &stages) {
       std::vector<int64_t> layers = stages.getLayers(stage, chunk);
       llvm::erase_if(layers, [&](int64_t layer) { return layer >= numLayers; });
       if (layers.empty())
-        return leaveOut(config.model.config["offset"], "stages without layers");
+        return leaveOut(keys::offset.find(config.model.config),
+                        "stages without layers");
       row += (row.empty() ? "" : ", ") + std::to_string(layers.front()) + "-" +
              std::to_string(layers.back());
     }
@@ -463,7 +448,8 @@ void DynamicSections::writeRecompute(const StageMap &stages) {
 void DynamicSections::writeModel() {
   for (const Node::Entry &entry : config.model.config.getEntries())
     if (llvm::StringRef key = entry.key.getText();
-        key != "offset" && key != "pp_interleave_num" && key != "pet_config")
+        key != keys::offset.getName() && key != keys::interleave.getName() &&
+        key != keys::adapters.getName())
       to.set("model." + key.str(), entry.value);
   if (!adapters)
     return;

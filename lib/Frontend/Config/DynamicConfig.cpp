@@ -4,7 +4,8 @@
 #include "DynamicConfig.h"
 #include "DynamicLayers.h"
 #include "NodeBuilder.h"
-#include "mf/Frontend/Config/KnownKeys.h"
+#include "SettingKeys.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/StageMap.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -183,10 +184,9 @@ void StaticSections::writeOffset(const Node &model) {
   for (std::vector<int64_t> &row : counts)
     for (int64_t &count : row)
       count -= average;
-  to.set("model.model_config.offset", makeNumberTable(origin, counts));
+  to.set(offsetPath, makeNumberTable(origin, counts));
   if (layout.interleave > 1)
-    to.set("model.model_config.pp_interleave_num",
-           llvm::Twine(layout.interleave),
+    to.set(interleavePath, llvm::Twine(layout.interleave),
            reader.get("pipeline_parallel_interleave_num"));
 }
 
@@ -233,12 +233,14 @@ void StaticSections::writeMuon(const DynamicReader &reader) {
   } else {
     to.set("optimizer.qk_clip_enabled", "False", reader.get("type"));
   }
-  const bool isLatent = model["multi_latent_attention"].getBool().value_or(
-      model["model_type"].getText() != "qwen3");
+  const bool isLatent =
+      keys::multiLatentAttention.find(model).getBool().value_or(
+          keys::modelType.find(model).getText() != "qwen3");
   if (!isLatent)
     reader.error("type", "Current Muon implementation only supports models "
-                         "with Multi-Latent Attention enabled; set "
-                         "'multi_latent_attention' or take AdamW");
+                         "with Multi-Latent Attention enabled; set " +
+                             quote(keys::multiLatentAttention.getName()) +
+                             " or take AdamW");
 }
 
 void StaticSections::writeOptimizer() {
@@ -301,15 +303,11 @@ void StaticSections::writeRates() {
 /// Writes the callback that updates the bias of the experts once per step, with
 /// a pipeline or with gradient accumulation.
 void StaticSections::writeBalance(const Node &model) {
-  Node bias = model["moe_router_enable_expert_bias"];
-  if (!bias)
-    bias = model["balance_via_topk_bias"];
-  Node experts = model["n_routed_experts"];
-  if (!experts)
-    experts = model["num_moe_experts"];
+  const Node bias = keys::expertBias.find(model);
+  const Node experts = keys::numExperts.find(model, keys::Mcore);
   if (!bias.getBool().value_or(false) || experts.getInt().value_or(0) < 1)
     return;
-  if (model["first_k_dense_replace"].getInt().value_or(0) >=
+  if (keys::firstDenseLayers.find(model).getInt().value_or(0) >=
       readDynamicDepth(model).layers)
     return;
   NodeBuilder callback(bias);

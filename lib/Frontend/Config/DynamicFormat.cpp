@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicConfig.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf {
@@ -23,9 +24,9 @@ static Node findFormatKey(const Node &root, bool isDynamic) {
       return entry.key;
   Node model = root["model"];
   if (isDynamic) {
-    for (llvm::StringRef key : {"model_type", "architectures"})
-      if (!model["model_config"] && !model["arch"] && model[key])
-        return model.getKeyNode(key);
+    for (const ModelKey *key : {&keys::modelType, &keys::architectures})
+      if (!model["model_config"] && !model["arch"] && key->find(model))
+        return model.getKeyNode(key->getName());
     return root["train_dataset"].getKeyNode("dataloader");
   }
   if (Node key = model.getKeyNode("model_config"))

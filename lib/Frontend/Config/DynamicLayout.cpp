@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicLayout.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include <cstdlib>
 #include <numeric>
 
@@ -94,9 +95,7 @@ static void checkExpertRanks(const DynamicReader &reader, const Node &root,
                      llvm::Twine(layout.tensor) + ") = " + llvm::Twine(ranks));
     return;
   }
-  Node experts = root["model"]["n_routed_experts"];
-  if (!experts)
-    experts = root["model"]["num_moe_experts"];
+  const Node experts = keys::numExperts.find(root["model"], keys::Mcore);
   const int64_t count = experts.getInt().value_or(0);
   if (layout.expert > 1 && count > 0 && count % ranks != 0)
     reader.error("expert_parallel",
@@ -127,24 +126,22 @@ static void checkTensorParallel(const DynamicReader &reader, const Node &model,
                  "PyNative tensor parallelism requires sequence_parallel=True "
                  "when tensor_parallel > 1, but got tensor_parallel=" +
                      llvm::Twine(degree));
-  auto divide = [&](std::initializer_list<llvm::StringRef> keys,
-                    llvm::StringRef name) {
-    for (llvm::StringRef key : keys)
-      if (Node value = model[key]; value.getInt().value_or(0) % degree != 0) {
-        reader.diagnostics.error(value.getLocation(),
-                                 name + " (" + llvm::Twine(*value.getInt()) +
-                                     ") must be divisible by the TP degree (" +
-                                     llvm::Twine(degree) + ")");
-        return;
-      }
+  auto divide = [&](const ModelKey &key, llvm::StringRef name) {
+    const Node value = key.find(model, keys::Mcore);
+    if (value.getInt().value_or(0) % degree != 0)
+      reader.diagnostics.error(value.getLocation(),
+                               name + " (" + llvm::Twine(*value.getInt()) +
+                                   ") must be divisible by the TP degree (" +
+                                   llvm::Twine(degree) + ")");
   };
-  divide({"vocab_size"}, "vocab_size");
-  const bool isLatent = model["multi_latent_attention"].getBool().value_or(
-      !model["kv_lora_rank"].isUndefinedOrNull() ||
-      model["model_type"].getText().starts_with("deepseek"));
+  divide(keys::vocabSize, "vocab_size");
+  const bool isLatent =
+      keys::multiLatentAttention.find(model).getBool().value_or(
+          !keys::keyValueRank.find(model).isUndefinedOrNull() ||
+          keys::modelType.find(model).getText().starts_with("deepseek"));
   if (!isLatent)
-    divide({"num_query_groups", "num_key_value_heads"}, "num_query_groups");
-  Node rank = model["q_lora_rank"];
+    divide(keys::numKeyValueHeads, "num_query_groups");
+  Node rank = keys::queryRank.find(model);
   if (isLatent && rank.getKind() == NodeKind::Null)
     reader.diagnostics.error(rank.getLocation(),
                              "NotImplementedError: tensor_parallel above 1 "
@@ -152,9 +149,9 @@ static void checkTensorParallel(const DynamicReader &reader, const Node &model,
 }
 
 static bool hasCompressedMask(const Node &root) {
-  for (llvm::StringRef key :
-       {"use_attn_mask_compression", "use_eod_attn_mask_compression"})
-    if (root["model"][key].getBool().value_or(false))
+  for (const ModelKey *key :
+       {&keys::compressedMask, &keys::compressedDocumentMask})
+    if (key->find(root["model"]).getBool().value_or(false))
       return true;
   return root["train_dataset"]["dataloader"]["config"]
              ["create_compressed_eod_mask"]
@@ -174,8 +171,10 @@ static void checkContextParallel(const DynamicReader &reader, const Node &root,
   if (!hasCompressedMask(root))
     reader.error("context_parallel",
                  "Context parallel (context_parallel > 1) requires a "
-                 "compressed attention mask. Set use_attn_mask_compression or "
-                 "use_eod_attn_mask_compression of the model to True");
+                 "compressed attention mask. Set " +
+                     keys::compressedMask.getName() + " or " +
+                     keys::compressedDocumentMask.getName() +
+                     " of the model to True");
   Node columns = root["train_dataset"]["dataloader"]["column_names"];
   if (columns.isList() &&
       llvm::none_of(columns.getElements(), [](const Node &column) {

@@ -3,15 +3,16 @@
 
 #include "DynamicConfig.h"
 #include "NodeBuilder.h"
+#include "mf/Frontend/Config/ModelKeys.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mf {
 
 namespace {
 
-/// The value of a key if the YAML contains none of the key's names.
+/// The value of a key if the YAML does not have the key.
 struct ModelDefault {
-  llvm::StringLiteral keys; ///< The names, separated by blanks; the default is
-                            ///< set for the first.
+  llvm::StringLiteral name;
   llvm::StringLiteral value;
 };
 
@@ -19,6 +20,9 @@ struct DynamicClass {
   llvm::StringLiteral type;
   llvm::StringLiteral architecture;
   llvm::ArrayRef<ModelDefault> defaults;
+  /// Whether a name of the key from other classes is the key, too. Otherwise
+  /// the default and the other name contradict each other.
+  bool takesAllNames = true;
 };
 
 } // namespace
@@ -27,23 +31,21 @@ struct DynamicClass {
 static constexpr ModelDefault deepSeekDefaults[] = {
     {"vocab_size", "129280"},
     {"hidden_size", "7168"},
-    {"intermediate_size ffn_hidden_size", "18432"},
-    {"num_hidden_layers num_layers", "61"},
-    {"num_attention_heads num_heads", "128"},
-    {"moe_intermediate_size moe_ffn_hidden_size", "2048"},
-    {"num_nextn_predict_layers mtp_num_layers mtp_depth", "1"},
-    {"n_shared_experts shared_expert_num "
-     "moe_shared_expert_intermediate_size",
-     "1"},
-    {"n_routed_experts num_moe_experts num_experts", "256"},
-    {"num_experts_per_tok moe_router_topk", "8"},
-    {"routed_scaling_factor moe_router_topk_scaling_factor", "2.5"},
-    {"n_group moe_router_num_groups", "8"},
-    {"topk_group moe_router_group_topk", "4"},
+    {"intermediate_size", "18432"},
+    {"num_hidden_layers", "61"},
+    {"num_attention_heads", "128"},
+    {"moe_intermediate_size", "2048"},
+    {"num_nextn_predict_layers", "1"},
+    {"n_shared_experts", "1"},
+    {"n_routed_experts", "256"},
+    {"num_experts_per_tok", "8"},
+    {"routed_scaling_factor", "2.5"},
+    {"n_group", "8"},
+    {"topk_group", "4"},
     {"first_k_dense_replace", "3"},
-    {"scoring_func moe_router_score_function use_gating_sigmoid", "sigmoid"},
-    {"moe_router_enable_expert_bias balance_via_topk_bias", "True"},
-    {"mtp_loss_scaling_factor mtp_loss_factor", "0.1"},
+    {"scoring_func", "sigmoid"},
+    {"moe_router_enable_expert_bias", "True"},
+    {"mtp_loss_scaling_factor", "0.1"},
     {"multi_latent_attention", "True"},
 };
 
@@ -57,7 +59,7 @@ static constexpr ModelDefault deepSeek4Defaults[] = {
     {"initializer_range", "0.02"},
     {"moe_intermediate_size", "3072"},
     {"num_nextn_predict_layers", "1"},
-    {"n_shared_experts moe_shared_expert_intermediate_size", "1"},
+    {"n_shared_experts", "1"},
     {"n_routed_experts", "384"},
     {"num_experts_per_tok", "6"},
     {"routed_scaling_factor", "2.5"},
@@ -89,12 +91,9 @@ static constexpr ModelDefault deepSeek4Defaults[] = {
 };
 
 static constexpr ModelDefault qwenDefaults[] = {
-    {"vocab_size", "151936"},
-    {"hidden_size", "4096"},
-    {"intermediate_size ffn_hidden_size", "22016"},
-    {"num_hidden_layers num_layers", "32"},
-    {"num_attention_heads num_heads", "32"},
-    {"num_key_value_heads num_query_groups n_kv_heads", "32"},
+    {"vocab_size", "151936"},       {"hidden_size", "4096"},
+    {"intermediate_size", "22016"}, {"num_hidden_layers", "32"},
+    {"num_attention_heads", "32"},  {"num_key_value_heads", "32"},
     {"qk_layernorm", "True"},
 };
 
@@ -106,12 +105,13 @@ static constexpr ModelDefault transformerDefaults[] = {
 
 static constexpr DynamicClass dynamicClasses[] = {
     {"deepseek_v3", "DeepseekV3ForCausalLM", deepSeekDefaults},
-    {"deepseek_v4", "DeepseekV4ForCausalLM", deepSeek4Defaults},
+    {"deepseek_v4", "DeepseekV4ForCausalLM", deepSeek4Defaults,
+     /*takesAllNames=*/false},
     {"qwen3", "Qwen3ForCausalLM", qwenDefaults},
 };
 
 static llvm::StringRef getArchitectureText(const Node &model) {
-  Node architecture = model["architectures"];
+  Node architecture = keys::architectures.find(model);
   if (architecture.isList() && !architecture.getElements().empty())
     architecture = architecture.getElements().front();
   return architecture.getText();
@@ -119,10 +119,10 @@ static llvm::StringRef getArchitectureText(const Node &model) {
 
 static const DynamicClass *findDynamicClass(const Node &model,
                                             DiagnosticList &diagnostics) {
-  Node type = model["model_type"];
+  Node type = keys::modelType.find(model);
+  const Node written = keys::architectures.find(model);
   const llvm::StringRef name = getArchitectureText(model);
-  if (Node written = model["architectures"];
-      written && written.getKind() == NodeKind::Null) {
+  if (written && written.getKind() == NodeKind::Null) {
     diagnostics.error(written.getLocation(),
                       "Field 'ModelConfig.architectures' cannot be None");
     return nullptr;
@@ -131,8 +131,7 @@ static const DynamicClass *findDynamicClass(const Node &model,
     if (name == known.architecture ||
         (name.empty() && type.getText() == known.type))
       return &known;
-  Node place = model["architectures"] ? model["architectures"] : type;
-  diagnostics.error(place.getLocation(),
+  diagnostics.error((written ? written : type).getLocation(),
                     "the dynamic graph has no class " +
                         quote(name.empty() ? type.getText() : name) +
                         "; expected Qwen3ForCausalLM, DeepseekV3ForCausalLM or "
@@ -140,43 +139,37 @@ static const DynamicClass *findDynamicClass(const Node &model,
   return nullptr;
 }
 
-static Node findAnyKey(const NodeBuilder &model, llvm::StringRef keys) {
-  llvm::SmallVector<llvm::StringRef> names;
-  keys.split(names, ' ');
-  for (llvm::StringRef name : names)
-    if (Node value = model.get(name))
-      return value;
-  return {};
-}
-
 static void setModelDefaults(const Node &written,
                              llvm::ArrayRef<ModelDefault> defaults,
-                             NodeBuilder &model) {
-  for (const ModelDefault &missing : defaults)
-    if (!findAnyKey(model, missing.keys))
-      model.set(llvm::StringRef(missing.keys).split(' ').first, missing.value,
-                written);
+                             bool takesAllNames, NodeBuilder &model) {
+  for (const auto &[name, value] : defaults) {
+    const ModelKey &key = *findModelKey(name);
+    // The width of shared experts says how many there are as well.
+    const bool isGiven = model.get(takesAllNames ? key.findName(written)
+                                                 : llvm::StringRef(name)) ||
+                         (&key == &keys::numSharedExperts &&
+                          keys::sharedExpertSize.find(written));
+    if (!isGiven)
+      model.set(name, value, written);
+  }
 }
 
 DynamicDepth readDynamicDepth(const Node &model) {
   /// A limit for hostile input, as StageMap has it.
   constexpr int64_t mostLayers = 1 << 16;
-  auto read = [&](std::initializer_list<llvm::StringRef> keys) {
-    for (llvm::StringRef key : keys)
-      if (std::optional<int64_t> count = model[key].getInt())
-        return std::clamp<int64_t>(*count, 0, mostLayers);
-    return int64_t(0);
+  auto read = [&](const ModelKey &key) {
+    return std::clamp<int64_t>(key.find(model).getInt().value_or(0), 0,
+                               mostLayers);
   };
-  return {read({"num_hidden_layers", "num_layers"}),
-          read({"num_nextn_predict_layers", "mtp_num_layers", "mtp_depth"})};
+  return {read(keys::numLayers), read(keys::nextTokenLayers)};
 }
 
 /// The router's own default is a type that it does not know.
 static void checkBalancingLoss(const Node &model, DiagnosticList &diagnostics) {
-  Node factor = model["moe_aux_loss_coeff"];
+  Node factor = keys::balanceLossFactor.find(model, keys::Mcore);
   if (factor.getFloat().value_or(0) <= 0)
     return;
-  Node type = model["moe_router_load_balancing_type"];
+  Node type = keys::balanceLossType.find(model);
   const llvm::StringRef name = type ? type.getText() : "sub_seq_aux_loss";
   if (name == "aux_loss" || name == "seq_aux_loss")
     return;
@@ -184,71 +177,76 @@ static void checkBalancingLoss(const Node &model, DiagnosticList &diagnostics) {
   if (name == "global_aux_loss")
     diagnostics.error(place, "'global_aux_loss' is not supported: the choices "
                              "of the steps before are not kept; expected "
-                             "aux_loss or seq_aux_loss for "
-                             "'moe_router_load_balancing_type'");
+                             "aux_loss or seq_aux_loss for " +
+                                 quote(keys::balanceLossType.getName()));
   else
-    diagnostics.error(place, "Unknown aux_loss_type " + name +
-                                 "; set moe_router_load_balancing_type to "
-                                 "aux_loss or seq_aux_loss");
+    diagnostics.error(place, "Unknown aux_loss_type " + name + "; set " +
+                                 keys::balanceLossType.getName() +
+                                 " to aux_loss or seq_aux_loss");
 }
 
 /// Keys of parallelism that layers read, under their names in the model.
 static void setExpertKeys(const Node &root, const DynamicLayout &layout,
                           NodeBuilder &model, DiagnosticList &diagnostics) {
   DynamicReader reader(root, "parallelism", diagnostics);
-  model.remove("moe_token_dispatcher_type");
-  if (Node dispatcher = reader.getWritten("moe_token_dispatcher_type"))
-    model.set("moe_token_dispatcher_type", dispatcher);
-  for (llvm::StringRef key : {"use_pad_tokens", "enable_gmm_safe_tokens",
-                              "npu_nums_per_device", "moe_token_drop_policy"})
+  const llvm::StringRef dispatcher = keys::tokenDispatcher.getName();
+  model.remove(dispatcher);
+  if (Node value = reader.getWritten(dispatcher))
+    model.set(dispatcher, value);
+  for (llvm::StringRef key : keys::padTokens.getAllNames())
     model.remove(key);
+  model.remove("npu_nums_per_device");
+  model.remove(keys::tokenDropPolicy.getName());
   Node safe = reader.get("expert_parallel_use_safe_tokens");
   if (layout.expert > 1 && safe.getBool().value_or(false))
-    model.set("use_pad_tokens", safe);
+    model.set(keys::padTokens.getName(), safe);
 }
 
 static void warnAboutDropout(const Node &written, DiagnosticList &diagnostics) {
   for (const ModelDefault &dropout : transformerDefaults)
-    if (!written[dropout.keys])
+    if (!written[dropout.name])
       diagnostics.warning(written.getLocation(),
-                          quote(dropout.keys) + " is not given, so it is " +
+                          quote(dropout.name) + " is not given, so it is " +
                               dropout.value +
                               ", the trainer's default; write 0.0 to drop "
                               "nothing");
 }
 
 int64_t readDynamicLossPieces(const Node &root, DiagnosticList &diagnostics) {
-  Node pieces = root["model"]["chunk_loss_num"];
+  Node pieces = keys::chunkLossNum.find(root["model"]);
   if (pieces.isUndefinedOrNull())
     return 1;
   const std::optional<int64_t> count = pieces.getInt();
   if (!count || *count < 1) {
     diagnostics.error(pieces.getLocation(),
-                      "expected a whole number of at least 1 for "
-                      "'chunk_loss_num', but got " +
+                      "expected a whole number of at least 1 for " +
+                          quote(keys::chunkLossNum.getName()) + ", but got " +
                           pieces.repr());
     return 1;
   }
-  if (Node perToken = root["model"]["calculate_per_token_loss"];
+  if (Node perToken = keys::calculatePerTokenLoss.find(root["model"]);
       *count > 1 && perToken.getBool().value_or(false))
     diagnostics.error(perToken.getLocation(),
-                      "For chunk_loss_num > 1, calculate_per_token_loss is not "
-                      "supported; expected chunk_loss_num 1 or "
-                      "calculate_per_token_loss False");
+                      llvm::formatv("For {0} > 1, {1} is not supported; "
+                                    "expected {0} 1 or {1} False",
+                                    keys::chunkLossNum.getName(),
+                                    keys::calculatePerTokenLoss.getName())
+                          .str());
   return *count;
 }
 
 /// Settings without an equivalent in mf.
 static void checkModel(const Node &model, bool hasExperts,
                        DiagnosticList &diagnostics) {
-  if (Node perToken = model["calculate_per_token_loss"];
+  if (Node perToken = keys::calculatePerTokenLoss.find(model);
       perToken.getBool().value_or(false))
     diagnostics.warning(perToken.getLocation(),
-                        "'calculate_per_token_loss' is not modelled; the loss "
-                        "is the mean of each micro-batch's");
+                        quote(keys::calculatePerTokenLoss.getName()) +
+                            " is not modelled; the loss is the mean of each "
+                            "micro-batch's");
   if (hasExperts)
     return;
-  for (const char *key : {"num_moe_experts", "n_routed_experts", "num_experts"})
+  for (llvm::StringRef key : keys::numExperts.getNames(keys::Mcore))
     if (Node experts = model[key]; experts.getInt().value_or(0) > 0) {
       diagnostics.error(experts.getLocation(),
                         "the dynamic graph's Qwen3ForCausalLM has no experts: "
@@ -261,7 +259,7 @@ static void checkModel(const Node &model, bool hasExperts,
 /// Returns whether attention is that of DeepSeek-V4, which is the default of
 /// its class.
 static bool isHybrid(const NodeBuilder &model) {
-  return model.get("experimental_attention_variant").getText() == "dsv4_hybrid";
+  return model.get(keys::attentionVariant.getName()).getText() == "dsv4_hybrid";
 }
 
 /// What DeepSeek-V4 does not read, or not together.
@@ -298,7 +296,7 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
                           quote(key) + " has no effect on DeepSeek-V4: " + why);
     model.remove(key);
   };
-  constexpr llvm::StringLiteral variant = "experimental_attention_variant";
+  const llvm::StringRef variant = keys::attentionVariant.getName();
   if (written[variant].getKind() == NodeKind::Null && written[variant])
     model.set(variant, "mla", written[variant]);
   if (Node limit = written["swiglu_limit"];
@@ -311,23 +309,20 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
          "routers read 'moe_router_score_function'");
   ignore("mla_qkv_concat", "True",
          "the projections of latent attention are one weight");
-  auto getType = [&](std::initializer_list<llvm::StringRef> keys,
-                     llvm::StringRef missing) {
-    for (llvm::StringRef key : keys)
-      if (Node value = written[key])
-        return value.getText();
-    return missing;
+  auto getType = [&](const ModelKey &key, llvm::StringRef missing) {
+    const Node value = key.find(written, keys::Mcore);
+    return value ? value.getText() : missing;
   };
-  const llvm::StringRef stored =
-      getType({"params_dtype", "param_init_type"}, "float32");
-  const llvm::StringRef computed = getType({"compute_dtype"}, "bfloat16");
-  Node place = written["params_dtype"];
+  const llvm::StringRef stored = getType(keys::paramType, "float32");
+  const llvm::StringRef computed = getType(keys::computeType, "bfloat16");
+  const llvm::StringRef name = keys::paramType.getNames(keys::Mcore).front();
+  Node place = written[name];
   if (stored != computed)
-    diagnostics.error((place ? place : written).getLocation(),
-                      "expected the 'params_dtype' of DeepSeek-V4 to be its "
-                      "'compute_dtype', " +
-                          computed + ", but got " + stored +
-                          ": products of experts fail otherwise");
+    diagnostics.error(
+        (place ? place : written).getLocation(),
+        "expected the " + quote(name) + " of DeepSeek-V4 to be its " +
+            quote(keys::computeType.getName()) + ", " + computed +
+            ", but got " + stored + ": products of experts fail otherwise");
   if (!isHybrid(model))
     return;
   if (Node method = root["parallelism"]["context_parallel_method"];
@@ -349,10 +344,10 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
 
 bool hasHybridAttention(const Node &model) {
   const llvm::StringRef architecture = getArchitectureText(model);
-  Node variant = model["experimental_attention_variant"];
+  Node variant = keys::attentionVariant.find(model);
   return (architecture == "DeepseekV4ForCausalLM" ||
           (architecture.empty() &&
-           model["model_type"].getText() == "deepseek_v4")) &&
+           keys::modelType.find(model).getText() == "deepseek_v4")) &&
          (!variant || variant.getText() == "dsv4_hybrid");
 }
 
@@ -364,21 +359,21 @@ Node readDynamicModel(const Node &root, const DynamicLayout &layout,
   NodeBuilder model(written);
   model.setAll(written);
   // A pass after the import splits the loss.
-  model.remove("chunk_loss_num");
+  model.remove(keys::chunkLossNum.getName());
   const DynamicClass *found = findDynamicClass(written, diagnostics);
   if (!found)
     return model.build();
-  setModelDefaults(written, found->defaults, model);
+  setModelDefaults(written, found->defaults, found->takesAllNames, model);
   const bool isDeepSeek4 = found->type == "deepseek_v4";
   if (isDeepSeek4) {
     adaptDeepSeek4(root, written, layout, model, diagnostics);
   } else {
-    setModelDefaults(written, transformerDefaults, model);
+    setModelDefaults(written, transformerDefaults, found->takesAllNames, model);
     warnAboutDropout(written, diagnostics);
   }
   // The optimizer has weights of narrower types in fp32 too, and computes with
   // those; layers read them in the type in which they compute.
-  for (llvm::StringRef key : {"params_dtype", "param_init_type"})
+  for (llvm::StringRef key : keys::paramType.getNames(keys::Mcore))
     if (llvm::StringRef type = written[key].getText();
         type == "bfloat16" || type == "float16")
       model.set(key, "float32", written[key]);
@@ -388,9 +383,10 @@ Node readDynamicModel(const Node &root, const DynamicLayout &layout,
     setExpertKeys(root, layout, model, diagnostics);
     checkBalancingLoss(written, diagnostics);
     // The importer multiplies the number of shared experts with their width.
-    if (Node width = model.get("moe_shared_expert_intermediate_size");
-        width && !model.get("n_shared_experts"))
-      model.set("n_shared_experts", "0", width);
+    const llvm::StringRef count = keys::numSharedExperts.getName();
+    if (Node width = model.get(keys::sharedExpertSize.getName());
+        width && !model.get(count))
+      model.set(count, "0", width);
   } else if (layout.pipeline > 1) {
     diagnostics.error(root["parallelism"]["pipeline_parallel"].getLocation(),
                       "the dynamic graph's Qwen3ForCausalLM has no stages: "
@@ -399,7 +395,7 @@ Node readDynamicModel(const Node &root, const DynamicLayout &layout,
                           ", which is a TypeError there");
   }
   if (hasExperts)
-    if (Node experts = findAnyKey(model, "n_routed_experts num_moe_experts");
+    if (Node experts = keys::numExperts.find(model.build(), keys::Mcore);
         experts.getInt().value_or(0) < 1)
       diagnostics.error((experts ? experts : written).getLocation(),
                         llvm::Twine("Only MoE model is supported in PyNative") +

@@ -9,28 +9,15 @@ namespace mf {
 /// The model's activation, whose value fusedswiglu selects that fusion, too.
 llvm::ArrayRef<FusionKeys> getFusionKeys() {
   static const FusionKeys all[] = {
-      {&FusionConfig::rotary,
-       "rotary",
-       {"use_fused_rope", "apply_rope_fusion"},
-       {},
-       {}},
-      {&FusionConfig::swiglu,
-       "swiglu",
-       {"use_fused_swiglu", "bias_swiglu_fusion"},
-       {},
-       {},
-       FusionChoice{"hidden_act", "fusedswiglu", "swiglu"}},
-      {&FusionConfig::groupMatmuls,
-       "group_matmuls",
-       {},
-       {"moe_grouped_gemm", "use_gmm"},
-       {"use_gmm"}},
-      {&FusionConfig::permuteTokens,
-       "permute_tokens",
-       {},
-       {"moe_permute_fusion"},
-       {"use_fused_ops_permute"}},
-      {&FusionConfig::route, "route", {}, {}, {"use_fused_ops_topkrouter"}}};
+      {&FusionConfig::rotary, "rotary", &keys::fusedRope},
+      {&FusionConfig::swiglu, "swiglu", &keys::fusedSwiglu, nullptr, "",
+       FusionChoice{keys::activation, "fusedswiglu", "swiglu"}},
+      {&FusionConfig::groupMatmuls, "group_matmuls", nullptr,
+       &keys::groupedProducts, known::findKey(&MoeConfig::useGmm).name},
+      {&FusionConfig::permuteTokens, "permute_tokens", nullptr,
+       &keys::fusedPermute, "use_fused_ops_permute"},
+      {&FusionConfig::route, "route", nullptr, nullptr,
+       "use_fused_ops_topkrouter"}};
   return all;
 }
 
@@ -47,8 +34,8 @@ public:
   FusionConfig read();
 
 private:
-  /// Sets a switch to the value of the first of `keys` that `section` has.
-  void readSwitch(const Node &section, llvm::ArrayRef<llvm::StringLiteral> keys,
+  /// Sets a switch to the value that `section` has for the first of `names`.
+  void readSwitch(const Node &section, llvm::ArrayRef<llvm::StringRef> names,
                   FusionSwitch &fusion);
   /// Takes the name that says the same as a switch, and compares the two.
   void readChoice(const FusionChoice &choice, FusionSwitch &fusion);
@@ -62,40 +49,37 @@ private:
 } // namespace
 
 void FusionReader::readSwitch(const Node &section,
-                              llvm::ArrayRef<llvm::StringLiteral> keys,
+                              llvm::ArrayRef<llvm::StringRef> names,
                               FusionSwitch &fusion) {
-  const auto *key = llvm::find_if(keys, [&](llvm::StringRef name) {
-    return !section[name].isUndefinedOrNull();
-  });
-  if (key == keys.end())
+  const llvm::StringRef key = findWritten(section, names);
+  Node value = section[key];
+  if (value.isUndefinedOrNull())
     return;
-  Node value = section[*key];
-  fusion.key = *key;
+  fusion.key = key;
   fusion.location = value.getLocation();
   if (std::optional<bool> flag = value.getBool())
     fusion.isOn = *flag;
   else
-    diagnostics.error(value.getLocation(), "expected a bool for " +
-                                               quote(*key) + ", but got " +
-                                               value.repr(60));
+    diagnostics.error(value.getLocation(), "expected a bool for " + quote(key) +
+                                               ", but got " + value.repr(60));
 }
 
 /// The training graph can also request the fusion by the name of the
 /// activation.
 void FusionReader::readChoice(const FusionChoice &choice,
                               FusionSwitch &fusion) {
-  Node value = model[choice.key];
+  const llvm::StringRef key = choice.key.getName();
+  Node value = model[key];
   llvm::StringRef name = value.getText();
   if (name == choice.fused) {
     fusion.isOn = true;
-    fusion.key = choice.key;
+    fusion.key = key;
     fusion.location = value.getLocation();
   } else if (fusion.isOn && value && name != choice.plain) {
-    diagnostics.warning(fusion.location,
-                        quote(fusion.key) +
-                            " is done, but MindSpore Transformers wants " +
-                            choice.key + " " + choice.plain + " with it, not " +
-                            value.repr(60));
+    diagnostics.warning(
+        fusion.location,
+        quote(fusion.key) + " is done, but MindSpore Transformers wants " +
+            key + " " + choice.plain + " with it, not " + value.repr(60));
   }
 }
 
@@ -103,11 +87,12 @@ FusionConfig FusionReader::read() {
   FusionConfig fusions;
   for (const FusionKeys &keys : getFusionKeys()) {
     FusionSwitch &fusion = fusions.*keys.fusion;
-    readSwitch(model, keys.model, fusion);
-    if (isMcore)
-      readSwitch(model, keys.mcoreModel, fusion);
+    if (keys.model)
+      readSwitch(model, keys.model->getAllNames(), fusion);
+    if (isMcore && keys.mcoreModel)
+      readSwitch(model, keys.mcoreModel->getNames(keys::Mcore), fusion);
     // The YAML of a dense model may contain the section, too.
-    else if (numExperts > 1)
+    if (!isMcore && numExperts > 1 && !keys.classicExperts.empty())
       readSwitch(moe, keys.classicExperts, fusion);
     if (isMcore && keys.mcoreChoice)
       readChoice(*keys.mcoreChoice, fusion);

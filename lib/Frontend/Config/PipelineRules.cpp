@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Pipeline/Policy.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -149,9 +150,10 @@ static void checkZeroBubbleV(KeyRules &rules, const StageMapOptions &options,
   // Chunks exist only with interleaving.
   if (parallel.pipelineInterleave)
     rules.require(options.interleave == 2,
-                  rules.config.model.config["pp_interleave_num"],
+                  keys::interleave.find(rules.config.model.config),
                   "2 chunks on each stage",
-                  "pp_interleave_num is " + llvm::Twine(options.interleave));
+                  keys::interleave.getName() + " is " +
+                      llvm::Twine(options.interleave));
   rules.require(takesMicroBatches(schedule, options.pipelineStages,
                                   parallel.microBatchNum),
                 parallel.node["micro_batch_num"],
@@ -160,7 +162,7 @@ static void checkZeroBubbleV(KeyRules &rules, const StageMapOptions &options,
                 "micro_batch_num is " + llvm::Twine(parallel.microBatchNum));
   rules.require(options.offset.kind == StageOffset::Kind::PerMiniStage ||
                     options.offset.getSum() == 0,
-                rules.config.model.config["offset"],
+                keys::offset.find(rules.config.model.config),
                 "an offset with a row for each chunk, [[..], [..]]",
                 "it is " + options.offset.repr());
 }
@@ -219,11 +221,11 @@ void checkPipelineRules(const TrainingConfig &config,
                   parallel.node["pipeline_stage"], "an even number of stages",
                   "pipeline_stage is " + llvm::Twine(options.pipelineStages));
 
-  Node interleave = config.model.config["pp_interleave_num"];
+  Node interleave = keys::interleave.find(config.model.config);
   if (!parallel.pipelineInterleave && interleave.getInt().value_or(1) > 1)
     diagnostics.warning(
         interleave.getLocation(),
-        "pp_interleave_num " + interleave.repr(60) +
+        keys::interleave.getName() + " " + interleave.repr(60) +
             " has no effect: parallel.pipeline_config.pipeline_interleave is "
             "not True");
 }

@@ -3,6 +3,7 @@
 
 #include "mf/Frontend/Config/RowBlocks.h"
 #include "SectionReader.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 
 namespace mf {
 
@@ -11,15 +12,15 @@ static constexpr int64_t mostBlocks = 1 << 16;
 
 int64_t resolveRowBlocks(const TrainingConfig &config, const RankLayout &ranks,
                          DiagnosticList &diagnostics) {
-  Node value = config.model.config["fine_grain_interleave"];
+  const llvm::StringRef key = keys::rowBlocks.getName();
+  Node value = config.model.config[key];
   if (value.isUndefinedOrNull())
     return 1;
   std::optional<int64_t> blocks = value.getInt();
   if (!blocks || *blocks > mostBlocks) {
-    rejectValue(value,
-                "an int up to " + llvm::Twine(mostBlocks) +
-                    " for 'fine_grain_interleave'",
-                diagnostics);
+    rejectValue(
+        value, "an int up to " + llvm::Twine(mostBlocks) + " for " + quote(key),
+        diagnostics);
     return 1;
   }
   if (*blocks <= 1 || ranks.modelParallel == 1)
@@ -27,12 +28,11 @@ int64_t resolveRowBlocks(const TrainingConfig &config, const RankLayout &ranks,
   if (ranks.sequenceParallel || ranks.contextParallel > 1)
     return *blocks;
   diagnostics.error(value.getLocation(),
-                    "fine_grain_interleave " + llvm::Twine(*blocks) +
-                        " with model_parallel " +
+                    key + " " + llvm::Twine(*blocks) + " with model_parallel " +
                         llvm::Twine(ranks.modelParallel) +
                         " needs use_seq_parallel: True or context_parallel "
-                        "above 1; expected one of them, or "
-                        "fine_grain_interleave: 1");
+                        "above 1; expected one of them, or " +
+                        key + ": 1");
   return 1;
 }
 

@@ -85,7 +85,7 @@ static void setInterleave(const MemorySettings &settings, StringRef scheduler,
                           const TrainingConfig &config, SettingValue &keys) {
   const bool isOn = config.parallel.pipelineInterleave;
   const int64_t given =
-      config.model.config["pp_interleave_num"].getInt().value_or(1);
+      keys::interleave.find(config.model.config).getInt().value_or(1);
   const int64_t wanted = settings.interleave.value_or(isOn ? given : 1);
   const bool needsSwitch = wanted > 1 || needsInterleave(scheduler);
   if (needsSwitch && !isOn)

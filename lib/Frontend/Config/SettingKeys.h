@@ -6,7 +6,7 @@
 
 #include "SettingValue.h"
 #include "StageSettings.h"
-#include "mf/Frontend/Config/KnownKeys.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 
 namespace mf {
 
@@ -17,9 +17,10 @@ inline constexpr llvm::StringLiteral selectPath =
     "recompute_config.select_recompute";
 inline constexpr llvm::StringLiteral commPath =
     "recompute_config.select_comm_recompute";
-inline constexpr llvm::StringLiteral offsetPath = "model.model_config.offset";
-inline constexpr llvm::StringLiteral interleavePath =
-    "model.model_config.pp_interleave_num";
+inline const std::string offsetPath =
+    "model.model_config." + keys::offset.getName().str();
+inline const std::string interleavePath =
+    "model.model_config." + keys::interleave.getName().str();
 inline constexpr llvm::StringLiteral switchPath =
     "parallel.pipeline_config.pipeline_interleave";
 inline constexpr llvm::StringLiteral schedulerPath =

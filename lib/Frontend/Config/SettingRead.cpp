@@ -3,6 +3,7 @@
 
 #include "LayerNormalizer.h"
 #include "SettingKeys.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Pipeline/Policy.h"
 #include "mf/Support/DiagnosticError.h"
@@ -27,7 +28,10 @@ std::optional<StageMap> makeStageMap(const TrainingConfig &config,
                           ? config.model.config.getLocation()
                           : config.root.getLocation(),
                       "expected the number of layers in model.model_config "
-                      "(num_layers or num_hidden_layers), but it is not given");
+                      "(" +
+                          keys::numLayers.getName() + " or " +
+                          keys::numLayers.getNames(keys::Mcore).front() +
+                          "), but it is not given");
     return std::nullopt;
   }
   if (options.stageNum == 0 &&

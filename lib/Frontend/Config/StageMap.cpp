@@ -3,6 +3,7 @@
 
 #include "mf/Frontend/Config/StageMap.h"
 #include "SectionReader.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include <algorithm>
 
 namespace mf {
@@ -10,10 +11,10 @@ namespace mf {
 /// More layers or mini stages than any model has: a limit for hostile input.
 static constexpr int64_t mostLayers = 1 << 16;
 
-static int64_t readModelInt(const Node &model, llvm::StringRef key,
+static int64_t readModelInt(const Node &model, const ModelKey &key,
                             int64_t missing, DiagnosticList &diagnostics,
                             int64_t smallest = 0) {
-  Node value = model[key];
+  Node value = key.find(model);
   if (value.isUndefinedOrNull())
     return missing;
   std::optional<int64_t> number = value.getInt();
@@ -21,7 +22,8 @@ static int64_t readModelInt(const Node &model, llvm::StringRef key,
     return *number;
   rejectValue(value,
               "an int from " + llvm::Twine(smallest) + " to " +
-                  llvm::Twine(mostLayers) + " for " + quote(key),
+                  llvm::Twine(mostLayers) + " for " +
+                  quote(key.findName(model)),
               diagnostics);
   return missing;
 }
@@ -30,26 +32,20 @@ StageMapOptions getStageMapOptions(const TrainingConfig &config,
                                    DiagnosticList &diagnostics) {
   StageMapOptions options;
   const Node &model = config.model.config;
-  auto readFirst = [&](std::initializer_list<llvm::StringRef> keys) {
-    for (llvm::StringRef key : keys)
-      if (!model[key].isUndefinedOrNull())
-        return readModelInt(model, key, 0, diagnostics);
-    return int64_t(0);
-  };
-  options.numLayers =
-      readFirst({"num_layers", "num_hidden_layers", "num_layer", "n_layer"});
+  options.numLayers = readModelInt(model, keys::numLayers, 0, diagnostics);
   options.mtpLayers =
-      readFirst({"mtp_depth", "num_nextn_predict_layers", "mtp_num_layers"});
-  options.mayLeaveOutMtp = !config.isOfDynamicGraph() &&
-                           (model["model_type"] || model["architectures"]);
+      readModelInt(model, keys::nextTokenLayers, 0, diagnostics);
+  options.mayLeaveOutMtp =
+      !config.isOfDynamicGraph() &&
+      (keys::modelType.find(model) || keys::architectures.find(model));
   options.pipelineStages = config.parallel.pipelineStage;
   options.location = config.parallel.node["pipeline_stage"].getLocation();
   if (config.parallel.pipelineInterleave)
     options.interleave =
-        readModelInt(model, "pp_interleave_num", 1, diagnostics, 1);
-  options.startStage = readModelInt(model, "start_stage", 0, diagnostics);
-  options.stageNum = readModelInt(model, "stage_num", 0, diagnostics);
-  if (auto offset = readStageOffset(model["offset"], diagnostics))
+        readModelInt(model, keys::interleave, 1, diagnostics, 1);
+  options.startStage = readModelInt(model, keys::startStage, 0, diagnostics);
+  options.stageNum = readModelInt(model, keys::stageNum, 0, diagnostics);
+  if (auto offset = readStageOffset(keys::offset.find(model), diagnostics))
     options.offset = std::move(*offset);
   return options;
 }

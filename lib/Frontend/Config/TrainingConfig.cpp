@@ -5,6 +5,7 @@
 #include "DynamicConfig.h"
 #include "SectionReader.h"
 #include "mf/Frontend/Config/MemorySize.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "llvm/ADT/SmallString.h"
@@ -322,7 +323,7 @@ static ModelSection readModel(const Node &root, DiagnosticList &diagnostics) {
     reader.rejectValue("model_config", model.config, "a map");
     model.config = Node();
   }
-  model.adapters = model.config["pet_config"];
+  model.adapters = keys::adapters.find(model.config);
   Node arch = reader.get("arch");
   if (arch.isMap())
     arch = arch["type"];

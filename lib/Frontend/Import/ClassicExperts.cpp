@@ -26,7 +26,7 @@ public:
     experts.numExperts = config.moe.expertNum;
     readChoice();
     readWidths();
-    if (rules.readsDropless && reader.readBool({"use_gmm"}, false))
+    if (rules.readsDropless && reader.readBool({gmm}, false))
       readDropless();
     else
       readCapacity();
@@ -46,7 +46,7 @@ private:
   void ignore(llvm::StringRef keys, const llvm::Twine &why) {
     for (llvm::StringRef name : llvm::split(keys, ' ')) {
       const KnownKey &key = *moeSection.find(name);
-      warnWithoutEffect(reader, key.name, key.neutral, why);
+      readUnused(reader, {key.name}, key.neutral, why);
     }
   }
 
@@ -70,6 +70,7 @@ private:
   SpecReader reader;
   ExpertSpec experts;
   bool readsGroupSize = false;
+  const llvm::StringLiteral gmm = known::findKey(&MoeConfig::useGmm).name;
 };
 
 void ClassicReader::readChoice() {
@@ -131,8 +132,9 @@ void ClassicReader::readDropless() {
   if (config.parallel.contextParallel > 1)
     reader.diagnostics.error(
         config.parallel.node["context_parallel"].getLocation(),
-        "expected context_parallel 1 with use_gmm: its rows are of data and "
-        "model parallel ranks alone");
+        "expected context_parallel 1 with " + gmm +
+            ": its rows are of data and "
+            "model parallel ranks alone");
   if (reader.readBool({"enable_deredundency"}, false))
     reader.warn(
         {"enable_deredundency"},
@@ -145,7 +147,7 @@ void ClassicReader::readDropless() {
          "expert_group_size capacity_factor z_loss_factor routing_policy "
          "enable_sdrop comp_comm_parallel callback_moe_droprate "
          "comp_comm_parallel_degree max_router_load",
-         "with use_gmm");
+         "with " + gmm);
 }
 
 void ClassicReader::readCapacity() {
@@ -182,11 +184,11 @@ void ClassicReader::readCapacity() {
     capacity.multiple = std::lcm(capacity.multiple, parts);
   readGroups();
   if (!rules.readsDropless)
-    ignore("use_gmm", "on TeleChat's layers");
+    ignore(gmm, "on TeleChat's layers");
   // The pass that fuses operators warns if a model has none of these.
   reader.markRead({"use_fused_ops_permute"});
   ignore("enable_gmm_safe_tokens enable_deredundency npu_nums_per_device",
-         "without use_gmm");
+         "without " + gmm);
 }
 
 /// TeleChat builds its experts for data_parallel * model_parallel ranks and
@@ -282,7 +284,8 @@ void ClassicReader::addLoss(const NamedFactor &loss) {
   } else if (experts.dropless) {
     reader.diagnostics.warning(location, quote(loss.name) +
                                              " in aux_loss_types has no effect "
-                                             "with use_gmm");
+                                             "with " +
+                                             gmm);
     return;
   } else if (loss.name == "device") {
     result.numGroups = reader.readSize({"expert_group_size"}, std::nullopt);
@@ -358,16 +361,16 @@ void ClassicReader::reportRest() {
   if (rules.isDeepSeek)
     experts.fusions.swiglu = spec.fusions.swiglu.isOn;
   if (experts.dropless)
-    ignore("ep_extend_tp", "with use_gmm");
-  warnWithoutEffect(model, "router_dense_type", "'float32'",
-                    "there: write it in moe_config");
+    ignore("ep_extend_tp", "with " + gmm);
+  readUnused(model, {"router_dense_type"}, "'float32'",
+             "there: write it in moe_config");
   if (spec.ranks.modelParallel == 1 || spec.ranks.sequenceParallel)
     return;
   Location place = config.parallel.node["model_parallel"].getLocation();
   if (experts.dropless)
     reader.diagnostics.error(
-        place, "expected use_seq_parallel True for experts with use_gmm and "
-               "model_parallel above 1");
+        place, "expected use_seq_parallel True for experts with " + gmm +
+                   " and model_parallel above 1");
   else
     reader.diagnostics.warning(
         place,

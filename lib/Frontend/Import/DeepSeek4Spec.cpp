@@ -16,33 +16,32 @@ using Keys = SpecReader::Keys;
 
 /// The kernels of CANN for streams have no other numbers.
 static void checkFusedStreams(SpecReader &reader, ModelSpec &spec) {
-  Keys fused = {"use_fused_mhc"};
+  const ModelKey &fused = keys::fusedStreams;
   HyperConnectionSpec &streams = *spec.streams;
   streams.isFused = reader.readBool(fused, false);
   if (!streams.isFused)
     return;
-  auto check = [&](bool holds, Keys keys, const llvm::Twine &wanted,
+  auto check = [&](bool holds, const Keys &keys, const llvm::Twine &wanted,
                    int64_t got) {
     if (!holds)
       reader.error(keys, "the fused kernels of hyper-connections "
                          "('use_fused_mhc') expect " +
                              wanted + ", but got " + llvm::Twine(got));
   };
-  check(streams.streams == 4, {"hc_mult", "num_residual_streams"},
-        "4 streams ('hc_mult')", streams.streams);
-  check(streams.iterations == 20,
-        {"hc_sinkhorn_iters", "mhc_sinkhorn_iterations"},
-        "20 iterations ('hc_sinkhorn_iters')", streams.iterations);
-  check(spec.hiddenSize % 128 == 0, {"hidden_size"},
-        "a multiple of 128 for 'hidden_size'", spec.hiddenSize);
-  reader.warn(fused, "'use_fused_mhc' has the results of the single operators, "
+  check(streams.streams == 4, keys::residualStreams, "4 streams ({key})",
+        streams.streams);
+  check(streams.iterations == 20, keys::streamIterations,
+        "20 iterations ({key})", streams.iterations);
+  check(spec.hiddenSize % 128 == 0, keys::hiddenSize,
+        "a multiple of 128 for {key}", spec.hiddenSize);
+  reader.warn(fused, "{key} has the results of the single operators, "
                      "as which hyper-connections are lowered; these keep more "
                      "memory than the fused kernels");
 }
 
 void readStreams(SpecReader &reader, ModelSpec &spec) {
-  const bool isOn = reader.readBool({"enable_hyper_connections"}, true);
-  Keys collapse = {"enable_hc_head"};
+  const bool isOn = reader.readBool(keys::hyperConnections, true);
+  const ModelKey &collapse = keys::streamsHead;
   const bool learnsCollapse = reader.readBool(collapse, isOn);
   if (learnsCollapse && !isOn)
     reader.error(collapse,
@@ -50,9 +49,8 @@ void readStreams(SpecReader &reader, ModelSpec &spec) {
                  "enabled; set both or neither");
   HyperConnectionSpec streams;
   streams.learnsCollapse = learnsCollapse;
-  streams.streams =
-      reader.readSize({"hc_mult", "num_residual_streams"}, streams.streams);
-  Keys iterations = {"hc_sinkhorn_iters", "mhc_sinkhorn_iterations"};
+  streams.streams = reader.readSize(keys::residualStreams, streams.streams);
+  const ModelKey &iterations = keys::streamIterations;
   if (Node value = reader.find(iterations)) {
     constexpr int64_t mostIterations = 1000;
     streams.iterations =
@@ -62,22 +60,20 @@ void readStreams(SpecReader &reader, ModelSpec &spec) {
                    "mhc_sinkhorn_iterations should be a non-negative integer, "
                    "but get " +
                        value.repr(60) + "; expected 0 to " +
-                       llvm::Twine(mostIterations) +
-                       " for 'hc_sinkhorn_iters'");
+                       llvm::Twine(mostIterations) + " for {key}");
   }
-  streams.epsilon =
-      reader.readPositive({"hc_eps", "mhc_layernorm_epsilon"}, streams.epsilon);
-  streams.initialFactor = reader.readNumber({"mhc_init_gating_factor"})
-                              .value_or(streams.initialFactor);
+  streams.epsilon = reader.readPositive(keys::streamEpsilon, streams.epsilon);
+  streams.initialFactor =
+      reader.readNumber(keys::streamGate).value_or(streams.initialFactor);
   streams.initializerRange = spec.initializerRange;
   constexpr int64_t mostStreams = 64;
   if (streams.streams > mostStreams)
-    reader.error({"hc_mult", "num_residual_streams"},
-                 "expected at most " + llvm::Twine(mostStreams) +
-                     " streams for 'hc_mult', but got " +
-                     llvm::Twine(streams.streams));
+    reader.error(keys::residualStreams, "expected at most " +
+                                            llvm::Twine(mostStreams) +
+                                            " streams for {key}, but got " +
+                                            llvm::Twine(streams.streams));
   if (!isOn) {
-    reader.markRead({"use_fused_mhc"});
+    reader.markRead(keys::fusedStreams);
     return;
   }
   spec.streams = streams;
@@ -91,7 +87,7 @@ void readStreams(SpecReader &reader, ModelSpec &spec) {
 /// Reads the tokens of a group of each layer.
 static void readRatios(SpecReader &reader, const ModelSpec &spec,
                        HybridAttentionSpec &hybrid) {
-  Keys keys = {"compress_ratios", "csa_compress_ratios"};
+  const ModelKey &keys = keys::compressRatios;
   const int64_t layers = spec.numLayers + spec.nextTokens.depth;
   constexpr int64_t defaultLayers = 61;
   Node list = reader.find(keys);
@@ -100,7 +96,7 @@ static void readRatios(SpecReader &reader, const ModelSpec &spec,
     hybrid.ratios.push_back(0);
   } else if (!list.isList()) {
     reader.error(keys, "expected a list of one number per layer for "
-                       "'compress_ratios', but got " +
+                       "{key}, but got " +
                            list.repr(60));
     hybrid.ratios.assign(static_cast<size_t>(std::max<int64_t>(layers, 0)), 0);
     return;
@@ -128,7 +124,7 @@ static void readRatios(SpecReader &reader, const ModelSpec &spec,
                        llvm::Twine(spec.sequenceLength) +
                        " tokens ('seq_length') over context_parallel " +
                        llvm::Twine(sharing) + " do not divide into groups of " +
-                       llvm::Twine(ratio) + " ('compress_ratios')");
+                       llvm::Twine(ratio) + " ({key})");
   for (int64_t ratio : {int64_t(4), int64_t(128)})
     if (ratio > spec.sequenceLength && llvm::is_contained(hybrid.ratios, ratio))
       reader.warn(keys, "layers of ratio " + llvm::Twine(ratio) +
@@ -141,73 +137,71 @@ static void readRatios(SpecReader &reader, const ModelSpec &spec,
   reader.error(keys, "csa_compress_ratios length must equal num_layers + "
                      "(mtp_num_layers or 0) = " +
                          llvm::Twine(layers) + ", got " +
-                         llvm::Twine(hybrid.ratios.size()) +
-                         "; set 'compress_ratios'");
+                         llvm::Twine(hybrid.ratios.size()) + "; set {key}");
   hybrid.ratios.resize(static_cast<size_t>(std::max<int64_t>(layers, 0)), 0);
 }
 
 static void readHeads(SpecReader &reader, ModelSpec &spec,
                       HybridAttentionSpec &hybrid) {
-  Keys turned = {"qk_rope_head_dim", "qk_pos_emb_head_dim"};
-  Keys size = {"v_head_dim"};
+  const ModelKey &turned = keys::rotaryHeadSize;
+  const ModelKey &size = keys::valueHeadSize;
   hybrid.rotarySize = reader.readSize(turned, 64);
   spec.headSize = reader.readSize(size, 128);
   spec.numKeyValueHeads = 1;
-  const int64_t all = reader.readSize({"head_dim", "kv_channels"}, 512);
-  const int64_t plain = reader.readInt({"qk_nope_head_dim", "qk_head_dim"},
-                                       all - hybrid.rotarySize);
+  const int64_t all = reader.readSize(keys::headSize, 512);
+  const int64_t plain =
+      reader.readInt(keys::plainHeadSize, all - hybrid.rotarySize);
   if (plain + hybrid.rotarySize != spec.headSize)
-    reader.error(
-        size, "DSv4 hybrid requires qk_head_dim + "
-              "qk_pos_emb_head_dim == v_head_dim, got " +
-                  llvm::Twine(plain) + " + " + llvm::Twine(hybrid.rotarySize) +
-                  " != " + llvm::Twine(spec.headSize) + "; set 'v_head_dim'");
+    reader.error(size, "DSv4 hybrid requires qk_head_dim + "
+                       "qk_pos_emb_head_dim == v_head_dim, got " +
+                           llvm::Twine(plain) + " + " +
+                           llvm::Twine(hybrid.rotarySize) +
+                           " != " + llvm::Twine(spec.headSize) + "; set {key}");
   if (hybrid.rotarySize % 2 != 0)
-    reader.error(turned,
-                 "rotary embedding needs an even 'qk_rope_head_dim', but got " +
-                     llvm::Twine(hybrid.rotarySize));
+    reader.error(turned, "rotary embedding needs an even {key}, but got " +
+                             llvm::Twine(hybrid.rotarySize));
   if (hybrid.rotarySize > spec.headSize)
     reader.error(turned, "expected at most the " + llvm::Twine(spec.headSize) +
                              " dimensions of a head ('v_head_dim') for "
-                             "'qk_rope_head_dim', but got " +
+                             "{key}, but got " +
                              llvm::Twine(hybrid.rotarySize));
-  hybrid.queryRank = reader.readSize({"q_lora_rank"}, 1536);
-  hybrid.outputRank = reader.readSize({"o_lora_rank"}, 1024);
-  Keys groups = {"o_groups"};
+  hybrid.queryRank = reader.readSize(keys::queryRank, 1536);
+  hybrid.outputRank = reader.readSize(keys::outputRank, 1024);
+  const ModelKey &groups = keys::outputGroups;
   hybrid.outputGroups = reader.readSize(groups, 16);
   const int64_t width = spec.numHeads * spec.headSize;
   const int64_t ranks = spec.ranks.modelParallel;
   if (width % ranks != 0)
-    reader.error({"num_attention_heads", "num_heads"},
-                 "num_attention_heads * v_head_dim (" + llvm::Twine(width) +
-                     ") must be divisible by the TP degree (" +
-                     llvm::Twine(ranks) +
-                     "), over which linear_q_up_proj is cut");
+    reader.error(keys::numHeads, "num_attention_heads * v_head_dim (" +
+                                     llvm::Twine(width) +
+                                     ") must be divisible by the TP degree (" +
+                                     llvm::Twine(ranks) +
+                                     "), over which linear_q_up_proj is cut");
   if (width % hybrid.outputGroups != 0)
     reader.error(groups, "num_attention_heads * v_head_dim (" +
                              llvm::Twine(width) +
                              ") must be divisible by o_groups (" +
                              llvm::Twine(hybrid.outputGroups) + ")");
-  hybrid.window = reader.readSize({"sliding_window", "csa_window_size"}, 128);
+  hybrid.window = reader.readSize(keys::slidingWindow, 128);
   // All heads share one of keys and values.
-  warnWithoutEffect(reader, "attention_bias", "False", "on hybrid attention");
-  if (Node heads = reader.find({"num_key_value_heads", "num_query_groups"});
-      heads.getInt().value_or(1) != 1)
-    reader.warn({"num_key_value_heads", "num_query_groups"},
+  readUnused(reader, {"attention_bias"}, "False", "on hybrid attention");
+  const Keys groupHeads = {"num_key_value_heads", "num_query_groups"};
+  if (Node heads = reader.find(groupHeads); heads.getInt().value_or(1) != 1)
+    reader.warn(groupHeads,
                 "'num_key_value_heads' has no effect on hybrid attention, "
                 "which has one");
-  reader.markRead({"kv_lora_rank", "qk_layernorm", "mla_qkv_concat"});
+  reader.markRead(
+      {keys::keyValueRank, keys::queryKeyNorms, keys::mlaQkvConcat});
 }
 
 static void readIndexer(SpecReader &reader, HybridAttentionSpec &hybrid) {
-  hybrid.seesAllEntries = reader.readBool({"csa_dense_mode"}, false);
-  hybrid.indexHeads =
-      reader.readSize({"index_n_heads", "dsa_indexer_n_heads"}, 64);
-  Keys size = {"index_head_dim", "dsa_indexer_head_dim"};
+  hybrid.seesAllEntries = reader.readBool(keys::seesAllEntries, false);
+  hybrid.indexHeads = reader.readSize(keys::indexerHeads, 64);
+  const ModelKey &size = keys::indexerHeadSize;
   hybrid.indexSize = reader.readSize(size, 128);
-  hybrid.numChosen = reader.readSize({"index_topk", "dsa_indexer_topk"}, 1024);
-  reader.markRead({"dsa_indexer_use_sparse_loss"});
-  Keys factor = {"dsa_indexer_loss_coeff"};
+  hybrid.numChosen = reader.readSize(keys::indexerChoices, 1024);
+  reader.markRead(keys::indexerSparseLoss);
+  const ModelKey &factor = keys::indexerLossFactor;
   const bool isGiven = static_cast<bool>(reader.find(factor));
   hybrid.indexLossFactor = reader.readNumber(factor).value_or(0);
   const bool hasIndexer = llvm::any_of(
@@ -217,18 +211,18 @@ static void readIndexer(SpecReader &reader, HybridAttentionSpec &hybrid) {
   if (!isGiven)
     reader.error(factor,
                  "a layer with an indexer needs the factor of its loss, "
-                 "'dsa_indexer_loss_coeff', without which the trainer "
+                 "{key}, without which the trainer "
                  "has a TypeError; expected a number, such as 0");
   const auto width = static_cast<uint64_t>(hybrid.indexSize);
   if (!llvm::isPowerOf2_64(width))
     reader.error(size, "the indexer's transform needs a power of two for "
-                       "'index_head_dim', but got " +
+                       "{key}, but got " +
                            llvm::Twine(width));
   if (hybrid.indexSize < hybrid.rotarySize)
     reader.error(size, "expected at least the " +
                            llvm::Twine(hybrid.rotarySize) +
                            " dimensions that are rotated "
-                           "('qk_rope_head_dim') for 'index_head_dim', but "
+                           "('qk_rope_head_dim') for {key}, but "
                            "got " +
                            llvm::Twine(width));
 }
@@ -236,17 +230,17 @@ static void readIndexer(SpecReader &reader, HybridAttentionSpec &hybrid) {
 /// The kernels of CANN for this attention have no other numbers.
 static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
                                 HybridAttentionSpec &hybrid) {
-  Keys fused = {"apply_dsa_kernel_fusion"};
+  const ModelKey &fused = keys::fusedSparseAttention;
   hybrid.fusesLoss = reader.readBool(fused, true);
   if (!hybrid.fusesLoss)
     return;
   const std::string unfuse = "; or set apply_dsa_kernel_fusion: False";
   if (hybrid.window != 128)
-    reader.error({"sliding_window", "csa_window_size"},
+    reader.error(keys::slidingWindow,
                  "CompressedSparseAttention with fused kernels only supports "
                  "csa_window_size=128, but got csa_window_size=" +
                      llvm::Twine(hybrid.window) + unfuse);
-  auto check = [&](bool holds, Keys keys, const llvm::Twine &wanted,
+  auto check = [&](bool holds, const Keys &keys, const llvm::Twine &wanted,
                    int64_t got) {
     if (!holds)
       reader.error(keys, "the fused kernels of hybrid attention expect " +
@@ -255,37 +249,34 @@ static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
   auto isPower = [](int64_t number) {
     return llvm::isPowerOf2_64(static_cast<uint64_t>(number));
   };
-  check(spec.headSize == 512, {"v_head_dim"}, "a 'v_head_dim' of 512",
+  check(spec.headSize == 512, keys::valueHeadSize, "a {key} of 512",
         spec.headSize);
-  check(isPower(spec.numHeads) && spec.numHeads <= 128,
-        {"num_attention_heads", "num_heads"},
-        "a power of two up to 128 for 'num_attention_heads'", spec.numHeads);
+  check(isPower(spec.numHeads) && spec.numHeads <= 128, keys::numHeads,
+        "a power of two up to 128 for {key}", spec.numHeads);
   if (llvm::any_of(hybrid.ratios,
                    [&](int64_t ratio) { return hybrid.hasIndexer(ratio); })) {
     const int64_t chosen = hybrid.numChosen;
     check(isPower(hybrid.indexHeads) && hybrid.indexHeads >= 8 &&
               hybrid.indexHeads <= 64,
-          {"index_n_heads", "dsa_indexer_n_heads"},
-          "8, 16, 32 or 64 for 'index_n_heads'", hybrid.indexHeads);
-    check(hybrid.indexSize == 128, {"index_head_dim", "dsa_indexer_head_dim"},
-          "an 'index_head_dim' of 128", hybrid.indexSize);
+          keys::indexerHeads, "8, 16, 32 or 64 for {key}", hybrid.indexHeads);
+    check(hybrid.indexSize == 128, keys::indexerHeadSize, "an {key} of 128",
+          hybrid.indexSize);
     check(chosen <= 2048 || (chosen <= 8192 && chosen % 1024 == 0),
-          {"index_topk", "dsa_indexer_topk"},
-          "an 'index_topk' up to 2048, or a multiple of 1024 up to 8192",
-          chosen);
+          keys::indexerChoices,
+          "an {key} up to 2048, or a multiple of 1024 up to 8192", chosen);
     check(spec.sequenceLength >= HybridAttentionSpec::indexedRatio,
-          {"seq_length"},
+          keys::sequenceLength,
           "sequences of at least 4 tokens for layers of ratio 4",
           spec.sequenceLength);
   }
   if (spec.computeType == DType::F32)
-    reader.warn({"compute_dtype"},
+    reader.warn(keys::computeType,
                 "the trainer's fused kernels of hybrid attention "
                 "('apply_dsa_kernel_fusion') take bfloat16 or float16 only: "
                 "with float32 the trainer fails");
   reader.warn(fused, "hybrid attention is lowered as single operators, which "
                      "keep the keys and scores that the trainer's fused "
-                     "kernels ('apply_dsa_kernel_fusion') do not; losses and "
+                     "kernels ({key}) do not; losses and "
                      "gradients are those of the fused kernels");
 }
 
@@ -293,32 +284,32 @@ static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
 /// position_embedding_type says.
 static void readEntryRotary(SpecReader &reader, HybridAttentionSpec &hybrid) {
   YarnSpec yarn;
-  yarn.factor = reader.readPositive({"rotary_scaling_factor"}, 40.0);
-  yarn.length =
-      reader.readPositive({"original_max_position_embeddings"}, 4096.0);
-  yarn.betaFast = reader.readPositive({"beta_fast"}, 32.0);
-  yarn.betaSlow = reader.readPositive({"beta_slow"}, 1.0);
-  Node scaling = reader.readMap({"rope_scaling", "rope_parameters"});
+  yarn.factor = reader.readPositive(keys::rotaryScalingFactor, 40.0);
+  yarn.length = reader.readPositive(keys::originalMaxPositions, 4096.0);
+  yarn.betaFast = reader.readPositive(keys::betaFast, 32.0);
+  yarn.betaSlow = reader.readPositive(keys::betaSlow, 1.0);
+  Node scaling = reader.readMap(keys::ropeScaling);
   if (scaling.isMap()) {
-    SpecReader inner(scaling, "rope_scaling", reader.diagnostics);
+    SpecReader inner(scaling, "rope_scaling", reader.diagnostics,
+                     reader.naming);
     yarn.factor = inner.readPositive({"factor"}, yarn.factor);
-    yarn.betaFast = inner.readPositive({"beta_fast"}, yarn.betaFast);
-    yarn.betaSlow = inner.readPositive({"beta_slow"}, yarn.betaSlow);
+    yarn.betaFast = inner.readPositive(keys::betaFast, yarn.betaFast);
+    yarn.betaSlow = inner.readPositive(keys::betaSlow, yarn.betaSlow);
   }
   RotarySpec &rotary = hybrid.entryRotary;
-  Keys base = {"compress_rope_theta", "csa_compress_rotary_base"};
+  const ModelKey &base = keys::compressedRotaryBase;
   rotary.size = hybrid.rotarySize;
   rotary.base = reader.readPositive(base, 160000.0);
   if (rotary.base <= 1)
-    reader.error(base, "expected a number above 1 for 'compress_rope_theta'");
+    reader.error(base, "expected a number above 1 for {key}");
   setYarnFrequencies(yarn, rotary);
-  reader.markRead({"mscale", "mscale_all_dim", "max_position_embeddings",
-                   "position_embedding_type"});
+  reader.markRead({keys::mscale, keys::mscaleAllDim, keys::maxPositions,
+                   keys::positionType});
 }
 
 void readHybridAttention(SpecReader &reader, ModelSpec &spec) {
   HybridAttentionSpec hybrid;
-  Keys latent = {"multi_latent_attention"};
+  const ModelKey &latent = keys::multiLatentAttention;
   if (!reader.readBool(latent, true))
     reader.error(latent, "When experimental_attention_variant == "
                          "'dsv4_hybrid', multi_latent_attention must be True");
@@ -328,8 +319,7 @@ void readHybridAttention(SpecReader &reader, ModelSpec &spec) {
   checkFusedAttention(reader, spec, hybrid);
   readEntryRotary(reader, hybrid);
   spec.rotary.size = hybrid.rotarySize;
-  spec.rotary.base =
-      reader.readPositive({"rope_theta", "rotary_base", "theta"}, 10000.0);
+  spec.rotary.base = reader.readPositive(keys::rotaryBase, 10000.0);
   // There is one form of this attention.
   spec.usesFlashAttention = true;
   // Attention drops no probabilities.

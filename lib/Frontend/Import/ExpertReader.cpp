@@ -10,9 +10,10 @@ namespace mf {
 // Values
 //===----------------------------------------------------------------------===//
 
-void warnWithoutEffect(SpecReader &reader, llvm::StringLiteral key,
-                       llvm::StringRef neutral, const llvm::Twine &why) {
-  reader.markWithoutEffect(key, why.str());
+void readUnused(SpecReader &reader, const SpecReader::Keys &keys,
+                llvm::StringRef neutral, const llvm::Twine &why) {
+  reader.markWithoutEffect(keys, why.str());
+  const llvm::StringRef key = reader.nameOf(keys);
   Node value = reader.getNode()[key];
   if (value.isUndefinedOrNull() || value.repr() == neutral)
     return;
@@ -25,13 +26,14 @@ void warnWithoutEffect(SpecReader &reader, llvm::StringLiteral key,
                                                       " has no effect " + why);
 }
 
-int64_t readCount(SpecReader &reader, SpecReader::Keys keys, int64_t missing) {
+int64_t readCount(SpecReader &reader, const SpecReader::Keys &keys,
+                  int64_t missing) {
   int64_t count = reader.readInt(keys, missing);
   if (count >= 0 && count <= INT32_MAX)
     return count;
   reader.error(keys, "expected an int of at least 0 that fits 32 bits "
                      "for " +
-                         quote(*keys.begin()) + ", but got " +
+                         quote(reader.nameOf(keys)) + ", but got " +
                          llvm::Twine(count));
   return missing;
 }
@@ -86,7 +88,7 @@ static std::optional<ExpertRules> getRules(ModelFamily family,
   ExpertRules rules;
   if (family == ModelFamily::DeepSeek) {
     rules.isDeepSeek = true;
-    rules.addsLosses = model.readBool({"return_extra_loss"}, true);
+    rules.addsLosses = model.readBool(keys::returnExtraLoss, true);
     return rules;
   }
   // Routers and MoEV3 of the Llama family ignore init_method_std.

@@ -55,14 +55,15 @@ void resolveExpertSizes(const TrainingConfig &config,
 // Parts of the readers
 //===----------------------------------------------------------------------===//
 
-/// Reads `key`, whose value is not used. Warns that a value has no effect
+/// Reads a key whose value is not used. Warns that a value has no effect
 /// unless it is the default `neutral`, given as Python prints it. The message
 /// continues after `has no effect ` with `why`.
-void warnWithoutEffect(SpecReader &reader, llvm::StringLiteral key,
-                       llvm::StringRef neutral, const llvm::Twine &why);
+void readUnused(SpecReader &reader, const SpecReader::Keys &keys,
+                llvm::StringRef neutral, const llvm::Twine &why);
 
 /// Reads an int of at least 0.
-int64_t readCount(SpecReader &reader, SpecReader::Keys keys, int64_t missing);
+int64_t readCount(SpecReader &reader, const SpecReader::Keys &keys,
+                  int64_t missing);
 
 /// Lists of loss names and factors, zipped.
 struct NamedFactor {

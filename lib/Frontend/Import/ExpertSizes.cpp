@@ -56,7 +56,8 @@ void SizeResolver::checkPieces() {
   const bool hasLosses = !router.losses.empty() || router.zLossFactor != 0.0;
   if (experts.dropless)
     diagnostics.error(locate("seq_split_num"),
-                      "expected seq_split_num 1 for experts with use_gmm");
+                      "expected seq_split_num 1 for experts with " +
+                          known::findKey(&MoeConfig::useGmm).name);
   else if (hasLosses)
     diagnostics.error(locate("seq_split_num"),
                       "expected seq_split_num 1 for experts whose router adds "
@@ -121,10 +122,8 @@ void SizeResolver::resolveLossRows() {
 /// model's class uses.
 static Location locateExpertCount(const TrainingConfig &config) {
   for (const Node &section : {config.moe.node, config.model.config})
-    for (const char *key :
-         {"expert_num", "num_experts", "n_routed_experts", "num_moe_experts"})
-      if (Node count = section[key])
-        return count.getLocation();
+    if (Node count = keys::numExperts.find(section))
+      return count.getLocation();
   return config.model.node.getLocation();
 }
 
@@ -132,7 +131,7 @@ static Location locateExpertCount(const TrainingConfig &config) {
 /// the sequence length if a single sequence is too long, otherwise the number
 /// of sequences.
 static Location locateRowLength(const TrainingConfig &config, int64_t most) {
-  Node length = config.model.config["seq_length"];
+  Node length = keys::sequenceLength.find(config.model.config);
   Node rows = config.runner.node["batch_size"];
   if (length && (!rows || config.runner.batchSize <= 1 ||
                  length.getInt().value_or(0) > most))

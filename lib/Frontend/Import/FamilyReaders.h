@@ -76,24 +76,26 @@ void readElementTypes(SpecReader &reader, ModelSpec &spec);
 /// and that the rotating dimensions of a head are even. `heads` and
 /// `keyValueHeads` are the keys to blame.
 void checkHeads(SpecReader &reader, const ModelSpec &spec,
-                SpecReader::Keys heads, SpecReader::Keys keyValueHeads);
+                const SpecReader::Keys &heads,
+                const SpecReader::Keys &keyValueHeads);
 
 /// Emits an error unless `heads` is divisible by `parts`, the number of ranks.
 /// The error refers to `keys`.
 void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
-                    SpecReader::Keys keys);
+                    const SpecReader::Keys &keys);
 
 /// Sets the sizes of heads that depend on those of latent attention.
 void setLatentHeads(ModelSpec &spec);
 /// Checks that the rotated dimensions are even and that heads are divisible by
 /// the ranks. The error refers to `heads`.
 void checkLatentHeads(SpecReader &reader, const ModelSpec &spec,
-                      SpecReader::Keys heads);
+                      const SpecReader::Keys &heads);
 
 /// Reads theta, extend_method and scaling_factor as FreqsMgr does. `size`
 /// dimensions of a head are rotated.
-void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base,
-                int64_t size, llvm::StringRef defaultMethod = "None",
+void readRotary(SpecReader &reader, ModelSpec &spec,
+                const SpecReader::Keys &base, int64_t size,
+                llvm::StringRef defaultMethod = "None",
                 double defaultBase = 10000.0);
 
 /// YaRN (Peng et al., 2023): waves with fewer than `betaSlow` turns within

@@ -18,21 +18,20 @@ namespace mf {
 
 static void readSizes(SpecReader &reader, ModelSpec &spec) {
   LatentAttentionSpec &latent = spec.latent.emplace();
-  latent.queryRank = reader.readOptionalSize({"q_lora_rank"});
+  latent.queryRank = reader.readOptionalSize(keys::queryRank);
   latent.layout =
       latent.queryRank ? LatentLayout::DownTogether : LatentLayout::QueryApart;
-  latent.keyValueRank = reader.readSize({"kv_lora_rank"}, std::nullopt);
-  latent.plainSize = reader.readSize({"qk_nope_head_dim"}, std::nullopt);
-  latent.rotarySize = reader.readSize({"qk_rope_head_dim"}, std::nullopt);
-  latent.valueSize = reader.readSize({"v_head_dim"}, std::nullopt);
-  spec.numHeads = reader.readSize({"num_attention_heads"}, std::nullopt);
-  reader.markRead({"num_key_value_heads", "head_dim"});
+  latent.keyValueRank = reader.readSize(keys::keyValueRank, std::nullopt);
+  latent.plainSize = reader.readSize(keys::plainHeadSize, std::nullopt);
+  latent.rotarySize = reader.readSize(keys::rotaryHeadSize, std::nullopt);
+  latent.valueSize = reader.readSize(keys::valueHeadSize, std::nullopt);
+  spec.numHeads = reader.readSize(keys::numHeads, std::nullopt);
+  reader.markRead({keys::numKeyValueHeads, keys::headSize});
   setLatentHeads(spec);
-  checkLatentHeads(reader, spec, {"num_attention_heads"});
-  if (reader.readBool({"attention_bias"}, false))
-    reader.error({"attention_bias"},
-                 "expected false for 'attention_bias': latent "
-                 "attention has no biases");
+  checkLatentHeads(reader, spec, keys::numHeads);
+  if (reader.readBool(keys::queryKeyValueBias, false))
+    reader.error(keys::queryKeyValueBias, "expected false for {key}: latent "
+                                          "attention has no biases");
 }
 
 /// Waves, tables and the scale of scores.
@@ -41,10 +40,10 @@ static void readRotary(SpecReader &reader, ModelSpec &spec) {
   spec.rotary.size = latent.rotarySize;
   spec.rotary.movesPairs = true;
   latent.scale = 1.0 / std::sqrt(static_cast<double>(latent.getKeySize()));
-  Node scaling = reader.readMap({"rope_scaling", "rope_parameters"});
+  Node scaling = reader.readMap(keys::ropeScaling);
   if (!scaling.isMap())
     return;
-  SpecReader inner(scaling, "rope_scaling", reader.diagnostics);
+  SpecReader inner(scaling, "rope_scaling", reader.diagnostics, reader.naming);
   std::string kind = inner.readString({"rope_type", "type"}, "default");
   if (kind == "default")
     return;
@@ -57,12 +56,12 @@ static void readRotary(SpecReader &reader, ModelSpec &spec) {
   }
   YarnSpec yarn;
   yarn.factor = inner.readPositive({"factor"}, 1.0);
-  yarn.length = inner.readPositive({"original_max_position_embeddings"},
+  yarn.length = inner.readPositive(keys::originalMaxPositions,
                                    static_cast<double>(spec.sequenceLength));
-  yarn.betaFast = inner.readPositive({"beta_fast"}, 32.0);
-  yarn.betaSlow = inner.readPositive({"beta_slow"}, 1.0);
-  yarn.scale = inner.readNumber({"mscale"}).value_or(1.0);
-  yarn.scaleOfAllDims = inner.readNumber({"mscale_all_dim"}).value_or(0.0);
+  yarn.betaFast = inner.readPositive(keys::betaFast, 32.0);
+  yarn.betaSlow = inner.readPositive(keys::betaSlow, 1.0);
+  yarn.scale = inner.readNumber(keys::mscale).value_or(1.0);
+  yarn.scaleOfAllDims = inner.readNumber(keys::mscaleAllDim).value_or(0.0);
   setYarnFrequencies(yarn, spec.rotary);
   const double sharpness = getYarnScale(yarn.factor, yarn.scaleOfAllDims);
   spec.rotary.amplitude = getYarnScale(yarn.factor, yarn.scale) / sharpness;
@@ -70,13 +69,13 @@ static void readRotary(SpecReader &reader, ModelSpec &spec) {
 }
 
 static void readNextTokenLayers(SpecReader &reader, ModelSpec &spec) {
-  SpecReader::Keys key = {"num_nextn_predict_layers"};
+  const ModelKey &key = keys::nextTokenLayers;
   NextTokenSpec &next = spec.nextTokens;
   next.followsNorm = true;
   next.depth = reader.readInt(key, 0);
   if (next.depth == 0 || next.depth == 1)
     return;
-  reader.error(key, "expected 0 or 1 for 'num_nextn_predict_layers', "
+  reader.error(key, "expected 0 or 1 for {key}, "
                     "but got " +
                         llvm::Twine(next.depth));
   next.depth = 0;

@@ -17,21 +17,21 @@ namespace {
 using Keys = SpecReader::Keys;
 
 /// Reads the number of experts per token and the total number of experts.
-void readChoice(SpecReader &reader, Keys counts, ExpertSpec &experts) {
+void readChoice(SpecReader &reader, const Keys &counts, ExpertSpec &experts) {
   experts.numExperts = reader.readSize(counts, std::nullopt);
   experts.router.numChosen =
-      reader.readSize({"num_experts_per_tok"}, std::nullopt);
+      reader.readSize(keys::expertsPerToken, std::nullopt);
   if (experts.router.numChosen > experts.numExperts)
-    reader.error({"num_experts_per_tok"},
+    reader.error(keys::expertsPerToken,
                  "expected at most the " + llvm::Twine(experts.numExperts) +
-                     " of " + quote(*counts.begin()) +
-                     " for 'num_experts_per_tok', but got " +
+                     " of " + quote(reader.nameOf(counts)) +
+                     " for {key}, but got " +
                      llvm::Twine(experts.router.numChosen));
 }
 
 /// Training with these classes adds the losses only on request.
 void readLosses(SpecReader &reader) {
-  reader.markRead({"router_aux_loss_coef"});
+  reader.markRead(keys::balanceLossFactor);
   if (reader.readBool({"output_router_logits"}, false))
     reader.warn({"output_router_logits"},
                 "the loss that 'output_router_logits' adds is not modelled; a "
@@ -44,14 +44,14 @@ void readSparseLayers(SpecReader &reader, const ModelSpec &spec,
                       ExpertSpec &experts) {
   constexpr int64_t most = 10000;
   const int64_t numLayers = std::min(spec.numLayers, most);
-  const int64_t step = reader.readSize({"decoder_sparse_step"}, 1);
+  const int64_t step = reader.readSize(keys::sparseStep, 1);
   std::vector<bool> layers;
   bool isDense = false;
   for (int64_t i = 0; i < numLayers; ++i) {
     layers.push_back((i + 1) % step == 0);
     isDense |= !layers.back();
   }
-  Node dense = reader.find({"mlp_only_layers"});
+  Node dense = reader.find(keys::mlpOnlyLayers);
   if (dense && !dense.isList())
     reader.diagnostics.error(dense.getLocation(),
                              "expected a list of layers for "
@@ -87,8 +87,8 @@ ExpertSpec &addExperts(ModelSpec &spec) {
 void readDenseLayers(SpecReader &reader, const ModelSpec &spec,
                      ExpertSpec &experts) {
   constexpr int64_t most = 10000;
-  experts.firstLayer = readCount(reader, {"first_k_dense_replace"}, 0);
-  const int64_t frequency = reader.readSize({"moe_layer_freq"}, 1);
+  experts.firstLayer = readCount(reader, keys::firstDenseLayers, 0);
+  const int64_t frequency = reader.readSize(keys::expertLayerFrequency, 1);
   if (frequency == 1)
     return;
   for (int64_t i = 0; i < std::min(spec.numLayers, most); ++i)
@@ -99,21 +99,20 @@ void readDenseLayers(SpecReader &reader, const ModelSpec &spec,
 /// the sum of the `numSummed` highest scores of its experts.
 void readGroups(SpecReader &reader, int64_t numSummed, ExpertSpec &experts) {
   RoutingGroups groups;
-  groups.num = reader.readSize({"n_group"}, 1);
-  groups.numKept = reader.readSize({"topk_group"}, groups.num);
+  groups.num = reader.readSize(keys::numExpertGroups, 1);
+  groups.numKept = reader.readSize(keys::chosenExpertGroups, groups.num);
   groups.numSummed = numSummed;
   if (experts.numExperts % groups.num != 0 ||
       experts.numExperts / groups.num < numSummed)
-    reader.error({"n_group"}, "expected 'n_group' to divide n_routed_experts " +
-                                  llvm::Twine(experts.numExperts) +
-                                  " into groups of at least " +
-                                  llvm::Twine(numSummed) + ", but got " +
-                                  llvm::Twine(groups.num));
+    reader.error(keys::numExpertGroups,
+                 "expected {key} to divide n_routed_experts " +
+                     llvm::Twine(experts.numExperts) +
+                     " into groups of at least " + llvm::Twine(numSummed) +
+                     ", but got " + llvm::Twine(groups.num));
   else if (groups.numKept > groups.num)
-    reader.error({"topk_group"}, "expected at most n_group " +
-                                     llvm::Twine(groups.num) +
-                                     " for 'topk_group', but got " +
-                                     llvm::Twine(groups.numKept));
+    reader.error(keys::chosenExpertGroups,
+                 "expected at most n_group " + llvm::Twine(groups.num) +
+                     " for {key}, but got " + llvm::Twine(groups.numKept));
   else if (groups.num > 1)
     experts.router.groups = groups;
 }
@@ -125,28 +124,26 @@ ExpertSpec *readDeepSeekExperts(SpecReader &reader, ModelSpec &spec,
     return nullptr;
   ExpertSpec &experts = addExperts(spec);
   readChoice(reader, {"n_routed_experts"}, experts);
-  experts.width = reader.readSize({"moe_intermediate_size"}, std::nullopt);
+  experts.width = reader.readSize(keys::expertSize, std::nullopt);
   experts.sharedWidth =
-      readCount(reader, {"n_shared_experts"}, 0) * experts.width;
+      readCount(reader, keys::numSharedExperts, 0) * experts.width;
   readDenseLayers(reader, spec, experts);
-  std::string given = reader.readString({"scoring_func"}, score);
+  std::string given = reader.readString(keys::routerScore, score);
   experts.router.score =
       given == "sigmoid" ? RouterScore::Sigmoid : RouterScore::Softmax;
   if (given != "sigmoid" && given != "softmax")
-    reader.error({"scoring_func"}, "expected softmax or sigmoid for "
-                                   "'scoring_func', but got " +
-                                       quote(given));
+    reader.error(keys::routerScore, "expected softmax or sigmoid for "
+                                    "{key}, but got " +
+                                        quote(given));
   experts.router.epsilon = 1e-20;
-  experts.router.scale =
-      reader.readNumber({"routed_scaling_factor"}).value_or(1.0);
+  experts.router.scale = reader.readNumber(keys::routedScale).value_or(1.0);
   return &experts;
 }
 
 void rejectMethod(SpecReader &reader, llvm::StringRef wanted,
                   llvm::StringRef method) {
-  reader.error({"topk_method"}, "expected " + wanted +
-                                    " for 'topk_method', but got " +
-                                    quote(method));
+  reader.error(keys::routingMethod,
+               "expected " + wanted + " for {key}, but got " + quote(method));
 }
 
 void normalize(ExpertSpec &experts, bool isWanted) {
@@ -170,9 +167,9 @@ void readMixtralExperts(SpecReader &reader, ModelSpec &spec) {
 
 void readQwenExperts(SpecReader &reader, ModelSpec &spec) {
   ExpertSpec &experts = addExperts(spec);
-  readChoice(reader, {"num_experts"}, experts);
-  experts.width = reader.readSize({"moe_intermediate_size"}, std::nullopt);
-  normalize(experts, reader.readBool({"norm_topk_prob"}, false));
+  readChoice(reader, keys::numExperts, experts);
+  experts.width = reader.readSize(keys::expertSize, std::nullopt);
+  normalize(experts, reader.readBool(keys::normalizesScores, false));
   readLosses(reader);
   readSparseLayers(reader, spec, experts);
 }
@@ -180,7 +177,7 @@ void readQwenExperts(SpecReader &reader, ModelSpec &spec) {
 void readQwen2Experts(SpecReader &reader, ModelSpec &spec) {
   readQwenExperts(reader, spec);
   spec.experts->sharedWidth =
-      reader.readSize({"shared_expert_intermediate_size"}, std::nullopt);
+      reader.readSize(keys::sharedExpertSize, std::nullopt);
   spec.experts->gatesShared = true;
 }
 
@@ -188,12 +185,12 @@ void readDeepSeek2Experts(SpecReader &reader, ModelSpec &spec) {
   ExpertSpec *experts = readDeepSeekExperts(reader, spec, "softmax");
   if (!experts)
     return;
-  std::string method = reader.readString({"topk_method"}, "greedy");
+  std::string method = reader.readString(keys::routingMethod, "greedy");
   if (method == "group_limited_greedy")
     readGroups(reader, /*numSummed=*/1, *experts);
   else if (method != "greedy")
     rejectMethod(reader, "greedy or group_limited_greedy", method);
-  normalize(*experts, reader.readBool({"norm_topk_prob"}, false));
+  normalize(*experts, reader.readBool(keys::normalizesScores, false));
   // Its class scales only weights that it does not normalise.
   if (experts->router.normalizes)
     experts->router.scale = 1.0;
@@ -203,11 +200,11 @@ void readDeepSeek3Experts(SpecReader &reader, ModelSpec &spec) {
   ExpertSpec *experts = readDeepSeekExperts(reader, spec, "sigmoid");
   if (!experts)
     return;
-  std::string method = reader.readString({"topk_method"}, "noaux_tc");
+  std::string method = reader.readString(keys::routingMethod, "noaux_tc");
   if (method != "noaux_tc")
     rejectMethod(reader, "noaux_tc", method);
   readGroups(reader, /*numSummed=*/2, *experts);
-  normalize(*experts, reader.readBool({"norm_topk_prob"}, true));
+  normalize(*experts, reader.readBool(keys::normalizesScores, true));
   // No rate: it stays as a checkpoint has it.
   experts->router.bias.emplace();
 }

@@ -11,23 +11,22 @@
 namespace mf {
 
 static void readHeads(SpecReader &reader, ModelSpec &spec) {
-  spec.numHeads = reader.readSize({"num_attention_heads"}, std::nullopt);
+  spec.numHeads = reader.readSize(keys::numHeads, std::nullopt);
   spec.numKeyValueHeads =
-      reader.readSize({"num_key_value_heads"}, spec.numHeads);
-  std::optional<int64_t> headSize = reader.readOptionalSize({"head_dim"});
+      reader.readSize(keys::numKeyValueHeads, spec.numHeads);
+  std::optional<int64_t> headSize = reader.readOptionalSize(keys::headSize);
   spec.headSize = headSize.value_or(spec.hiddenSize / spec.numHeads);
   if (!headSize && spec.hiddenSize % spec.numHeads != 0) {
-    reader.error({"num_attention_heads"},
-                 "expected 'num_attention_heads' to divide "
-                 "hidden_size " +
-                     llvm::Twine(spec.hiddenSize) + ", but got " +
-                     llvm::Twine(spec.numHeads));
+    reader.error(keys::numHeads, "expected {key} to divide "
+                                 "hidden_size " +
+                                     llvm::Twine(spec.hiddenSize) +
+                                     ", but got " + llvm::Twine(spec.numHeads));
     spec.headSize = 2;
   }
 }
 
 static void readTorchTypes(SpecReader &reader, ModelSpec &spec) {
-  spec.computeType = reader.readType({"torch_dtype", "dtype"}, DType::F32);
+  spec.computeType = reader.readType(keys::computeType, DType::F32);
   spec.residualType = spec.computeType;
   spec.paramType = DType::F32;
   spec.embeddingType = DType::F32;
@@ -36,12 +35,12 @@ static void readTorchTypes(SpecReader &reader, ModelSpec &spec) {
 /// Llama, Mistral and Qwen2: MindSpore Transformers' Llama.
 static void readHuggingFaceLlama(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::Llama;
-  bool hasBias = reader.readBool({"attention_bias"}, false);
+  bool hasBias = reader.readBool(keys::queryKeyValueBias, false);
   spec.queryKeyValueBias = hasBias;
   spec.attentionOutputBias = hasBias;
-  if (reader.readBool({"mlp_bias"}, false))
-    reader.error({"mlp_bias"}, "expected false for 'mlp_bias': a bias in the "
-                               "feed forward is not supported");
+  if (reader.readBool(keys::linearBias, false))
+    reader.error(keys::linearBias, "expected false for {key}: a bias in the "
+                                   "feed forward is not supported");
 }
 
 static void readHuggingFaceQwen2(SpecReader & /*reader*/, ModelSpec &spec) {
@@ -54,7 +53,7 @@ static void readHuggingFaceQwen3(SpecReader &reader, ModelSpec &spec) {
   spec.projections = ProjectionLayout::QueryKeyValue;
   spec.concatenatesFeedForward = true;
   spec.normalizesQueryKey = true;
-  spec.queryKeyValueBias = reader.readBool({"attention_bias"}, false);
+  spec.queryKeyValueBias = reader.readBool(keys::queryKeyValueBias, false);
 }
 
 static void readMixtral(SpecReader &reader, ModelSpec &spec) {
@@ -94,9 +93,9 @@ static constexpr ModelType modelTypes[] = {
 };
 
 static const ModelType *readModelType(SpecReader &reader) {
-  Node type = reader.find({"model_type"});
+  Node type = reader.find(keys::modelType);
   if (!type.isString()) {
-    reader.error({"model_type"}, "expected a string for 'model_type'");
+    reader.error(keys::modelType, "expected a string for {key}");
     return nullptr;
   }
   llvm::SmallVector<llvm::StringRef> names;
@@ -114,10 +113,11 @@ static const ModelType *readModelType(SpecReader &reader) {
 
 /// Newer files have rope_theta in rope_parameters.
 static void readRopeTheta(SpecReader &reader, ModelSpec &spec) {
-  double theta = reader.readPositive({"rope_theta"}, 10000.0);
+  double theta = reader.readPositive(keys::rotaryBase, 10000.0);
   if (Node parameters = reader.find({"rope_parameters"}); parameters.isMap()) {
-    SpecReader inner(parameters, "rope_parameters", reader.diagnostics);
-    theta = inner.readPositive({"rope_theta"}, theta);
+    SpecReader inner(parameters, "rope_parameters", reader.diagnostics,
+                     reader.naming);
+    theta = inner.readPositive(keys::rotaryBase, theta);
   }
   spec.rotary.base = theta;
 }
@@ -125,38 +125,37 @@ static void readRopeTheta(SpecReader &reader, ModelSpec &spec) {
 /// Reads the keys that all models share.
 static void readCommon(SpecReader &reader, bool hasHeads, ModelSpec &spec) {
   constexpr int64_t longestDefault = 4096;
-  spec.vocabSize = reader.readSize({"vocab_size"}, std::nullopt);
-  spec.hiddenSize = reader.readSize({"hidden_size"}, std::nullopt);
-  spec.numLayers = reader.readSize({"num_hidden_layers"}, std::nullopt);
-  spec.feedForwardSize = reader.readSize({"intermediate_size"}, std::nullopt);
-  spec.sequenceLength =
-      std::min(reader.readSize({"max_position_embeddings"}, longestDefault),
-               longestDefault);
+  spec.vocabSize = reader.readSize(keys::vocabSize, std::nullopt);
+  spec.hiddenSize = reader.readSize(keys::hiddenSize, std::nullopt);
+  spec.numLayers = reader.readSize(keys::numLayers, std::nullopt);
+  spec.feedForwardSize = reader.readSize(keys::feedForwardSize, std::nullopt);
+  spec.sequenceLength = std::min(
+      reader.readSize(keys::maxPositions, longestDefault), longestDefault);
   readRopeTheta(reader, spec);
   if (hasHeads) {
     readHeads(reader, spec);
     spec.rotary.size = spec.headSize;
     readRopeScaling(reader, spec);
   }
-  spec.padTokenId = reader.readInt({"pad_token_id"}, -1);
-  spec.normEpsilon = reader.readPositive({"rms_norm_eps"}, 1e-6);
-  spec.initializerRange = reader.readPositive({"initializer_range"}, 0.02);
-  spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
+  spec.padTokenId = reader.readInt(keys::padTokenId, -1);
+  spec.normEpsilon = reader.readPositive(keys::normEpsilon, 1e-6);
+  spec.initializerRange = reader.readPositive(keys::initializerRange, 0.02);
+  spec.tiesWordEmbeddings = reader.readBool(keys::tieWordEmbeddings, false);
   spec.usesFlashAttention = true;
   readTorchTypes(reader, spec);
-  std::string activation = reader.readString({"hidden_act"}, "silu");
+  std::string activation = reader.readString(keys::activation, "silu");
   if (activation != "silu")
-    reader.error({"hidden_act"}, "expected silu for 'hidden_act', but got " +
-                                     quote(activation));
+    reader.error(keys::activation,
+                 "expected silu for {key}, but got " + quote(activation));
 }
 
 /// Attention is lowered for all tokens. Emits a warning for a window that would
 /// mask some.
 static void checkWindow(SpecReader &reader, const ModelSpec &spec) {
-  std::optional<int64_t> window = reader.readOptionalSize({"sliding_window"});
+  std::optional<int64_t> window = reader.readOptionalSize(keys::slidingWindow);
   if (window && *window < spec.sequenceLength &&
-      reader.readBool({"use_sliding_window"}, true))
-    reader.warn({"sliding_window"},
+      reader.readBool(keys::useSlidingWindow, true))
+    reader.warn(keys::slidingWindow,
                 "a sliding window of " + llvm::Twine(*window) +
                     " tokens is not modelled; attention sees "
                     "all " +
@@ -172,7 +171,7 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
                       "expected a map, but got " + describe(root.getKind()));
     return std::nullopt;
   }
-  SpecReader reader(root, "the configuration", diagnostics);
+  SpecReader reader(root, "the configuration", diagnostics, keys::HuggingFace);
   const ModelType *type = readModelType(reader);
   if (!type)
     return std::nullopt;
@@ -183,7 +182,7 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
   type->read(reader, spec);
   if (type->hasHeads) {
     rejectLatentAttention(root, diagnostics);
-    checkHeads(reader, spec, {"num_attention_heads"}, {"num_key_value_heads"});
+    checkHeads(reader, spec, keys::numHeads, keys::numKeyValueHeads);
   }
   if (!spec.experts)
     rejectExperts(root, "with a model_type that has them, such as mixtral",

@@ -22,13 +22,14 @@ computeFeedForwardSize(int64_t hiddenSize, int64_t multipleOf,
 }
 
 void checkHeads(SpecReader &reader, const ModelSpec &spec,
-                SpecReader::Keys heads, SpecReader::Keys keyValueHeads) {
+                const SpecReader::Keys &heads,
+                const SpecReader::Keys &keyValueHeads) {
   DiagnosticList &diagnostics = reader.diagnostics;
   if (spec.numHeads % spec.numKeyValueHeads != 0)
     diagnostics.error(reader.locate(keyValueHeads),
                       "expected a divisor of the " +
                           llvm::Twine(spec.numHeads) + " heads for " +
-                          quote(*keyValueHeads.begin()) + ", but got " +
+                          quote(reader.nameOf(keyValueHeads)) + ", but got " +
                           llvm::Twine(spec.numKeyValueHeads));
   if (spec.rotary.size % 2 != 0)
     diagnostics.error(reader.locate(heads),
@@ -38,11 +39,11 @@ void checkHeads(SpecReader &reader, const ModelSpec &spec,
 }
 
 void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
-                    SpecReader::Keys keys) {
+                    const SpecReader::Keys &keys) {
   if (heads % parts != 0)
     reader.error(
         keys, "expected a multiple of " + llvm::Twine(parts) + " for " +
-                  quote(*keys.begin()) +
+                  quote(reader.nameOf(keys)) +
                   ", the ranks of model_parallel and of context_parallel over "
                   "which heads are cut, but got " +
                   llvm::Twine(heads));
@@ -51,11 +52,11 @@ void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
 int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
   if (spec.hiddenSize % spec.numHeads == 0)
     return spec.hiddenSize / spec.numHeads;
-  Node hidden = reader.find({"hidden_size"});
+  Node hidden = reader.find(keys::hiddenSize);
   Diagnostic &error = reader.error(
-      {"num_heads"}, "expected 'num_heads' to divide hidden_size " +
-                         llvm::Twine(spec.hiddenSize) + ", but got " +
-                         llvm::Twine(spec.numHeads));
+      keys::numHeads, "expected {key} to divide hidden_size " +
+                          llvm::Twine(spec.hiddenSize) + ", but got " +
+                          llvm::Twine(spec.numHeads));
   if (hidden)
     error.attachNote("hidden_size is here", hidden.getLocation());
   return 2;
@@ -77,8 +78,8 @@ static constexpr double leastWidth = 64.0;
 /// True if ffn_dim_multiplier is the width of the feed forward and not a
 /// factor.
 static bool isMultiplierWidth(SpecReader &reader) {
-  return reader.readOptionalPositive({"ffn_dim_multiplier"}).value_or(1.0) >=
-         leastWidth;
+  return reader.readOptionalPositive(keys::feedForwardMultiplier)
+             .value_or(1.0) >= leastWidth;
 }
 
 namespace {
@@ -97,11 +98,11 @@ struct LlamaDefaults {
 
 static void readFeedForwardSize(SpecReader &reader, ModelSpec &spec,
                                 const LlamaDefaults &defaults) {
-  int64_t multipleOf = reader.readSize({"multiple_of"}, 256);
+  int64_t multipleOf = reader.readSize(keys::feedForwardMultiple, 256);
   std::optional<double> multiplier =
-      reader.readOptionalPositive({"ffn_dim_multiplier"});
+      reader.readOptionalPositive(keys::feedForwardMultiplier);
   if (std::optional<int64_t> size =
-          reader.readOptionalSize({"intermediate_size"})) {
+          reader.readOptionalSize(keys::feedForwardSize)) {
     spec.feedForwardSize = *size;
     return;
   }
@@ -111,74 +112,74 @@ static void readFeedForwardSize(SpecReader &reader, ModelSpec &spec,
   }
   if (defaults.multiplierMayBeWidth && isMultiplierWidth(reader)) {
     spec.feedForwardSize =
-        reader.readSize({"ffn_dim_multiplier"}, std::nullopt);
+        reader.readSize(keys::feedForwardMultiplier, std::nullopt);
     return;
   }
   std::optional<int64_t> size =
       computeFeedForwardSize(spec.hiddenSize, multipleOf, multiplier);
   if (!size)
-    reader.error({"ffn_dim_multiplier"},
+    reader.error(keys::feedForwardMultiplier,
                  "the feed forward size overflows; give "
                  "intermediate_size instead");
   spec.feedForwardSize = size.value_or(1);
 }
 
 void readElementTypes(SpecReader &reader, ModelSpec &spec) {
-  spec.computeType = reader.readType({"compute_dtype"}, DType::F16);
-  spec.paramType = reader.readType({"param_init_type"}, DType::F16);
-  spec.embeddingType = reader.readType({"embedding_init_type"}, spec.paramType);
-  spec.normType = reader.readType({"layernorm_compute_type"}, DType::F32);
-  spec.softmaxType = reader.readType({"softmax_compute_type"}, DType::F32);
-  spec.rotaryType = reader.readType({"rotary_dtype"}, DType::F32);
-  spec.residualType =
-      reader.readType({"residual_dtype", "res_dtype"}, spec.computeType);
+  spec.computeType = reader.readType(keys::computeType, DType::F16);
+  spec.paramType = reader.readType(keys::paramType, DType::F16);
+  spec.embeddingType = reader.readType(keys::embeddingType, spec.paramType);
+  spec.normType = reader.readType(keys::normType, DType::F32);
+  spec.softmaxType = reader.readType(keys::softmaxType, DType::F32);
+  spec.rotaryType = reader.readType(keys::rotaryType, DType::F32);
+  spec.residualType = reader.readType(keys::residualType, spec.computeType);
 }
 
 /// Reads the keys that LlamaConfig and its relatives share.
 static void readLlamaLike(SpecReader &reader, ModelSpec &spec,
                           const LlamaDefaults &defaults = {}) {
-  spec.sequenceLength = reader.readSize({"seq_length"}, 2048);
-  spec.vocabSize = reader.readSize({"vocab_size"}, defaults.vocabSize);
-  spec.hiddenSize = reader.readSize({"hidden_size"}, 4096);
-  spec.numLayers = reader.readSize({"num_layers"}, 32);
-  spec.numHeads = reader.readSize({"num_heads"}, 32);
-  spec.numKeyValueHeads = reader.readSize(
-      {"n_kv_heads"}, defaults.numKeyValueHeads.value_or(spec.numHeads));
+  spec.sequenceLength = reader.readSize(keys::sequenceLength, 2048);
+  spec.vocabSize = reader.readSize(keys::vocabSize, defaults.vocabSize);
+  spec.hiddenSize = reader.readSize(keys::hiddenSize, 4096);
+  spec.numLayers = reader.readSize(keys::numLayers, 32);
+  spec.numHeads = reader.readSize(keys::numHeads, 32);
+  spec.numKeyValueHeads =
+      reader.readSize(keys::numKeyValueHeads,
+                      defaults.numKeyValueHeads.value_or(spec.numHeads));
   spec.headSize = divideHidden(reader, spec);
   readFeedForwardSize(reader, spec, defaults);
-  spec.padTokenId = reader.readInt({"pad_token_id"}, defaults.padTokenId);
-  spec.ignoreTokenId = reader.readInt({"ignore_token_id"}, -100);
-  spec.normEpsilon = reader.readPositive({"rms_norm_eps"}, 1e-5);
-  spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
-  spec.usesFlashAttention = reader.readBool({"use_flash_attention"}, false);
-  spec.parallelOptimizerTable = reader.readBool({"parallel_optimizer"}, false);
+  spec.padTokenId = reader.readInt(keys::padTokenId, defaults.padTokenId);
+  spec.ignoreTokenId = reader.readInt(keys::ignoreTokenId, -100);
+  spec.normEpsilon = reader.readPositive(keys::normEpsilon, 1e-5);
+  spec.tiesWordEmbeddings = reader.readBool(keys::tieWordEmbeddings, false);
+  spec.usesFlashAttention = reader.readBool(keys::flashAttention, false);
+  spec.parallelOptimizerTable = reader.readBool(keys::parallelOptimizer, false);
   readElementTypes(reader, spec);
 }
 
 static void readConcatenation(SpecReader &reader, ModelSpec &spec) {
-  if (!reader.readBool({"qkv_concat"}, false))
+  if (!reader.readBool(keys::qkvConcat, false))
     return;
   spec.projections = ProjectionLayout::QueryKeyValue;
   spec.concatenatesFeedForward = true;
 }
 
 static void checkLlamaHeads(SpecReader &reader, const ModelSpec &spec) {
-  checkHeads(reader, spec, {"num_heads"}, {"n_kv_heads"});
+  checkHeads(reader, spec, keys::numHeads, keys::numKeyValueHeads);
   int64_t parts = spec.ranks.getHeadParts();
-  checkHeadParts(reader, spec.numHeads, parts, {"num_heads"});
+  checkHeadParts(reader, spec.numHeads, parts, keys::numHeads);
   if (spec.numKeyValueHeads != spec.numHeads)
-    checkHeadParts(reader, spec.numKeyValueHeads, parts, {"n_kv_heads"});
+    checkHeadParts(reader, spec.numKeyValueHeads, parts,
+                   keys::numKeyValueHeads);
 }
 
 void readLlama(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::Llama;
   readLlamaLike(reader, spec);
   readConcatenation(reader, spec);
-  readRotary(reader, spec, {"theta"}, spec.headSize);
-  spec.queryKeyValueBias = reader.readBool({"qkv_has_bias"}, false);
-  spec.attentionOutputBias = reader.readBool({"attn_proj_has_bias"}, false);
-  spec.initializerRange =
-      reader.readPositive({"initializer_range", "init_method_std"}, 0.01);
+  readRotary(reader, spec, keys::rotaryBase, spec.headSize);
+  spec.queryKeyValueBias = reader.readBool(keys::queryKeyValueBias, false);
+  spec.attentionOutputBias = reader.readBool(keys::attentionOutputBias, false);
+  spec.initializerRange = reader.readPositive(keys::initializerRange, 0.01);
   checkLlamaHeads(reader, spec);
 }
 
@@ -200,7 +201,7 @@ void readBaichuan13B(SpecReader &reader, ModelSpec &spec) {
 
 void readInternLm(SpecReader &reader, ModelSpec &spec) {
   readLlama(reader, spec);
-  bool hasBias = reader.readBool({"has_bias"}, true);
+  bool hasBias = reader.readBool(keys::linearBias, true);
   spec.queryKeyValueBias = hasBias;
   spec.attentionOutputBias = hasBias;
 }
@@ -219,13 +220,12 @@ static LlamaDefaults getInternLm2Defaults() {
 void readInternLm2(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::InternLm2;
   readLlamaLike(reader, spec, getInternLm2Defaults());
-  if (reader.readBool({"qkv_concat"}, true))
+  if (reader.readBool(keys::qkvConcat, true))
     spec.projections = ProjectionLayout::QueryKeyValue;
-  readRotary(reader, spec, {"theta"}, spec.headSize, "None", 1e6);
-  warnWithoutEffect(reader, "has_bias", "False",
-                    "here: InternLM2's attention has no biases");
-  spec.initializerRange =
-      reader.readPositive({"initializer_range", "init_method_std"}, 0.01);
+  readRotary(reader, spec, keys::rotaryBase, spec.headSize, "None", 1e6);
+  readUnused(reader, keys::linearBias, "False",
+             "here: InternLM2's attention has no biases");
+  spec.initializerRange = reader.readPositive(keys::initializerRange, 0.01);
   // The type does not depend on param_init_type.
   spec.headType = DType::F16;
   // The vocabulary of the head is also sharded over the replicas.
@@ -239,16 +239,15 @@ void readQwen(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::Qwen;
   readLlamaLike(reader, spec);
   readConcatenation(reader, spec);
-  readRotary(reader, spec, {"rotary_emb_base", "theta"}, spec.headSize);
-  spec.queryKeyValueBias = reader.readBool({"qkv_has_bias"}, true);
-  spec.initializerRange =
-      reader.readPositive({"initializer_range", "init_method_std"}, 0.01);
+  readRotary(reader, spec, keys::rotaryBase, spec.headSize);
+  spec.queryKeyValueBias = reader.readBool(keys::queryKeyValueBias, true);
+  spec.initializerRange = reader.readPositive(keys::initializerRange, 0.01);
   checkLlamaHeads(reader, spec);
 }
 
 /// True if the keys are those of TeleChat's layers in release 1.1.
 static bool isFirstTelechat(SpecReader &reader) {
-  return !reader.readOptionalSize({"intermediate_size"}) &&
+  return !reader.readOptionalSize(keys::feedForwardSize) &&
          isMultiplierWidth(reader);
 }
 
@@ -256,25 +255,25 @@ static bool isFirstTelechat(SpecReader &reader) {
 /// embedding or in flash attention.
 static void readTelechatDropout(SpecReader &reader, ModelSpec &spec,
                                 bool isFirstRelease) {
-  spec.dropout.hidden = reader.readShare({"hidden_dropout_prob"});
+  spec.dropout.hidden = reader.readShare(keys::hiddenDropout);
   spec.dropout.precedesBias = isFirstRelease;
   if (isFirstRelease)
-    warnWithoutEffect(reader, "embed_dropout_prob", "0",
-                      "on the layers of release 1.1");
+    readUnused(reader, keys::embeddingDropout, "0",
+               "on the layers of release 1.1");
   else
-    spec.dropout.embedding = reader.readShare({"embed_dropout_prob"});
+    spec.dropout.embedding = reader.readShare(keys::embeddingDropout);
   if (isFirstRelease && spec.usesFlashAttention)
-    warnWithoutEffect(reader, "attention_dropout_prob", "0",
-                      "on the flash attention of release 1.1");
+    readUnused(reader, keys::attentionDropout, "0",
+               "on the flash attention of release 1.1");
   else
-    spec.dropout.attention = reader.readShare({"attention_dropout_prob"});
+    spec.dropout.attention = reader.readShare(keys::attentionDropout);
 }
 
 /// True if the head shares the embedding's table: for the 7B model in all
 /// releases, and in release 1.1 for all models but the 12B model.
 static bool isTelechatHeadTied(SpecReader &reader, bool isFirstRelease) {
   const std::string name =
-      reader.readString({"net_name"}, reader.readString({"model_name"}, ""));
+      reader.readString(keys::netName, reader.readString(keys::modelName, ""));
   if (name == "telechat_7b")
     return true;
   return isFirstRelease && name != "telechat_12b";
@@ -283,12 +282,12 @@ static bool isTelechatHeadTied(SpecReader &reader, bool isFirstRelease) {
 /// embedding_size applies to all models but TeleChat3's with 36B parameters,
 /// whose YAML has the key without effect.
 static void readEmbeddingSize(SpecReader &reader) {
-  std::optional<int64_t> size = reader.readOptionalSize({"embedding_size"});
-  if (size && reader.readString({"net_name"}, "") != "telechat3_36b")
+  std::optional<int64_t> size = reader.readOptionalSize(keys::embeddingSize);
+  if (size && reader.readString(keys::netName, "") != "telechat3_36b")
     reader.warn(
-        {"embedding_size"},
+        keys::embeddingSize,
         "a table of " + llvm::Twine(*size) +
-            " elements per token ('embedding_size'), which two linear layers "
+            " elements per token ({key}), which two linear layers "
             "map to hidden_size and back, is not modelled; the table has "
             "hidden_size");
 }
@@ -296,15 +295,15 @@ static void readEmbeddingSize(SpecReader &reader) {
 /// With eod_reset, attention is limited to the document of a token. Positions
 /// are still those in the sequence.
 static void readDocuments(SpecReader &reader, ModelSpec &spec) {
-  if (!reader.readBool({"eod_reset"}, false))
+  if (!reader.readBool(keys::resetsDocuments, false))
     return;
   constexpr int64_t telechatEnd = 2;
-  const int64_t end = reader.readInt({"eos_token_id"}, telechatEnd);
-  spec.documentEnd = reader.readInt({"eod_token_id"}, end);
+  const int64_t end = reader.readInt(keys::eosTokenId, telechatEnd);
+  spec.documentEnd = reader.readInt(keys::eodTokenId, end);
   if (spec.ranks.contextParallel > 1)
     reader.error(
-        {"eod_reset"},
-        "expected context_parallel 1 with 'eod_reset', but got " +
+        keys::resetsDocuments,
+        "expected context_parallel 1 with {key}, but got " +
             llvm::Twine(spec.ranks.contextParallel) +
             ": where a document starts follows from all tokens of a sequence; "
             "use model_parallel or seq_split_num instead");
@@ -318,14 +317,13 @@ void readTelechat(SpecReader &reader, ModelSpec &spec) {
   const bool isFirstRelease = isFirstTelechat(reader);
   spec.tiesWordEmbeddings |= isTelechatHeadTied(reader, isFirstRelease);
   readTelechatDropout(reader, spec, isFirstRelease);
-  readRotary(reader, spec, {"theta"}, spec.headSize);
+  readRotary(reader, spec, keys::rotaryBase, spec.headSize);
   spec.projections = ProjectionLayout::KeyValue;
-  spec.attentionOutputBias =
-      reader.readBool({"out_proj_has_bias", "wo_has_bias"}, true);
+  spec.attentionOutputBias = reader.readBool(keys::attentionOutputBias, true);
   spec.feedForwardOutputBias = true;
   readEmbeddingSize(reader);
   readDocuments(reader, spec);
-  spec.initializerRange = reader.readPositive({"sigma"}, 0.0048);
+  spec.initializerRange = reader.readPositive(keys::initializerRange, 0.0048);
   checkLlamaHeads(reader, spec);
 }
 

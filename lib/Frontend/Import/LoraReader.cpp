@@ -82,7 +82,7 @@ private:
   void readTypes(LoraSpec &spec);
   void readTarget(LoraSpec &spec, const AdapterClass *fixed,
                   const Node &architecture);
-  std::vector<std::string> readTexts(SpecReader::Keys keys);
+  std::vector<std::string> readTexts(const SpecReader::Keys &keys);
   void checkRegex(const std::string &text, const Location &place);
   void reportUnknown();
 
@@ -155,14 +155,15 @@ void LoraReader::checkRegex(const std::string &text, const Location &place) {
                                  regex.getMessage());
 }
 
-std::vector<std::string> LoraReader::readTexts(SpecReader::Keys keys) {
+std::vector<std::string> LoraReader::readTexts(const SpecReader::Keys &keys) {
   std::vector<std::string> texts;
   Node list = reader.find(keys);
   if (!list)
     return texts;
   if (!list.isList()) {
     diagnostics.error(list.getLocation(),
-                      "expected a list of strings for " + quote(*keys.begin()) +
+                      "expected a list of strings for " +
+                          quote(reader.nameOf(keys)) +
                           " in pet_config, but got " + list.repr() +
                           (list.isString() ? "; put it into brackets" : ""));
     return texts;
@@ -172,7 +173,7 @@ std::vector<std::string> LoraReader::readTexts(SpecReader::Keys keys) {
       texts.push_back(element.getText().str());
     else
       diagnostics.error(element.getLocation(),
-                        "expected a string in " + quote(*keys.begin()) +
+                        "expected a string in " + quote(reader.nameOf(keys)) +
                             " of pet_config, but got " + element.repr());
   }
   return texts;

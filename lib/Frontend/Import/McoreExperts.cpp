@@ -36,16 +36,19 @@ public:
   }
 
 private:
-  void error(Keys keys, const llvm::Twine &text) { reader.error(keys, text); }
-  void ignore(llvm::StringLiteral key, llvm::StringRef neutral,
+  void error(const Keys &keys, const llvm::Twine &text) {
+    reader.error(keys, text);
+  }
+  void ignore(const Keys &key, llvm::StringRef neutral,
               const llvm::Twine &why = "on a training step") {
-    warnWithoutEffect(reader, key, neutral, why);
+    readUnused(reader, key, neutral, why);
   }
 
   void readChoice();
   RouterScore readScore();
   void readGroups();
-  void readDynamicGroups(RoutingGroups groups, Keys numKeys, Keys keptKeys);
+  void readDynamicGroups(RoutingGroups groups, const Keys &numKeys,
+                         const Keys &keptKeys);
   void readWidths();
   void readLayers();
   void readLayerFrequency();
@@ -64,41 +67,37 @@ private:
 };
 
 void McoreReader::readChoice() {
-  constexpr llvm::StringLiteral key = "moe_router_topk";
   RouterSpec &router = experts.router;
   const bool isTelechat =
-      reader.getNode()["model_type"].getText() == "telechat3_moe";
-  router.numChosen =
-      reader.readSize({key, "num_experts_per_tok"}, isTelechat ? 8 : 2);
+      keys::modelType.find(reader.getNode()).getText() == "telechat3_moe";
+  router.numChosen = reader.readSize(keys::expertsPerToken, isTelechat ? 8 : 2);
   if (router.numChosen > experts.numExperts)
-    error({key, "num_experts_per_tok"},
+    error(keys::expertsPerToken,
           "expected at most the " + llvm::Twine(experts.numExperts) +
               " experts for 'num_experts_per_tok', but got " +
               llvm::Twine(router.numChosen));
   router.score = readScore();
-  bool isQwen3 = spec.normalizesQueryKey &&
-                 reader.getNode()["model_type"].getText() == "qwen3_moe";
-  bool normalizes = reader.readBool({"norm_topk_prob"}, !isQwen3);
+  bool isQwen3 =
+      spec.normalizesQueryKey &&
+      keys::modelType.find(reader.getNode()).getText() == "qwen3_moe";
+  bool normalizes = reader.readBool(keys::normalizesScores, !isQwen3);
   router.normalizes = normalizes && router.numChosen > 1;
   router.epsilon = 1e-20;
-  std::optional<double> scale = reader.readNumber(
-      {"moe_router_topk_scaling_factor", "routed_scaling_factor"});
+  std::optional<double> scale = reader.readNumber(keys::routedScale);
   if (!scale)
     reader.diagnostics.warning(
         reader.getNode().getLocation(),
         "expected 'routed_scaling_factor' in " + reader.getName() +
             ", without which MindSpore Transformers fails; 1 is taken");
   router.scale = scale.value_or(1.0);
-  router.type =
-      reader.readType({"moe_router_dtype", "router_dense_type"}, DType::F32);
+  router.type = reader.readType(keys::routerType, DType::F32);
   router.weightType = spec.paramType;
   router.initializerRange = spec.initializerRange;
   experts.initializerRange = spec.initializerRange;
 }
 
 RouterScore McoreReader::readScore() {
-  Node value = reader.find(
-      {"moe_router_score_function", "scoring_func", "use_gating_sigmoid"});
+  Node value = reader.find(keys::routerScore);
   if (!value)
     return RouterScore::Softmax;
   if (value.isBool())
@@ -118,8 +117,8 @@ RouterScore McoreReader::readScore() {
 }
 
 void McoreReader::readGroups() {
-  Keys numKeys = {"moe_router_num_groups", "n_group"};
-  Keys keptKeys = {"moe_router_group_topk", "topk_group"};
+  const ModelKey &numKeys = keys::numExpertGroups;
+  const ModelKey &keptKeys = keys::chosenExpertGroups;
   RoutingGroups groups;
   groups.num = readCount(reader, numKeys, 0);
   groups.numKept = readCount(reader, keptKeys, 0);
@@ -157,8 +156,8 @@ void McoreReader::readGroups() {
 
 /// In the dynamic graph the score of a group is the sum of its two best
 /// experts, however many a token chooses.
-void McoreReader::readDynamicGroups(RoutingGroups groups, Keys numKeys,
-                                    Keys keptKeys) {
+void McoreReader::readDynamicGroups(RoutingGroups groups, const Keys &numKeys,
+                                    const Keys &keptKeys) {
   constexpr int64_t mostSummed = 2;
   const int64_t chosen = experts.router.numChosen;
   const int64_t ofGroup = experts.numExperts / groups.num;
@@ -172,9 +171,10 @@ void McoreReader::readDynamicGroups(RoutingGroups groups, Keys numKeys,
     return;
   }
   // Published files leave the key out beside few experts.
-  const bool isGiven = llvm::any_of(numKeys, [&](llvm::StringRef key) {
-    return isWritten(reader.getNode(), key);
-  });
+  const bool isGiven =
+      llvm::any_of(reader.getNames(numKeys), [&](llvm::StringRef key) {
+        return isWritten(reader.getNode(), key);
+      });
   if (ofGroup < mostSummed && isGiven) {
     error(numKeys, "expected groups of at least 2 experts for 'n_group', whose "
                    "scores are added up, but got " +
@@ -193,13 +193,12 @@ void McoreReader::readDynamicGroups(RoutingGroups groups, Keys numKeys,
 }
 
 void McoreReader::readWidths() {
-  experts.width = reader.readSize(
-      {"moe_ffn_hidden_size", "moe_intermediate_size"}, spec.feedForwardSize);
-  Keys countKeys = {"shared_expert_num", "n_shared_experts"};
+  experts.width = reader.readSize(keys::expertSize, spec.feedForwardSize);
+  const ModelKey &countKeys = keys::numSharedExperts;
   int64_t count = readCount(reader, countKeys, 0);
   experts.sharedWidth = count * experts.width;
   if (std::optional<int64_t> total =
-          reader.readOptionalSize({"moe_shared_expert_intermediate_size"})) {
+          reader.readOptionalSize(keys::sharedExpertSize)) {
     if (count > 0 && *total != experts.sharedWidth)
       reader.warn(countKeys, "'n_shared_experts' has no effect: "
                              "'moe_shared_expert_intermediate_size' says " +
@@ -212,22 +211,22 @@ void McoreReader::readWidths() {
                          llvm::Twine(experts.sharedWidth) +
                          ", does not fit 32 bits");
   if (experts.sharedWidth > 0)
-    experts.gatesShared = reader.readBool({"use_shared_expert_gating"}, false);
+    experts.gatesShared = reader.readBool(keys::gatesSharedExperts, false);
   else
-    ignore("use_shared_expert_gating", "False", "without shared experts");
+    ignore(keys::gatesSharedExperts, "False", "without shared experts");
 }
 
 /// moe_layer_freq is a number, or a list that says for each layer if it has
 /// experts.
 void McoreReader::readLayerFrequency() {
-  constexpr llvm::StringLiteral key = "moe_layer_freq";
-  Node value = reader.find({key});
+  const ModelKey &key = keys::expertLayerFrequency;
+  Node value = reader.find(key);
   if (!value)
     return;
   auto reject = [&] {
-    error({key}, "expected an int of at least 1 or a list of 0 and 1 for "
-                 "'moe_layer_freq', but got " +
-                     value.repr(60));
+    error(key, "expected an int of at least 1 or a list of 0 and 1 for "
+               "{key}, but got " +
+                   value.repr(60));
   };
   if (value.isList()) {
     for (const Node &element : value.getElements()) {
@@ -265,45 +264,44 @@ bool McoreReader::hasExpertLayers() const {
 }
 
 void McoreReader::readLayers() {
-  if (!reader.find({"first_k_dense_replace"}).isUndefinedOrNull())
-    experts.firstLayer = readCount(reader, {"first_k_dense_replace"}, 0);
+  if (!reader.find(keys::firstDenseLayers).isUndefinedOrNull())
+    experts.firstLayer = readCount(reader, keys::firstDenseLayers, 0);
   readLayerFrequency();
   extendLayers();
   // Keys of Qwen3's config.json that TransformerConfig does not have.
-  Node step = reader.find({"decoder_sparse_step"});
+  Node step = reader.find(keys::sparseStep);
   if (step && step.getInt() != 1)
-    error({"decoder_sparse_step"},
-          "expected 1 for 'decoder_sparse_step': MindSpore Transformers has "
-          "experts in every layer, but got " +
-              step.repr(60));
-  Node dense = reader.find({"mlp_only_layers"});
+    error(keys::sparseStep, "expected 1 for {key}: MindSpore Transformers has "
+                            "experts in every layer, but got " +
+                                step.repr(60));
+  Node dense = reader.find(keys::mlpOnlyLayers);
   if (dense && !(dense.isList() && dense.getElements().empty()))
-    error({"mlp_only_layers"},
-          "expected [] for 'mlp_only_layers': MindSpore Transformers has "
+    error(keys::mlpOnlyLayers,
+          "expected [] for {key}: MindSpore Transformers has "
           "experts in every layer, but got " +
               dense.repr(60));
 }
 
 void McoreReader::readBias() {
-  Keys keys = {"moe_router_enable_expert_bias", "balance_via_topk_bias"};
+  const ModelKey &keys = keys::expertBias;
   // The callback controls the updates of the bias. mf-read-config reads both
   // keys.
-  reader.markRead({"moe_router_bias_update_rate", "topk_bias_update_rate"});
+  reader.markRead(keys::expertBiasRate);
   if (!reader.readBool(keys, false))
     return;
   if (experts.router.score == RouterScore::Softmax)
     error(keys, llvm::Twine("expected moe_router_score_function sigmoid ") +
                     (config.isOfDynamicGraph() ? "or sqrtsoftplus " : "") +
-                    "with 'moe_router_enable_expert_bias'");
+                    "with {key}");
   experts.router.bias.emplace();
 }
 
 void McoreReader::addBalancingLoss(double factor) {
-  constexpr llvm::StringLiteral key = "moe_router_load_balancing_type";
+  const ModelKey &key = keys::balanceLossType;
   AuxiliaryLoss loss;
   loss.factor = factor;
   loss.numGroups = experts.numExperts;
-  std::string type = reader.readString({key}, "sub_seq_aux_loss");
+  std::string type = reader.readString(key, "sub_seq_aux_loss");
   if (config.isOfDynamicGraph()) {
     experts.router.lossesCountScores = true;
     experts.router.reportsMeanLoss = true;
@@ -314,7 +312,7 @@ void McoreReader::addBalancingLoss(double factor) {
   } else if (type == "seq_aux_loss") {
     loss.numSharedRows = spec.ranks.modelParallel;
     if (factor != 0.0 && config.runner.batchSize > 1)
-      reader.warn({key},
+      reader.warn(key,
                   "'seq_aux_loss' of the static graph counts the choices of a "
                   "rank's " +
                       llvm::Twine(config.runner.batchSize) +
@@ -326,13 +324,13 @@ void McoreReader::addBalancingLoss(double factor) {
     EffectiveBatch batch = resolveBatch(config, std::nullopt, unused);
     if (factor != 0.0 && batch.getMicroBatches() > 1)
       reader.warn(
-          {key},
+          key,
           "'gbs_aux_loss' counts the choices of each micro-batch on their own, "
           "not of all so far");
   } else if (type != "sub_seq_aux_loss") {
-    error({key}, "expected sub_seq_aux_loss, seq_aux_loss or gbs_aux_loss for "
-                 "'moe_router_load_balancing_type', but got " +
-                     quote(type));
+    error(key, "expected sub_seq_aux_loss, seq_aux_loss or gbs_aux_loss for "
+               "{key}, but got " +
+                   quote(type));
   }
   if (factor != 0.0)
     experts.router.losses.push_back(loss);
@@ -349,27 +347,25 @@ void McoreReader::readLosses() {
     else if (loss.factor != 0.0)
       experts.router.losses.push_back({loss.factor, experts.numExperts, 1});
   }
-  addBalancingLoss(reader.readNumber({"moe_aux_loss_coeff"}).value_or(0.0));
+  addBalancingLoss(reader.readNumber(keys::balanceLossFactor).value_or(0.0));
 }
 
 void McoreReader::readKernels() {
   DroplessSpec &dropless = *experts.dropless;
-  if (!reader.readBool({"moe_grouped_gemm", "use_gmm"}, true))
-    error({"moe_grouped_gemm", "use_gmm"},
-          "expected True for 'moe_grouped_gemm': the mcore training graph has "
-          "no other experts");
-  dropless.safeTokens =
-      reader.readBool({"use_pad_tokens", "enable_gmm_safe_tokens"}, false);
-  experts.fusions.permute = reader.readBool({"moe_permute_fusion"}, false);
-  std::string activation = reader.readString({"hidden_act"}, "silu");
+  if (!reader.readBool(keys::groupedProducts, true))
+    error(keys::groupedProducts,
+          "expected True for {key}: the mcore training graph has no other "
+          "experts");
+  dropless.safeTokens = reader.readBool(keys::padTokens, false);
+  experts.fusions.permute = reader.readBool(keys::fusedPermute, false);
+  std::string activation = reader.readString(keys::activation, "silu");
   experts.fusions.swiglu =
       activation == "swiglu" || activation == "fusedswiglu";
-  std::string dispatcher =
-      reader.readString({"moe_token_dispatcher_type"}, "alltoall");
+  std::string dispatcher = reader.readString(keys::tokenDispatcher, "alltoall");
   if (dispatcher != "alltoall")
-    reader.warn({"moe_token_dispatcher_type"},
+    reader.warn(keys::tokenDispatcher,
                 quote(dispatcher) +
-                    " of 'moe_token_dispatcher_type' is not modelled; "
+                    " of {key} is not modelled; "
                     "tokens go to each of their experts on their own");
 }
 
@@ -409,7 +405,7 @@ void McoreReader::reportRest() {
       {"routing_policy", "None"},
   };
   for (const Unused &entry : unused)
-    ignore(entry.key, entry.neutral);
+    ignore({entry.key}, entry.neutral);
   if (config.moe.expertNum > 1)
     reader.diagnostics.warning(
         config.moe.node.getLocation(),
@@ -427,7 +423,7 @@ void McoreReader::reportRest() {
 std::optional<ExpertSpec> readMcoreExperts(const TrainingConfig &config,
                                            const ModelSpec &spec,
                                            SpecReader &model) {
-  Keys keys = {"num_moe_experts", "n_routed_experts", "num_experts"};
+  const ModelKey &keys = keys::numExperts;
   if (!model.find(keys))
     return std::nullopt;
   int64_t numExperts = readCount(model, keys, 1);

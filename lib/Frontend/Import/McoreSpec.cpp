@@ -25,44 +25,38 @@ struct McoreDefaults {
 
 static void readSizes(SpecReader &reader, const McoreDefaults &defaults,
                       ModelSpec &spec) {
-  spec.sequenceLength = reader.readSize({"seq_length"}, 4096);
-  spec.vocabSize = reader.readSize({"vocab_size"}, defaults.vocabSize);
-  spec.hiddenSize = reader.readSize({"hidden_size"}, defaults.hiddenSize);
-  spec.numLayers =
-      reader.readSize({"num_hidden_layers", "num_layers"}, defaults.numLayers);
-  spec.numHeads =
-      reader.readSize({"num_attention_heads", "num_heads"}, defaults.numHeads);
-  spec.feedForwardSize = reader.readSize(
-      {"intermediate_size", "ffn_hidden_size"}, defaults.feedForwardSize);
+  spec.sequenceLength = reader.readSize(keys::sequenceLength, 4096);
+  spec.vocabSize = reader.readSize(keys::vocabSize, defaults.vocabSize);
+  spec.hiddenSize = reader.readSize(keys::hiddenSize, defaults.hiddenSize);
+  spec.numLayers = reader.readSize(keys::numLayers, defaults.numLayers);
+  spec.numHeads = reader.readSize(keys::numHeads, defaults.numHeads);
+  spec.feedForwardSize =
+      reader.readSize(keys::feedForwardSize, defaults.feedForwardSize);
 }
 
 static void readActivation(SpecReader &reader, const McoreDefaults &defaults,
                            ModelSpec &spec) {
-  if (reader.readBool({"add_bias_linear"}, false))
-    reader.error({"add_bias_linear"},
-                 "expected False for 'add_bias_linear': biases in "
-                 "all linear layers are not supported");
-  std::string activation = reader.readString({"hidden_act"}, "silu");
+  if (reader.readBool(keys::linearBias, false))
+    reader.error(keys::linearBias, "expected False for {key}: biases in "
+                                   "all linear layers are not supported");
+  std::string activation = reader.readString(keys::activation, "silu");
   spec.activationMultiplies = activation != "silu";
   if (llvm::is_contained(defaults.activations, activation))
     return;
   const std::string others = llvm::join(defaults.activations.drop_back(), ", ");
-  reader.error({"hidden_act"},
+  reader.error(keys::activation,
                "expected " + others + " or " + defaults.activations.back() +
-                   " for 'hidden_act', but got " + quote(activation));
+                   " for {key}, but got " + quote(activation));
 }
 
 static void readMcoreTypes(SpecReader &reader, ModelSpec &spec) {
-  spec.computeType = reader.readType({"compute_dtype"}, DType::BF16);
-  spec.paramType =
-      reader.readType({"params_dtype", "param_init_type"}, DType::F32);
-  spec.embeddingType = reader.readType({"embedding_init_type"}, spec.paramType);
-  spec.normType = reader.readType(
-      {"layernorm_compute_dtype", "layernorm_compute_type"}, DType::F32);
-  spec.softmaxType = reader.readType(
-      {"softmax_compute_dtype", "softmax_compute_type"}, DType::F32);
-  spec.rotaryType = reader.readType({"rotary_dtype"}, DType::F32);
-  spec.residualType = reader.readBool({"fp32_residual_connection"}, false)
+  spec.computeType = reader.readType(keys::computeType, DType::BF16);
+  spec.paramType = reader.readType(keys::paramType, DType::F32);
+  spec.embeddingType = reader.readType(keys::embeddingType, spec.paramType);
+  spec.normType = reader.readType(keys::normType, DType::F32);
+  spec.softmaxType = reader.readType(keys::softmaxType, DType::F32);
+  spec.rotaryType = reader.readType(keys::rotaryType, DType::F32);
+  spec.residualType = reader.readBool(keys::residualInFp32, false)
                           ? DType::F32
                           : spec.computeType;
 }
@@ -72,33 +66,30 @@ static void readMcore(SpecReader &reader, const McoreDefaults &defaults,
                       ModelSpec &spec) {
   spec.family = ModelFamily::Mcore;
   readSizes(reader, defaults, spec);
-  spec.padTokenId = reader.readInt({"pad_token_id"}, -1);
-  spec.ignoreTokenId = reader.readInt({"ignore_token_id"}, -100);
-  spec.normEpsilon = reader.readPositive({"rms_norm_eps", "layernorm_epsilon"},
-                                         defaults.normEpsilon);
-  spec.initializerRange =
-      reader.readPositive({"initializer_range", "init_method_std"}, 0.02);
+  spec.padTokenId = reader.readInt(keys::padTokenId, -1);
+  spec.ignoreTokenId = reader.readInt(keys::ignoreTokenId, -100);
+  spec.normEpsilon =
+      reader.readPositive(keys::normEpsilon, defaults.normEpsilon);
+  spec.initializerRange = reader.readPositive(keys::initializerRange, 0.02);
   // These layers have no other layout than one weight.
-  reader.markRead({"qkv_concat"});
+  reader.markRead(keys::qkvConcat);
   spec.concatenatesFeedForward = true;
-  spec.usesFlashAttention = reader.readBool({"use_flash_attention"}, true);
-  spec.compressesMask =
-      reader.readBool({"use_attn_mask_compression"}, false) ||
-      reader.readBool({"use_eod_attn_mask_compression"}, false);
-  spec.tiesWordEmbeddings =
-      reader.readBool({"tie_word_embeddings"}, false) ||
-      !reader.readBool({"untie_embeddings_and_output_weights"}, true);
-  spec.dropout.hidden = reader.readShare({"hidden_dropout"});
-  spec.dropout.attention = reader.readShare({"attention_dropout"});
+  spec.usesFlashAttention = reader.readBool(keys::flashAttention, true);
+  spec.compressesMask = reader.readBool(keys::compressedMask, false) ||
+                        reader.readBool(keys::compressedDocumentMask, false);
+  spec.tiesWordEmbeddings = reader.readBool(keys::tieWordEmbeddings, false) ||
+                            !reader.readBool(keys::untieWordEmbeddings, true);
+  spec.dropout.hidden = reader.readShare(keys::hiddenDropout);
+  spec.dropout.attention = reader.readShare(keys::attentionDropout);
   readActivation(reader, defaults, spec);
   readMcoreTypes(reader, spec);
   if (defaults.cutsHeads)
     checkHeadParts(reader, spec.numHeads, spec.ranks.getHeadParts(),
-                   {"num_attention_heads", "num_heads"});
+                   keys::numHeads);
   // The converter of configurations drops this key of the legacy classes.
-  warnWithoutEffect(reader, "scaling_factor", "1",
-                    "on the mcore training graph, which takes the factor of "
-                    "rope_scaling");
+  readUnused(reader, keys::scalingFactor, "1",
+             "on the mcore training graph, which takes the factor of "
+             "rope_scaling");
   // vocab_emb_dp has no effect here.
   spec.tableCut = spec.headCut = VocabularyCut::Model;
   spec.parallelOptimizerTable = true;
@@ -115,8 +106,7 @@ struct GroupedDefaults {
 /// Attention has groups only if there are fewer groups than heads. Otherwise
 /// each head has keys and values of its own.
 static void readGroups(SpecReader &reader, ModelSpec &spec, int64_t missing) {
-  SpecReader::Keys keys = {"num_key_value_heads", "n_kv_heads",
-                           "num_query_groups"};
+  const ModelKey &keys = keys::numKeyValueHeads;
   spec.numKeyValueHeads = reader.readSize(keys, missing);
   if (spec.numKeyValueHeads <= spec.numHeads)
     return;
@@ -134,34 +124,30 @@ static void readGroups(SpecReader &reader, ModelSpec &spec, int64_t missing) {
 static void readGroupedHeads(SpecReader &reader, ModelSpec &spec,
                              const GroupedDefaults &defaults) {
   readGroups(reader, spec, defaults.keyValueHeads);
-  spec.headSize =
-      reader.readSize({"head_dim", "kv_channels"}, defaults.headSize);
+  spec.headSize = reader.readSize(keys::headSize, defaults.headSize);
   spec.projections = ProjectionLayout::QueryKeyValue;
-  spec.queryKeyValueBias =
-      reader.readBool({"attention_bias", "add_qkv_bias"}, false);
+  spec.queryKeyValueBias = reader.readBool(keys::queryKeyValueBias, false);
   spec.normalizesQueryKey =
-      reader.readBool({"qk_layernorm"}, defaults.hasHeadNorms);
+      reader.readBool(keys::queryKeyNorms, defaults.hasHeadNorms);
 }
 
 /// The sizes of heads and their rotation must have been read.
 static void checkGroupedHeads(SpecReader &reader, const ModelSpec &spec) {
   if (spec.hiddenSize % spec.numHeads != 0)
-    reader.error({"hidden_size"}, "expected 'hidden_size' to be a multiple of "
-                                  "the " +
-                                      llvm::Twine(spec.numHeads) +
-                                      " heads, but got " +
-                                      llvm::Twine(spec.hiddenSize));
-  checkHeads(reader, spec, {"num_attention_heads", "num_heads"},
-             {"num_key_value_heads", "n_kv_heads", "num_query_groups"});
+    reader.error(keys::hiddenSize, "expected {key} to be a multiple of "
+                                   "the " +
+                                       llvm::Twine(spec.numHeads) +
+                                       " heads, but got " +
+                                       llvm::Twine(spec.hiddenSize));
+  checkHeads(reader, spec, keys::numHeads, keys::numKeyValueHeads);
   checkHeadParts(reader, spec.numKeyValueHeads, spec.ranks.modelParallel,
-                 {"num_key_value_heads", "n_kv_heads", "num_query_groups"});
+                 keys::numKeyValueHeads);
 }
 
 static void readGroupedAttention(SpecReader &reader, ModelSpec &spec,
                                  const GroupedDefaults &defaults) {
   readGroupedHeads(reader, spec, defaults);
-  readRotary(reader, spec, {"rope_theta", "rotary_base", "theta"},
-             spec.headSize);
+  readRotary(reader, spec, keys::rotaryBase, spec.headSize);
   readRopeScaling(reader, spec);
   checkGroupedHeads(reader, spec);
 }
@@ -180,34 +166,32 @@ void readQwen3(SpecReader &reader, ModelSpec &spec) {
 static YarnSpec readYarn(SpecReader &reader, const ModelSpec &spec,
                          bool &isYarn) {
   YarnSpec yarn;
-  yarn.factor = reader.readPositive({"rotary_scaling_factor"}, 40.0);
-  yarn.betaFast = reader.readPositive({"beta_fast"}, 32.0);
-  yarn.betaSlow = reader.readPositive({"beta_slow"}, 1.0);
-  yarn.scale = reader.readNumber({"mscale"}).value_or(0.707);
-  yarn.scaleOfAllDims = reader.readNumber({"mscale_all_dim"}).value_or(0.707);
-  yarn.length = reader.readPositive({"max_position_embeddings"},
+  yarn.factor = reader.readPositive(keys::rotaryScalingFactor, 40.0);
+  yarn.betaFast = reader.readPositive(keys::betaFast, 32.0);
+  yarn.betaSlow = reader.readPositive(keys::betaSlow, 1.0);
+  yarn.scale = reader.readNumber(keys::mscale).value_or(0.707);
+  yarn.scaleOfAllDims = reader.readNumber(keys::mscaleAllDim).value_or(0.707);
+  yarn.length = reader.readPositive(keys::maxPositions,
                                     static_cast<double>(spec.sequenceLength));
   std::string kind = "rope";
-  Node scaling = reader.readMap({"rope_scaling", "rope_parameters"});
+  Node scaling = reader.readMap(keys::ropeScaling);
   if (scaling.isMap()) {
-    SpecReader inner(scaling, "rope_scaling", reader.diagnostics);
+    SpecReader inner(scaling, "rope_scaling", reader.diagnostics,
+                     reader.naming);
     kind = inner.readString({"rope_type", "type"}, kind);
     yarn.factor = inner.readPositive({"factor"}, yarn.factor);
-    yarn.betaFast = inner.readPositive({"beta_fast"}, yarn.betaFast);
-    yarn.betaSlow = inner.readPositive({"beta_slow"}, yarn.betaSlow);
-    yarn.scale = inner.readNumber({"mscale"}).value_or(yarn.scale);
+    yarn.betaFast = inner.readPositive(keys::betaFast, yarn.betaFast);
+    yarn.betaSlow = inner.readPositive(keys::betaSlow, yarn.betaSlow);
+    yarn.scale = inner.readNumber(keys::mscale).value_or(yarn.scale);
     yarn.scaleOfAllDims =
-        inner.readNumber({"mscale_all_dim"}).value_or(yarn.scaleOfAllDims);
-    yarn.length =
-        inner.readPositive({"original_max_position_embeddings"}, yarn.length);
+        inner.readNumber(keys::mscaleAllDim).value_or(yarn.scaleOfAllDims);
+    yarn.length = inner.readPositive(keys::originalMaxPositions, yarn.length);
   }
-  kind = reader.readString({"position_embedding_type"}, kind);
+  kind = reader.readString(keys::positionType, kind);
   isYarn = kind == "yarn";
   if (kind != "rope" && kind != "default" && !isYarn)
-    reader.error(
-        {"position_embedding_type"},
-        "expected rope or yarn for 'position_embedding_type', but got " +
-            quote(kind));
+    reader.error(keys::positionType,
+                 "expected rope or yarn for {key}, but got " + quote(kind));
   return yarn;
 }
 
@@ -216,8 +200,7 @@ static YarnSpec readYarn(SpecReader &reader, const ModelSpec &spec,
 /// tables are those without.
 static YarnSpec readYarnRotary(SpecReader &reader, ModelSpec &spec,
                                bool &isYarn) {
-  spec.rotary.base =
-      reader.readPositive({"rope_theta", "rotary_base", "theta"}, 10000.0);
+  spec.rotary.base = reader.readPositive(keys::rotaryBase, 10000.0);
   const YarnSpec yarn = readYarn(reader, spec, isYarn);
   if (!isYarn)
     return yarn;
@@ -244,44 +227,43 @@ static void readLatentRotary(SpecReader &reader, ModelSpec &spec) {
 static void readLatentAttention(SpecReader &reader, ModelSpec &spec,
                                 bool hasNorms, bool padsValues) {
   LatentAttentionSpec &latent = spec.latent.emplace();
-  latent.layout = reader.readBool({"mla_qkv_concat"}, true)
+  latent.layout = reader.readBool(keys::mlaQkvConcat, true)
                       ? LatentLayout::DownTogether
                       : LatentLayout::QueryApart;
   // An explicit null means that queries have no latent.
-  latent.queryRank = reader.readOptionalSize({"q_lora_rank"});
-  if (!reader.getNode()["q_lora_rank"])
+  latent.queryRank = reader.readOptionalSize(keys::queryRank);
+  if (!keys::queryRank.find(reader.getNode()))
     latent.queryRank = 1536;
-  latent.keyValueRank = reader.readSize({"kv_lora_rank"}, 512);
-  latent.plainSize = reader.readSize({"qk_nope_head_dim", "qk_head_dim"}, 128);
-  latent.rotarySize =
-      reader.readSize({"qk_rope_head_dim", "qk_pos_emb_head_dim"}, 64);
-  latent.valueSize = reader.readSize({"v_head_dim"}, 128);
-  latent.hasNorms = reader.readBool({"qk_layernorm"}, hasNorms);
+  latent.keyValueRank = reader.readSize(keys::keyValueRank, 512);
+  latent.plainSize = reader.readSize(keys::plainHeadSize, 128);
+  latent.rotarySize = reader.readSize(keys::rotaryHeadSize, 64);
+  latent.valueSize = reader.readSize(keys::valueHeadSize, 128);
+  latent.hasNorms = reader.readBool(keys::queryKeyNorms, hasNorms);
   latent.padsValues = padsValues;
-  reader.markRead(
-      {"num_key_value_heads", "n_kv_heads", "num_query_groups", "head_dim"});
+  // The record has the other name, kv_channels, of heads of other attention.
+  reader.markRead({keys::numKeyValueHeads, {"head_dim"}});
   setLatentHeads(spec);
   readLatentRotary(reader, spec);
-  checkLatentHeads(reader, spec, {"num_attention_heads", "num_heads"});
+  checkLatentHeads(reader, spec, keys::numHeads);
 }
 
 static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
   NextTokenSpec &next = spec.nextTokens;
   next.followsNorm = true;
-  SpecReader::Keys depth = {"mtp_num_layers", "num_nextn_predict_layers"};
+  const ModelKey &depth = keys::nextTokenLayers;
   next.depth = reader.readInt(depth, 0);
   if (next.depth < 0 || next.depth > 1) {
-    reader.error(depth, "expected 0 or 1 for 'mtp_num_layers', but got " +
+    reader.error(depth, "expected 0 or 1 for {key}, but got " +
                             llvm::Twine(next.depth));
     next.depth = 0;
   }
-  SpecReader::Keys factor = {"mtp_loss_scaling_factor", "mtp_loss_factor"};
+  const ModelKey &factor = keys::nextTokenLossFactor;
   std::optional<double> given = reader.readOptionalPositive(factor);
   next.lossFactor = given.value_or(0.0);
   if (next.depth > 0 && !given)
     reader.error(
         depth,
-        "a layer that predicts a later token ('mtp_num_layers') needs the "
+        "a layer that predicts a later token ({key}) needs the "
         "weight of its loss, 'mtp_loss_scaling_factor', which has no default");
 }
 
@@ -296,12 +278,11 @@ static void readStandardRotary(SpecReader &reader, ModelSpec &spec) {
   readYarnRotary(reader, spec, isYarn);
   if (!isYarn)
     return;
-  const int64_t size =
-      reader.readSize({"qk_rope_head_dim", "qk_pos_emb_head_dim"}, 64);
+  const int64_t size = reader.readSize(keys::rotaryHeadSize, 64);
   if (size != spec.headSize)
-    reader.error({"qk_rope_head_dim", "qk_pos_emb_head_dim"},
+    reader.error(keys::rotaryHeadSize,
                  "without 'multi_latent_attention' yarn rotates "
-                 "'qk_rope_head_dim' " +
+                 "{key} " +
                      llvm::Twine(size) + " of the " +
                      llvm::Twine(spec.headSize) +
                      " dimensions of a head, which is not supported; expected "
@@ -311,20 +292,18 @@ static void readStandardRotary(SpecReader &reader, ModelSpec &spec) {
 
 /// Warns once about the keys of latent attention that the YAML has.
 static void warnAboutLatentKeys(SpecReader &reader) {
-  static constexpr llvm::StringLiteral keys[] = {
-      "q_lora_rank",         "kv_lora_rank",  "qk_nope_head_dim",
-      "qk_head_dim",         "v_head_dim",    "qk_rope_head_dim",
-      "qk_pos_emb_head_dim", "mla_qkv_concat"};
   std::string found;
-  for (llvm::StringLiteral key : keys) {
-    if (!reader.wasRead(key) && !reader.getNode()[key].isUndefinedOrNull())
-      found += (found.empty() ? "" : ", ") + key.str();
-    reader.markRead({key});
+  for (const ModelKey *key :
+       {&keys::queryRank, &keys::keyValueRank, &keys::plainHeadSize,
+        &keys::valueHeadSize, &keys::rotaryHeadSize, &keys::mlaQkvConcat}) {
+    for (llvm::StringRef name : reader.getNames(*key))
+      if (!reader.wasRead(name) && !reader.getNode()[name].isUndefinedOrNull())
+        found += (found.empty() ? "" : ", ") + name.str();
+    reader.markRead(*key);
   }
   if (!found.empty())
-    reader.warn({"multi_latent_attention"},
-                "without 'multi_latent_attention' these keys have no effect: " +
-                    found);
+    reader.warn(keys::multiLatentAttention,
+                "without {key} these keys have no effect: " + found);
 }
 
 /// Heads are as wide as hidden_size allows, if no key says otherwise.
@@ -346,7 +325,7 @@ void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec) {
   defaults.numHeads = 128;
   defaults.feedForwardSize = 18432;
   readMcore(reader, defaults, spec);
-  if (reader.readBool({"multi_latent_attention"}, true))
+  if (reader.readBool(keys::multiLatentAttention, true))
     readLatentAttention(reader, spec, /*hasNorms=*/true, /*padsValues=*/true);
   else
     readStandardAttention(reader, spec);
@@ -360,16 +339,16 @@ void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec) {
 /// The class builds grouped attention without it, with sizes that are not
 /// known.
 static void checkIsLatent(SpecReader &reader) {
-  SpecReader::Keys key = {"multi_latent_attention"};
+  const ModelKey &key = keys::multiLatentAttention;
   if (!reader.readBool(key, true))
     reader.error(key,
                  "this class has no grouped attention in mf: expected True for "
-                 "'multi_latent_attention', but got False");
+                 "{key}, but got False");
 }
 
 /// Latent attention for all that is not one of two other kinds, as the class
 /// has it.
-static void checkVariant(SpecReader &reader, SpecReader::Keys variant,
+static void checkVariant(SpecReader &reader, const SpecReader::Keys &variant,
                          llvm::StringRef kind) {
   if (kind == "dsa")
     reader.error(variant,
@@ -377,35 +356,36 @@ static void checkVariant(SpecReader &reader, SpecReader::Keys variant,
                  "supported; expected dsv4_hybrid, or mla for latent "
                  "attention");
   else if (kind != "mla" && kind != "dsv4_hybrid")
-    reader.warn(variant, "'experimental_attention_variant' " + quote(kind) +
+    reader.warn(variant, "{key} " + quote(kind) +
                              " is not known: the class has latent attention "
                              "then, as with mla; expected dsv4_hybrid or mla");
 }
 
 /// Reads the limit of gates and up projections, which one activation has.
 static void readActivationLimit(SpecReader &reader, ModelSpec &spec) {
-  SpecReader::Keys keys = {"swiglu_limit", "activation_func_clamp_value"};
+  const ModelKey &keys = keys::activationLimit;
   const std::optional<double> limit = reader.readOptionalPositive(keys);
-  if (reader.readString({"hidden_act"}, "silu") == "fusedswiglu")
+  if (reader.readString(keys::activation, "silu") == "fusedswiglu")
     spec.activationLimit = limit;
 }
 
 /// The first layers choose experts by token ids.
 static void readHashLayers(SpecReader &reader, ModelSpec &spec) {
-  SpecReader::Keys keys = {"num_hash_layers", "moe_n_hash_layers"};
+  const ModelKey &keys = keys::numHashLayers;
   const size_t errors = reader.diagnostics.getErrorCount();
   spec.numHashLayers = readCount(reader, keys, 3);
   if (reader.diagnostics.getErrorCount() == errors &&
       spec.numHashLayers > spec.numLayers)
     reader.error(keys, "moe_n_hash_layers (" + llvm::Twine(spec.numHashLayers) +
                            ") must not exceed num_layers (" +
-                           llvm::Twine(spec.numLayers) +
-                           "); set 'num_hash_layers'");
+                           llvm::Twine(spec.numLayers) + "); set {key}");
 }
 
 void readMcoreDeepSeek4(SpecReader &reader, ModelSpec &spec) {
   if (reader.getName() != "model")
-    reader.error({"architectures", "model_type"},
+    reader.error(keys::architectures.find(reader.getNode())
+                     ? keys::architectures
+                     : keys::modelType,
                  "DeepSeek-V4 is a model of the dynamic graph; expected a YAML "
                  "with the sections of its trainer");
   McoreDefaults defaults;
@@ -416,7 +396,7 @@ void readMcoreDeepSeek4(SpecReader &reader, ModelSpec &spec) {
   defaults.feedForwardSize = 4 * 7168;
   static constexpr llvm::StringLiteral activations[] = {"silu", "fusedswiglu"};
   defaults.activations = activations;
-  SpecReader::Keys variant = {"experimental_attention_variant"};
+  const ModelKey &variant = keys::attentionVariant;
   const std::string kind = reader.readString(variant, "dsv4_hybrid");
   const bool isHybrid = kind == "dsv4_hybrid";
   defaults.cutsHeads = !isHybrid;
@@ -437,26 +417,12 @@ void readMcoreDeepSeek4(SpecReader &reader, ModelSpec &spec) {
     return;
   }
   readLatentAttention(reader, spec, /*hasNorms=*/false, /*padsValues=*/true);
-  reader.markRead({"o_lora_rank",
-                   "o_groups",
-                   "compress_ratios",
-                   "csa_compress_ratios",
-                   "compress_rope_theta",
-                   "csa_compress_rotary_base",
-                   "sliding_window",
-                   "csa_window_size",
-                   "index_n_heads",
-                   "dsa_indexer_n_heads",
-                   "index_head_dim",
-                   "dsa_indexer_head_dim",
-                   "index_topk",
-                   "dsa_indexer_topk",
-                   "dsa_indexer_loss_coeff",
-                   "csa_dense_mode",
-                   "apply_dsa_kernel_fusion",
-                   "dsa_indexer_use_sparse_loss",
-                   "original_max_position_embeddings",
-                   "kv_channels"});
+  reader.markRead(
+      {keys::outputRank, keys::outputGroups, keys::compressRatios,
+       keys::compressedRotaryBase, keys::slidingWindow, keys::indexerHeads,
+       keys::indexerHeadSize, keys::indexerChoices, keys::indexerLossFactor,
+       keys::seesAllEntries, keys::fusedSparseAttention,
+       keys::indexerSparseLoss, keys::originalMaxPositions, keys::headSize});
 }
 
 //===----------------------------------------------------------------------===//
@@ -473,7 +439,7 @@ void readTelechat3Moe(SpecReader &reader, ModelSpec &spec) {
 void readTelechat3(SpecReader &reader, ModelSpec &spec) {
   readMcore(reader, McoreDefaults(), spec);
   // This class is of a version that pads no values.
-  if (reader.readBool({"multi_latent_attention"}, false))
+  if (reader.readBool(keys::multiLatentAttention, false))
     readLatentAttention(reader, spec, /*hasNorms=*/false,
                         /*padsValues=*/false);
   else

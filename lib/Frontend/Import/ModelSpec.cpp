@@ -30,8 +30,9 @@ namespace {
 struct Architecture {
   llvm::StringLiteral name;
   FamilyReader read;
-  /// Reads the keys of a config.json.
-  bool isMcore = false;
+  keys::Naming naming = keys::Llama;
+
+  bool isMcore() const { return naming == keys::Mcore; }
 };
 } // namespace
 
@@ -45,43 +46,43 @@ static constexpr Architecture architectures[] = {
     {"Baichuan13BV2ForCausalLM", readBaichuan13B},
     {"InternLMForCausalLM", readInternLm},
     {"InternLM2ForCausalLM", readInternLm2},
-    {"QwenForCausalLM", readQwen},
-    {"TelechatForCausalLM", readTelechat},
-    {"ChatGLM2ForConditionalGeneration", readChatGlm},
-    {"ChatGLM3ForConditionalGeneration", readChatGlm},
-    {"ChatGLM4ForConditionalGeneration", readChatGlm},
+    {"QwenForCausalLM", readQwen, keys::Qwen},
+    {"TelechatForCausalLM", readTelechat, keys::Telechat},
+    {"ChatGLM2ForConditionalGeneration", readChatGlm, keys::ChatGlm},
+    {"ChatGLM3ForConditionalGeneration", readChatGlm, keys::ChatGlm},
+    {"ChatGLM4ForConditionalGeneration", readChatGlm, keys::ChatGlm},
     {"DeepseekV2ForCausalLM", readDeepSeek},
     {"DeepseekV3ForCausalLM", readDeepSeek},
-    {"GLMForPreTraining", readGlm},
-    {"GLMChatModel", readGlm},
-    {"GPT2LMHeadModel", readGpt2},
-    {"IFlytekSparkModelForCasualLM", readSpark},
-    {"Qwen3ForCausalLM", readQwen3, /*isMcore=*/true},
-    {"qwen3", readQwen3, /*isMcore=*/true},
-    {"Qwen3MoeForCausalLM", readQwen3, /*isMcore=*/true},
-    {"qwen3_moe", readQwen3, /*isMcore=*/true},
-    {"DeepseekV3ForCausalLM", readMcoreDeepSeek, /*isMcore=*/true},
-    {"deepseek_v3", readMcoreDeepSeek, /*isMcore=*/true},
-    {"DeepseekV4ForCausalLM", readMcoreDeepSeek4, /*isMcore=*/true},
-    {"deepseek_v4", readMcoreDeepSeek4, /*isMcore=*/true},
-    {"TeleChat3ForCausalLM", readTelechat3, /*isMcore=*/true},
-    {"telechat3", readTelechat3, /*isMcore=*/true},
-    {"TeleChat3MoeForCausalLM", readTelechat3Moe, /*isMcore=*/true},
-    {"telechat3_moe", readTelechat3Moe, /*isMcore=*/true},
+    {"GLMForPreTraining", readGlm, keys::Glm},
+    {"GLMChatModel", readGlm, keys::Glm},
+    {"GPT2LMHeadModel", readGpt2, keys::Gpt2},
+    {"IFlytekSparkModelForCasualLM", readSpark, keys::Spark},
+    {"Qwen3ForCausalLM", readQwen3, keys::Mcore},
+    {"qwen3", readQwen3, keys::Mcore},
+    {"Qwen3MoeForCausalLM", readQwen3, keys::Mcore},
+    {"qwen3_moe", readQwen3, keys::Mcore},
+    {"DeepseekV3ForCausalLM", readMcoreDeepSeek, keys::Mcore},
+    {"deepseek_v3", readMcoreDeepSeek, keys::Mcore},
+    {"DeepseekV4ForCausalLM", readMcoreDeepSeek4, keys::Mcore},
+    {"deepseek_v4", readMcoreDeepSeek4, keys::Mcore},
+    {"TeleChat3ForCausalLM", readTelechat3, keys::Mcore},
+    {"telechat3", readTelechat3, keys::Mcore},
+    {"TeleChat3MoeForCausalLM", readTelechat3Moe, keys::Mcore},
+    {"telechat3_moe", readTelechat3Moe, keys::Mcore},
     // The configuration classes, for a YAML with only model_config.type.
     {"LlamaConfig", readLlama},
     {"InternLMConfig", readInternLm},
     {"InternLM2Config", readInternLm2},
-    {"QwenConfig", readQwen},
-    {"TelechatConfig", readTelechat},
-    {"ChatGLM2Config", readChatGlm},
+    {"QwenConfig", readQwen, keys::Qwen},
+    {"TelechatConfig", readTelechat, keys::Telechat},
+    {"ChatGLM2Config", readChatGlm, keys::ChatGlm},
     {"DeepseekV2Config", readDeepSeek},
     {"DeepseekV3Config", readDeepSeek},
-    {"GLMConfig", readGlm},
-    {"GPT2Config", readGpt2},
-    {"IFlytekSparkConfig", readSpark},
-    {"Qwen3Config", readQwen3, /*isMcore=*/true},
-    {"Qwen3MoeConfig", readQwen3, /*isMcore=*/true},
+    {"GLMConfig", readGlm, keys::Glm},
+    {"GPT2Config", readGpt2, keys::Gpt2},
+    {"IFlytekSparkConfig", readSpark, keys::Spark},
+    {"Qwen3Config", readQwen3, keys::Mcore},
+    {"Qwen3MoeConfig", readQwen3, keys::Mcore},
 };
 
 /// Returns the node that names the network: model.arch.type, or else the first
@@ -91,13 +92,13 @@ static Node findArchitecture(const TrainingConfig &config) {
   for (const Node &node : {arch["type"], arch})
     if (node.isString())
       return node;
-  Node list = config.model.config["architectures"];
+  Node list = keys::architectures.find(config.model.config);
   if (list.isList() && !list.getElements().empty())
     return list.getElements().front();
   if (list.isString())
     return list;
-  for (llvm::StringRef key : {"model_type", "type"})
-    if (Node node = config.model.config[key]; node.isString())
+  for (const ModelKey *key : {&keys::modelType, &keys::configType})
+    if (Node node = key->find(config.model.config); node.isString())
       return node;
   return {};
 }
@@ -110,7 +111,7 @@ static std::optional<LoraSpec> readAdapters(const TrainingConfig &config,
   const Node &adapters = config.model.adapters;
   const Node network = findArchitecture(config);
   if (config.isOfDynamicGraph()) {
-    if (Node other = config.model.config["pet_config"])
+    if (Node other = keys::adapters.find(config.model.config))
       diagnostics.error(other.getLocation(),
                         "the dynamic graph has no 'pet_config'; expected "
                         "lora_config, a section beside 'model'");
@@ -152,7 +153,7 @@ static const Architecture *readArchitecture(const TrainingConfig &config,
     if (!llvm::is_contained(names, architecture.name))
       names.push_back(architecture.name);
     if (wanted == architecture.name &&
-        (!found || architecture.isMcore != isInArch))
+        (!found || architecture.isMcore() != isInArch))
       found = &architecture;
   }
   if (found)
@@ -230,7 +231,7 @@ static void placeTiedHead(const SpecReader &reader, ModelSpec &spec) {
   spec.headCut = spec.tableCut;
   if (own != table)
     reader.warn(
-        {"tie_word_embeddings"},
+        keys::tieWordEmbeddings,
         "the tied head is cut into " + llvm::Twine(table) +
             " parts as the embedding's table is; MindSpore Transformers "
             "wants " +
@@ -306,7 +307,7 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   const Architecture *architecture = readArchitecture(config, diagnostics);
   if (!architecture)
     return std::nullopt;
-  const bool isComplete = architecture->isMcore
+  const bool isComplete = architecture->isMcore()
                               ? checkPretrainedSizes(config, diagnostics)
                               : checkNoPretrainedConfig(config, diagnostics);
   if (!isComplete)
@@ -320,45 +321,44 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   // A YAML of the dynamic graph has no model_config.
   SpecReader reader(config.model.config,
                     config.isOfDynamicGraph() ? "model" : "model_config",
-                    diagnostics);
-  // The key changes how a layer runs, not its result: mf-read-config reads it.
-  reader.markRead({"fine_grain_interleave"});
-  reader.markRead({"pet_config"});
-  Node adapter = config.model.config["pet_config"];
+                    diagnostics, architecture->naming);
+  // The first changes how a layer runs, not its result: mf-read-config reads
+  // it.
+  reader.markRead({keys::rowBlocks, keys::adapters});
+  Node adapter = keys::adapters.find(config.model.config);
   Node network = findArchitecture(config);
   const bool hasPrefix =
-      !architecture->isMcore && asksForPrefix(adapter, network);
+      !architecture->isMcore() && asksForPrefix(adapter, network);
   if (hasPrefix) {
     // The network takes the length from pet_config.
-    reader.markRead({"pre_seq_len"});
-    reader.markRead({"prefix_projection"});
+    reader.markRead({keys::prefixLength, keys::prefixProjection});
     spec.prefix = readPrefix(adapter, network, diagnostics);
   }
-  spec.lora = readAdapters(config, architecture->isMcore, overrides.release,
+  spec.lora = readAdapters(config, architecture->isMcore(), overrides.release,
                            diagnostics);
   architecture->read(reader, spec);
-  spec.fusions = readFusionNames(config, architecture->isMcore, diagnostics);
+  spec.fusions = readFusionNames(config, architecture->isMcore(), diagnostics);
   if (spec.prefix)
     checkPrefix(config, spec, diagnostics);
-  if (!architecture->isMcore)
+  if (!architecture->isMcore())
     rejectExperts(config.model.config, "in moe_config", diagnostics);
   readExperts(config, overrides.release, reader, spec);
   if (!getFamily(spec.family).operators.linearDropout.empty() && spec.experts &&
       spec.dropout.hidden != 0)
-    diagnostics.warning(reader.locate({"hidden_dropout_prob"}),
+    diagnostics.warning(reader.locate(keys::hiddenDropout),
                         "dropout of the results of routed experts "
                         "('hidden_dropout_prob') is not modelled; the other "
                         "layers have it");
   if (!spec.latent && !spec.hybrid)
     rejectLatentAttention(config.model.config, diagnostics);
-  else if (spec.latent && architecture->isMcore)
+  else if (spec.latent && architecture->isMcore())
     spec.latent->keepsLargestLogits =
         keepsLargestLogits(config.optimizer, spec);
   placeTiedHead(reader, spec);
   checkUsePast(reader, overrides.release);
   reader.listRead("", spec.madeFrom);
   // mf-read-config reads the key.
-  spec.madeFrom.erase("fine_grain_interleave");
+  spec.madeFrom.erase(keys::rowBlocks.getName().str());
   if (config.isOfDynamicGraph() && !config.model.adapters.isUndefinedOrNull())
     spec.madeFrom["lora_config"] = describeKeyValue(config.model.adapters);
   spec.madeFrom["batch_size"] =

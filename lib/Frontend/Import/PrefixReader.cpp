@@ -79,17 +79,18 @@ std::optional<PrefixSpec> readPrefix(const Node &section,
 void checkPrefix(const TrainingConfig &config, const ModelSpec &spec,
                  DiagnosticList &diagnostics) {
   const Node &model = config.model.config;
-  Node section = model["pet_config"];
+  const Node &section = config.model.adapters;
   const std::string type = quote(section["pet_type"].getText());
   auto refuse = [&](const Node &node, const llvm::Twine &reason) {
     diagnostics.error((node ? node : section).getLocation(),
                       "pet_type " + type + " " + reason);
   };
-  if (Node node = model["use_attn_mask_compression"]; node.getBool() == true)
-    refuse(node, "does not run with use_attn_mask_compression; remove the key");
-  if (Node node = model["fine_grain_interleave"]; node.getInt().value_or(1) > 1)
-    refuse(node, "does not run with fine_grain_interleave " + node.repr() +
-                     "; set it to 1");
+  if (Node node = keys::compressedMask.find(model); node.getBool() == true)
+    refuse(node, "does not run with " + keys::compressedMask.getName() +
+                     "; remove the key");
+  if (Node node = keys::rowBlocks.find(model); node.getInt().value_or(1) > 1)
+    refuse(node, "does not run with " + keys::rowBlocks.getName() + " " +
+                     node.repr() + "; set it to 1");
   const PrefixHeads heads = getFamily(spec.family).prefix;
   if (heads == PrefixHeads::None || spec.latent || spec.usesAlibi)
     refuse(section["pet_type"],

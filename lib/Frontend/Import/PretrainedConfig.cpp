@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "PretrainedConfig.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mf {
@@ -51,19 +52,14 @@ bool checkPretrainedSizes(const TrainingConfig &config,
   const Node folder = findPretrainedFolder(config);
   if (!folder)
     return true;
-  static constexpr llvm::StringLiteral sizes[][2] = {
-      {"vocab_size", ""},
-      {"hidden_size", ""},
-      {"num_hidden_layers", "num_layers"},
-      {"num_attention_heads", "num_heads"},
-      {"intermediate_size", "ffn_hidden_size"},
-  };
   llvm::SmallVector<llvm::StringRef> missing;
-  for (const auto &names : sizes)
-    if (llvm::none_of(names, [&](llvm::StringRef name) {
-          return config.model.config[name].isDefined();
-        }))
-      missing.push_back(names[0]);
+  for (const ModelKey *key :
+       {&keys::vocabSize, &keys::hiddenSize, &keys::numLayers, &keys::numHeads,
+        &keys::feedForwardSize}) {
+    const auto names = key->getNames(keys::Mcore);
+    if (!config.model.config[findWritten(config.model.config, names)])
+      missing.push_back(names.front());
+  }
   if (missing.empty())
     return true;
   diagnostics.error(folder.getLocation(),

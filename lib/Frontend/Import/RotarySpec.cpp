@@ -13,14 +13,14 @@ constexpr double pi = 3.14159265358979323846;
 /// interpolated.
 static void readLlama3(SpecReader &reader, RotarySpec &rotary) {
   const double factor = reader.readPositive({"factor"}, 8.0);
-  const double low = reader.readPositive({"low_freq_factor"}, 1.0);
-  const double high = reader.readPositive({"high_freq_factor"}, 4.0);
+  const double low = reader.readPositive(keys::lowFrequencyFactor, 1.0);
+  const double high = reader.readPositive(keys::highFrequencyFactor, 4.0);
   const double length = reader.readPositive(
       {"original_max_position_embeddings", "original_max_position_embedding"},
       8192.0);
   if (low >= high) {
-    reader.error({"high_freq_factor"}, "expected 'high_freq_factor' above "
-                                       "'low_freq_factor'");
+    reader.error(keys::highFrequencyFactor, "expected {key} above "
+                                            "'low_freq_factor'");
     return;
   }
   rotary.frequencies.clear();
@@ -99,14 +99,15 @@ static void readYarn(SpecReader &reader, RotarySpec &rotary) {
 static void readScalingMap(SpecReader &reader, RotarySpec &rotary,
                            llvm::StringRef method, llvm::StringRef keys,
                            void (*read)(SpecReader &, RotarySpec &)) {
-  Node scaling = reader.find({"scaling_factor"});
-  SpecReader inner(scaling, "scaling_factor", reader.diagnostics);
+  Node scaling = reader.find(keys::scalingFactor);
+  SpecReader inner(scaling, reader.nameOf(keys::scalingFactor),
+                   reader.diagnostics, reader.naming);
   if (scaling.isMap())
     read(inner, rotary);
   else
-    reader.error({"scaling_factor"}, "expected a map for 'scaling_factor' with "
-                                     "extend_method " +
-                                         quote(method) + ": " + keys);
+    reader.error(keys::scalingFactor, "expected a map for {key} with "
+                                      "extend_method " +
+                                          quote(method) + ": " + keys);
 }
 
 static void warnNotModelled(SpecReader &reader, const Location &place,
@@ -116,20 +117,20 @@ static void warnNotModelled(SpecReader &reader, const Location &place,
                                         "are those without scaling");
 }
 
-void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base,
-                int64_t size, llvm::StringRef defaultMethod,
-                double defaultBase) {
+void readRotary(SpecReader &reader, ModelSpec &spec,
+                const SpecReader::Keys &base, int64_t size,
+                llvm::StringRef defaultMethod, double defaultBase) {
   spec.rotary.size = size;
   spec.rotary.base = reader.readPositive(base, defaultBase);
-  std::string method = reader.readString({"extend_method"}, defaultMethod);
-  const Location place = reader.locate({"extend_method"});
+  std::string method = reader.readString(keys::extendMethod, defaultMethod);
+  const Location place = reader.locate(keys::extendMethod);
   if (method == "None") {
-    reader.markRead({"scaling_factor"});
+    reader.markRead(keys::scalingFactor);
   } else if (method == "PI") {
     spec.rotary.positionScale =
-        1.0 / reader.readPositive({"scaling_factor"}, 1.0);
+        1.0 / reader.readPositive(keys::scalingFactor, 1.0);
   } else if (method == "NTK") {
-    spec.rotary.base *= reader.readPositive({"scaling_factor"}, 1.0);
+    spec.rotary.base *= reader.readPositive(keys::scalingFactor, 1.0);
   } else if (method == "LLAMA3") {
     readScalingMap(reader, spec.rotary, method,
                    "factor, low_freq_factor, high_freq_factor and "
@@ -141,7 +142,7 @@ void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base,
                    "beta_fast, mscale and mscale_all_dim",
                    readYarn);
   } else if (method == "DYNAMIC_NTK") {
-    reader.markRead({"scaling_factor"});
+    reader.markRead(keys::scalingFactor);
     warnNotModelled(reader, place, "extend_method", method);
   } else {
     reader.diagnostics.error(place,
@@ -152,10 +153,10 @@ void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base,
 }
 
 void readRopeScaling(SpecReader &reader, ModelSpec &spec) {
-  Node scaling = reader.readMap({"rope_scaling", "rope_parameters"});
+  Node scaling = reader.readMap(keys::ropeScaling);
   if (!scaling.isMap())
     return;
-  SpecReader inner(scaling, "rope_scaling", reader.diagnostics);
+  SpecReader inner(scaling, "rope_scaling", reader.diagnostics, reader.naming);
   std::string type = inner.readString({"rope_type", "type"}, "default");
   if (type == "linear")
     spec.rotary.positionScale = 1.0 / inner.readPositive({"factor"}, 1.0);

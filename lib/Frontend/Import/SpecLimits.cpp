@@ -172,28 +172,28 @@ std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
 
 void rejectExperts(const Node &model, llvm::StringRef where,
                    DiagnosticList &diagnostics) {
-  for (const Node &count :
-       {model["num_experts"], model["n_routed_experts"],
-        model["num_local_experts"], model["num_moe_experts"],
-        model["expert_num"], model["moe_config"]["expert_num"]}) {
-    if (count.getInt().value_or(0) <= 1)
-      continue;
-    diagnostics.error(count.getLocation(),
-                      "expected experts (here " + count.repr() + ") " + where);
-    return;
-  }
+  for (const Node &section : {model, model["moe_config"]})
+    for (llvm::StringRef name : keys::numExperts.getAllNames()) {
+      Node count = section[name];
+      if (count.getInt().value_or(0) <= 1)
+        continue;
+      diagnostics.error(count.getLocation(), "expected experts (here " +
+                                                 count.repr() + ") " + where);
+      return;
+    }
 }
 
 void rejectLatentAttention(const Node &model, DiagnosticList &diagnostics) {
   // Then other keys of latent attention have no effect.
-  if (!model["multi_latent_attention"].getBool().value_or(true))
+  if (!keys::multiLatentAttention.find(model).getBool().value_or(true))
     return;
-  for (llvm::StringRef key : {"kv_lora_rank", "multi_latent_attention"}) {
-    Node latent = model[key];
+  for (const ModelKey *key :
+       {&keys::keyValueRank, &keys::multiLatentAttention}) {
+    Node latent = key->find(model);
     if (latent.isUndefinedOrNull())
       continue;
     diagnostics.error(latent.getLocation(),
-                      "multi-head latent attention (" + quote(key) +
+                      "multi-head latent attention (" + quote(key->getName()) +
                           ") is not supported here; expected DeepseekV2, "
                           "DeepseekV3 or TeleChat3, or a model with query, key "
                           "and value projections");
@@ -238,21 +238,28 @@ static bool checkSizes(const SpecReader &reader, const ModelSpec &spec) {
   // tests may be narrow.
   const int64_t widest = std::max<int64_t>(64 * spec.hiddenSize, 1 << 16);
   const size_t errors = reader.diagnostics.getErrorCount();
-  auto check = [&](SpecReader::Keys keys, llvm::StringRef unit, int64_t size,
-                   int64_t largest) {
+  auto check = [&](const SpecReader::Keys &keys, llvm::StringRef unit,
+                   int64_t size, int64_t largest) {
     if (size > largest)
       reader.error(keys, "expected at most " + llvm::Twine(largest) + " " +
                              unit + ", but got " + llvm::Twine(size));
   };
-  check({"num_layers", "num_hidden_layers"}, "layers", spec.numLayers, 10000);
-  check({"hidden_size"}, "elements per token", spec.hiddenSize, 1 << 20);
-  check({"vocab_size"}, "tokens in a vocabulary", spec.vocabSize, 1 << 25);
-  check({"seq_length", "max_position_embeddings"}, "tokens in a sequence",
-        spec.sequenceLength, 1 << 28);
+  auto findWritten = [&](llvm::ArrayRef<const ModelKey *> keys) {
+    const auto *found = llvm::find_if(keys, [&](const ModelKey *key) {
+      return !key->find(reader.getNode()).isUndefinedOrNull();
+    });
+    return found == keys.end() ? SpecReader::Keys(*keys.front())
+                               : SpecReader::Keys(**found);
+  };
+  check(keys::numLayers, "layers", spec.numLayers, 10000);
+  check(keys::hiddenSize, "elements per token", spec.hiddenSize, 1 << 20);
+  check(keys::vocabSize, "tokens in a vocabulary", spec.vocabSize, 1 << 25);
+  check(findWritten({&keys::sequenceLength, &keys::maxPositions}),
+        "tokens in a sequence", spec.sequenceLength, 1 << 28);
   const std::string width = "elements in a feed forward with hidden_size " +
                             std::to_string(spec.hiddenSize);
-  check({"intermediate_size", "ffn_hidden_size", "ffn_dim_multiplier",
-         "expand_ratio"},
+  check(findWritten({&keys::feedForwardSize, &keys::feedForwardMultiplier,
+                     &keys::feedForwardRatio}),
         width, spec.feedForwardSize, widest);
   return reader.diagnostics.getErrorCount() == errors;
 }

@@ -3,31 +3,25 @@
 
 #include "SpecReader.h"
 #include "mf/Frontend/Import/ModelSpec.h"
+#include "mf/Support/NearestName.h"
 #include "mf/Support/NumberText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
 #include <limits>
+#include <set>
 
 namespace mf {
 
 /// Returns the effective key of `keys`: the first one with a value, or else the
 /// first one in the map, or else the preferred name.
-llvm::StringRef SpecReader::findKey(Keys keys) const {
-  llvm::StringRef written;
-  for (llvm::StringRef key : keys) {
-    Node value = section[key];
-    if (!value.isUndefinedOrNull())
-      return key;
-    if (value && written.empty())
-      written = key;
-  }
-  return written.empty() ? llvm::StringRef(*keys.begin()) : written;
+llvm::StringRef SpecReader::findKey(const Keys &keys) const {
+  return findWritten(section, getNames(keys));
 }
 
-void SpecReader::markRead(Keys keys) {
-  for (llvm::StringRef key : keys)
+void SpecReader::markRead(const Keys &keys) {
+  for (llvm::StringRef key : getNames(keys))
     if (!wasRead(key))
       readKeys.push_back(key);
 }
@@ -49,9 +43,9 @@ void SpecReader::listRead(llvm::StringRef prefix,
   keys.insert(besideKeys.begin(), besideKeys.end());
 }
 
-void SpecReader::markWithoutEffect(llvm::StringLiteral key,
-                                   llvm::StringRef why) {
-  markRead({key});
+void SpecReader::markWithoutEffect(const Keys &keys, llvm::StringRef why) {
+  markRead(keys);
+  const llvm::StringRef key = nameOf(keys);
   auto found = llvm::find_if(
       described, [&](const KeyHelp &help) { return help.name == key; });
   if (found == described.end())
@@ -60,7 +54,7 @@ void SpecReader::markWithoutEffect(llvm::StringLiteral key,
   found->effect = ("none " + why).str();
 }
 
-Node SpecReader::find(Keys keys) {
+Node SpecReader::find(const Keys &keys) {
   markRead(keys);
   llvm::StringRef chosen = findKey(keys);
   Node value = section[chosen];
@@ -68,7 +62,7 @@ Node SpecReader::find(Keys keys) {
     return Node();
   if (llvm::is_contained(conflicting, chosen))
     return value;
-  for (llvm::StringRef key : keys) {
+  for (llvm::StringRef key : getNames(keys)) {
     Node other = section[key];
     if (other.isUndefinedOrNull() || other.repr() == value.repr())
       continue;
@@ -83,12 +77,12 @@ Node SpecReader::find(Keys keys) {
   return value;
 }
 
-Location SpecReader::locate(Keys keys) const {
+Location SpecReader::locate(const Keys &keys) const {
   Node value = section[findKey(keys)];
   return value ? value.getLocation() : section.getLocation();
 }
 
-Diagnostic &SpecReader::rejectValue(Keys keys, const Node &value,
+Diagnostic &SpecReader::rejectValue(const Keys &keys, const Node &value,
                                     const llvm::Twine &wanted) {
   // An empty value lies where the next key begins.
   const Node place = value.getKind() == NodeKind::Null
@@ -100,17 +94,18 @@ Diagnostic &SpecReader::rejectValue(Keys keys, const Node &value,
           describe(value.getKind()) + ", " + value.repr(60));
 }
 
-void SpecReader::record(Keys keys, llvm::StringRef takes,
+void SpecReader::record(const Keys &keys, llvm::StringRef takes,
                         llvm::StringRef missing,
                         std::vector<std::string> values) {
-  const llvm::StringRef name = *keys.begin();
+  const llvm::SmallVector<llvm::StringRef> names = getNames(keys);
+  const llvm::StringRef name = names.front();
   auto found = llvm::find_if(
       described, [&](const KeyHelp &help) { return help.name == name; });
   if (found == described.end())
     found = described.insert(found, KeyHelp());
   found->name = name;
   found->otherNames.clear();
-  for (const llvm::StringRef other : llvm::drop_begin(keys))
+  for (const llvm::StringRef other : llvm::drop_begin(names))
     found->otherNames.push_back(other.str());
   found->takes = takes;
   found->missing = missing;
@@ -120,7 +115,7 @@ void SpecReader::record(Keys keys, llvm::StringRef takes,
 static constexpr llvm::StringLiteral sizeWords =
     "an int of at least 1 that fits 32 bits";
 
-std::optional<int64_t> SpecReader::readOptionalSize(Keys keys) {
+std::optional<int64_t> SpecReader::readOptionalSize(const Keys &keys) {
   record(keys, sizeWords);
   Node value = find(keys);
   if (!value)
@@ -133,7 +128,7 @@ std::optional<int64_t> SpecReader::readOptionalSize(Keys keys) {
   return std::nullopt;
 }
 
-int64_t SpecReader::readSize(Keys keys, std::optional<int64_t> missing) {
+int64_t SpecReader::readSize(const Keys &keys, std::optional<int64_t> missing) {
   size_t errors = diagnostics.getErrorCount();
   std::optional<int64_t> size = readOptionalSize(keys);
   record(keys, sizeWords,
@@ -141,13 +136,12 @@ int64_t SpecReader::readSize(Keys keys, std::optional<int64_t> missing) {
   if (size)
     return *size;
   if (!missing && diagnostics.getErrorCount() == errors)
-    diagnostics.error(locate(keys), "expected " + quote(*keys.begin()) +
-                                        " in " + sectionName +
-                                        ", which has no default");
+    diagnostics.error(locate(keys), "expected " + quote(nameOf(keys)) + " in " +
+                                        sectionName + ", which has no default");
   return missing.value_or(1);
 }
 
-int64_t SpecReader::readInt(Keys keys, int64_t missing) {
+int64_t SpecReader::readInt(const Keys &keys, int64_t missing) {
   record(keys, "an int", std::to_string(missing));
   Node value = find(keys);
   if (!value)
@@ -159,7 +153,7 @@ int64_t SpecReader::readInt(Keys keys, int64_t missing) {
   return missing;
 }
 
-bool SpecReader::readBool(Keys keys, bool missing) {
+bool SpecReader::readBool(const Keys &keys, bool missing) {
   record(keys, "a bool", missing ? "True" : "False", {"True", "False"});
   Node value = find(keys);
   if (!value)
@@ -176,7 +170,7 @@ static std::string show(double number) {
   return text;
 }
 
-std::optional<double> SpecReader::readNumber(Keys keys) {
+std::optional<double> SpecReader::readNumber(const Keys &keys) {
   record(keys, "a number");
   Node value = find(keys);
   if (!value)
@@ -187,7 +181,7 @@ std::optional<double> SpecReader::readNumber(Keys keys) {
   return number;
 }
 
-std::optional<double> SpecReader::readOptionalPositive(Keys keys) {
+std::optional<double> SpecReader::readOptionalPositive(const Keys &keys) {
   record(keys, "a number above 0");
   Node value = find(keys);
   if (!value)
@@ -199,13 +193,13 @@ std::optional<double> SpecReader::readOptionalPositive(Keys keys) {
   return std::nullopt;
 }
 
-double SpecReader::readPositive(Keys keys, double missing) {
+double SpecReader::readPositive(const Keys &keys, double missing) {
   const std::optional<double> number = readOptionalPositive(keys);
   record(keys, "a number above 0", show(missing));
   return number.value_or(missing);
 }
 
-double SpecReader::readShare(Keys keys, double missing) {
+double SpecReader::readShare(const Keys &keys, double missing) {
   record(keys, "a number from 0 to below 1", show(missing));
   Node value = find(keys);
   if (!value)
@@ -217,15 +211,20 @@ double SpecReader::readShare(Keys keys, double missing) {
   return 0;
 }
 
-Diagnostic &SpecReader::error(Keys keys, const llvm::Twine &text) const {
-  return diagnostics.error(locate(keys), text);
+static std::string putName(llvm::StringRef name, const llvm::Twine &text) {
+  const std::string whole = text.str();
+  return llvm::join(llvm::split(whole, "{key}"), quote(name));
 }
 
-void SpecReader::warn(Keys keys, const llvm::Twine &text) const {
-  diagnostics.warning(locate(keys), text);
+Diagnostic &SpecReader::error(const Keys &keys, const llvm::Twine &text) const {
+  return diagnostics.error(locate(keys), putName(nameOf(keys), text));
 }
 
-bool SpecReader::hasNumberOrNothing(Keys keys, double missing) {
+void SpecReader::warn(const Keys &keys, const llvm::Twine &text) const {
+  diagnostics.warning(locate(keys), putName(nameOf(keys), text));
+}
+
+bool SpecReader::hasNumberOrNothing(const Keys &keys, double missing) {
   Node value = section[findKey(keys)];
   if (!value || value.isInt() || value.isFloat())
     return true;
@@ -239,22 +238,22 @@ bool SpecReader::hasNumberOrNothing(Keys keys, double missing) {
   return false;
 }
 
-int64_t SpecReader::readStrictSize(Keys keys, int64_t missing) {
+int64_t SpecReader::readStrictSize(const Keys &keys, int64_t missing) {
   return hasNumberOrNothing(keys, static_cast<double>(missing))
              ? readSize(keys, missing)
              : missing;
 }
 
-double SpecReader::readStrictPositive(Keys keys, double missing) {
+double SpecReader::readStrictPositive(const Keys &keys, double missing) {
   return hasNumberOrNothing(keys, missing) ? readPositive(keys, missing)
                                            : missing;
 }
 
-double SpecReader::readStrictShare(Keys keys, double missing) {
+double SpecReader::readStrictShare(const Keys &keys, double missing) {
   return hasNumberOrNothing(keys, missing) ? readShare(keys, missing) : missing;
 }
 
-Node SpecReader::readMap(Keys keys) {
+Node SpecReader::readMap(const Keys &keys) {
   Node value = find(keys);
   if (!value || value.isMap())
     return value;
@@ -262,7 +261,7 @@ Node SpecReader::readMap(Keys keys) {
   return Node();
 }
 
-std::string SpecReader::readString(Keys keys, llvm::StringRef missing) {
+std::string SpecReader::readString(const Keys &keys, llvm::StringRef missing) {
   record(keys, "a string", missing);
   Node value = find(keys);
   if (!value)
@@ -279,7 +278,7 @@ static constexpr std::pair<llvm::StringLiteral, DType> typeNames[] = {
     {"bfloat16", DType::BF16},
 };
 
-DType SpecReader::readType(Keys keys, DType missing) {
+DType SpecReader::readType(const Keys &keys, DType missing) {
   constexpr llvm::StringLiteral words = "float32, float16 or bfloat16";
   std::vector<std::string> names;
   llvm::StringRef given;
@@ -298,6 +297,98 @@ DType SpecReader::readType(Keys keys, DType missing) {
         return type;
   rejectValue(keys, value, words);
   return missing;
+}
+
+//===----------------------------------------------------------------------===//
+// Descriptions, and keys that were not read
+//===----------------------------------------------------------------------===//
+
+bool isWritten(const Node &section, llvm::StringRef key) {
+  Node value = section[key];
+  return value && !(value.getLocation() == section.getLocation());
+}
+
+std::vector<KeyHelp> SpecReader::describeKeys() const {
+  std::vector<KeyHelp> keys = described;
+  std::set<std::string> names;
+  const auto listNames = [&](const KeyHelp &key) {
+    names.insert(key.name);
+    names.insert(key.otherNames.begin(), key.otherNames.end());
+  };
+  llvm::for_each(keys, listNames);
+  // Keys whose form is their own.
+  for (const llvm::StringRef name : readKeys)
+    if (names.insert(name.str()).second)
+      keys.emplace_back().name = name;
+  for (KeyHelp &key : keys)
+    if (const ModelKey *known = findModelKey(key.name))
+      key.meaning = known->meaning;
+    else if (const KnownKey *ofExperts = moeSection.find(key.name))
+      key.meaning = ofExperts->meaning;
+  for (KeyHelp &key : mf::describeKeys(modelConfigSection))
+    if (names.insert(key.name).second)
+      keys.push_back(std::move(key));
+  return keys;
+}
+
+/// Returns the name under which the class reads the quantity that `name` is for
+/// in other classes. Empty if there is none, or if the YAML has it as well.
+static llvm::StringRef findOwnName(llvm::StringRef name,
+                                   const SpecReader &reader) {
+  const ModelKey *key = findModelKey(name);
+  if (!key || !key->isWrongElsewhere)
+    return {};
+  for (const llvm::StringRef own : key->getAllNames())
+    if (reader.wasRead(own))
+      return reader.getNode()[own] ? llvm::StringRef() : own;
+  return {};
+}
+
+void reportUnreadKeys(const SpecReader &reader, const Node &written) {
+  // A misspelt key is compared with those that are read first.
+  std::vector<llvm::StringRef> names = reader.getReadKeys().vec();
+  llvm::append_range(names, modelConfigSection.getNames());
+  for (const Node::Entry &entry : written.getEntries()) {
+    llvm::StringRef name = entry.key.getText();
+    if (reader.wasRead(name))
+      continue;
+    const std::string start = quote(name) + " in " + reader.getName().str();
+    const KnownKey *known = modelConfigSection.find(name);
+    const bool isUnknown = !llvm::is_contained(names, name);
+    // A misspelt size whose right name is missing would be the default, so that
+    // the model would be another one.
+    const llvm::StringRef meant =
+        isUnknown && entry.value.getInt()
+            ? findNearestName(name, reader.getReadKeys())
+            : llvm::StringRef();
+    constexpr unsigned mostEdits = 2;
+    llvm::StringRef own = findOwnName(name, reader);
+    if (!meant.empty() && !isWritten(written, meant) &&
+        name.edit_distance(meant) <= mostEdits)
+      reader.diagnostics.error(entry.key.getLocation(),
+                               "unknown key " + start + "; write " +
+                                   quote(meant) +
+                                   ", which is missing and would have its "
+                                   "default otherwise");
+    else if (!own.empty() && !(known && known->isNeutral(entry.value)))
+      reader.diagnostics.warning(entry.key.getLocation(),
+                                 start +
+                                     " is a key of other classes; this "
+                                     "one reads " +
+                                     quote(own) + " (the key is ignored)");
+    else if (isUnknown)
+      reader.diagnostics.warning(entry.key.getLocation(),
+                                 "unknown key " + start +
+                                     suggestName(name, names) +
+                                     " (the key is ignored)");
+    else if (known && !known->isNeutral(entry.value))
+      reader.diagnostics.warning(entry.key.getLocation(),
+                                 start + " " +
+                                     (known->meaning.empty()
+                                          ? "changes the training step"
+                                          : known->meaning) +
+                                     ", but is not modelled; it is ignored");
+  }
 }
 
 } // namespace mf

@@ -5,6 +5,7 @@
 #define MF_LIB_FRONTEND_IMPORT_SPECREADER_H
 
 #include "mf/Frontend/Config/KeyHelp.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Support/DType.h"
 #include "mf/Support/Diagnostic.h"
 #include "llvm/ADT/STLExtras.h"
@@ -14,57 +15,79 @@
 
 namespace mf {
 
-/// Reads the keys of one map. The argument of every read is the list of a key's
-/// names, starting with the preferred one. A missing or null key returns the
-/// default. A value of the wrong type is an error at its location and returns
-/// the default, too.
+/// Reads the keys of one map. The argument of every read is the record of a key
+/// of model_config, or the list of the names of another key, starting with the
+/// preferred name. A missing or null key returns the default. A value of the
+/// wrong type is an error at its location and returns the default, too.
 class SpecReader {
 public:
-  using Keys = std::initializer_list<llvm::StringLiteral>;
+  /// A record, of whose names the class of the model reads some, or names.
+  class Keys {
+  public:
+    Keys(const ModelKey &record) : record(&record) {}
+    Keys(std::initializer_list<llvm::StringLiteral> names)
+        : names(names.begin(), names.end()) {}
 
+  private:
+    friend class SpecReader;
+    const ModelKey *record = nullptr;
+    llvm::SmallVector<llvm::StringRef> names;
+  };
+
+  /// `naming` says which names of a record the model's class reads.
   SpecReader(Node section, llvm::StringRef sectionName,
-             DiagnosticList &diagnostics)
-      : diagnostics(diagnostics), section(std::move(section)),
+             DiagnosticList &diagnostics, keys::Naming naming = keys::Llama)
+      : diagnostics(diagnostics), naming(naming), section(std::move(section)),
         sectionName(sectionName) {}
+
+  /// Returns the names that the model's class reads.
+  llvm::SmallVector<llvm::StringRef> getNames(const Keys &keys) const {
+    return keys.record ? keys.record->getNames(naming) : keys.names;
+  }
+  /// Returns the preferred name.
+  llvm::StringRef nameOf(const Keys &keys) const {
+    return getNames(keys).front();
+  }
 
   /// Returns the value of the first of `keys` that exists and is not null. It
   /// is an error if two names of one key have different values.
-  Node find(Keys keys);
+  Node find(const Keys &keys);
 
   /// Reads an int from 1 to the largest 32-bit one. The key is required if
   /// `missing` is none.
-  int64_t readSize(Keys keys, std::optional<int64_t> missing);
-  std::optional<int64_t> readOptionalSize(Keys keys);
+  int64_t readSize(const Keys &keys, std::optional<int64_t> missing);
+  std::optional<int64_t> readOptionalSize(const Keys &keys);
   /// Reads any int, such as a token id.
-  int64_t readInt(Keys keys, int64_t missing);
-  bool readBool(Keys keys, bool missing);
+  int64_t readInt(const Keys &keys, int64_t missing);
+  bool readBool(const Keys &keys, bool missing);
   /// Reads a finite number. Text such as `1e-5`, which YAML 1.1 reads as a
   /// string, is accepted.
-  std::optional<double> readNumber(Keys keys);
+  std::optional<double> readNumber(const Keys &keys);
   /// As readNumber, but the value must be greater than zero.
-  double readPositive(Keys keys, double missing);
-  std::optional<double> readOptionalPositive(Keys keys);
+  double readPositive(const Keys &keys, double missing);
+  std::optional<double> readOptionalPositive(const Keys &keys);
   /// Reads a share from 0 to below 1.
-  double readShare(Keys keys, double missing = 0.0);
+  double readShare(const Keys &keys, double missing = 0.0);
   /// As readSize, readPositive and readShare, but null and text such as `1e-5`
   /// are errors, as they are where a class checks that the value is a number.
-  int64_t readStrictSize(Keys keys, int64_t missing);
-  double readStrictPositive(Keys keys, double missing);
-  double readStrictShare(Keys keys, double missing);
+  int64_t readStrictSize(const Keys &keys, int64_t missing);
+  double readStrictPositive(const Keys &keys, double missing);
+  double readStrictShare(const Keys &keys, double missing);
   /// Returns an undefined node if there is none, and emits an error for a value
   /// that is not a map.
-  Node readMap(Keys keys);
+  Node readMap(const Keys &keys);
   /// Reads text. A null value returns `missing`.
-  std::string readString(Keys keys, llvm::StringRef missing);
+  std::string readString(const Keys &keys, llvm::StringRef missing);
   /// Reads `float32`, `float16` or `bfloat16`.
-  DType readType(Keys keys, DType missing);
+  DType readType(const Keys &keys, DType missing);
 
   /// Returns the location of `keys`, or of the start of the map if they are
   /// missing.
-  Location locate(Keys keys) const;
-  /// Adds a message about the value of `keys`.
-  Diagnostic &error(Keys keys, const llvm::Twine &text) const;
-  void warn(Keys keys, const llvm::Twine &text) const;
+  Location locate(const Keys &keys) const;
+  /// Adds a message about the value of `keys`, with the preferred name in the
+  /// place of "{key}".
+  Diagnostic &error(const Keys &keys, const llvm::Twine &text) const;
+  void warn(const Keys &keys, const llvm::Twine &text) const;
   const Node &getNode() const { return section; }
   llvm::StringRef getName() const { return sectionName; }
   bool wasRead(llvm::StringRef key) const {
@@ -72,9 +95,13 @@ public:
   }
   /// Returns all names passed to reads so far, in order.
   llvm::ArrayRef<llvm::StringRef> getReadKeys() const { return readKeys; }
-  void markRead(Keys keys);
+  void markRead(const Keys &keys);
+  void markRead(std::initializer_list<Keys> list) {
+    for (const Keys &keys : list)
+      markRead(keys);
+  }
   /// Marks a key that has no effect, and says why.
-  void markWithoutEffect(llvm::StringLiteral key, llvm::StringRef why);
+  void markWithoutEffect(const Keys &keys, llvm::StringRef why);
   /// Returns the keys that were read, as editors show them: each with its other
   /// names, the values that it takes, and its default in the model's class.
   /// Keys of inference and such that are not modelled come last.
@@ -85,16 +112,18 @@ public:
                 std::map<std::string, std::string> &keys) const;
 
   DiagnosticList &diagnostics;
+  const keys::Naming naming;
   /// What listRead adds for sections that were read beside this one.
   std::map<std::string, std::string> besideKeys;
 
 private:
-  llvm::StringRef findKey(Keys keys) const;
-  bool hasNumberOrNothing(Keys keys, double missing);
+  llvm::StringRef findKey(const Keys &keys) const;
+  bool hasNumberOrNothing(const Keys &keys, double missing);
   /// Says what a key takes, and its default.
-  void record(Keys keys, llvm::StringRef takes, llvm::StringRef missing = "",
+  void record(const Keys &keys, llvm::StringRef takes,
+              llvm::StringRef missing = "",
               std::vector<std::string> values = {});
-  Diagnostic &rejectValue(Keys keys, const Node &value,
+  Diagnostic &rejectValue(const Keys &keys, const Node &value,
                           const llvm::Twine &wanted);
 
   Node section;

@@ -5,6 +5,7 @@
 #include "dialects/mf/KeptType.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Support/DiagnosticError.h"
@@ -210,10 +211,10 @@ void ChoiceFinder::addOptimizer() {
 
 void ChoiceFinder::addModel(mlir::ModuleOp model) {
   const int64_t blocks =
-      config.model.config["fine_grain_interleave"].getInt().value_or(1);
+      keys::rowBlocks.find(config.model.config).getInt().value_or(1);
   if (blocks > 1)
-    addKey("model.model_config.fine_grain_interleave", std::to_string(blocks),
-           int64_t(1));
+    addKey("model.model_config." + keys::rowBlocks.getName().str(),
+           std::to_string(blocks), int64_t(1));
   if (has<ir::SoftmaxOp>(model, [](ir::SoftmaxOp softmax) {
         return findNarrowInput(softmax) != nullptr;
       }))

@@ -3,6 +3,7 @@
 
 #include "lib/Plan/Settings/LayoutFacts.h"
 #include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/StageMap.h"
 #include "mf/Frontend/Config/YamlReader.h"
@@ -147,12 +148,11 @@ static void findDepth(const TrainingConfig &config, int64_t depth,
   // The sections of the dynamic graph are a translation of those in the file.
   if (facts.rules.alwaysShards)
     return;
-  for (const char *key : {"num_layers", "num_hidden_layers", "n_layer"})
-    if (config.model.config[key].getInt() == depth) {
-      facts.depthPath = std::string("model.model_config.") + key;
-      facts.depth = depth;
-      return;
-    }
+  const StringRef key = keys::numLayers.findName(config.model.config);
+  if (config.model.config[key].getInt() == depth) {
+    facts.depthPath = "model.model_config." + key.str();
+    facts.depth = depth;
+  }
 }
 
 static bool waitsWhileFilling(const TrainingConfig &config,

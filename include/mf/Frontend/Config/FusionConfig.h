@@ -11,9 +11,7 @@
 #ifndef MF_FRONTEND_CONFIG_FUSIONCONFIG_H
 #define MF_FRONTEND_CONFIG_FUSIONCONFIG_H
 
-#include "mf/Frontend/Config/TrainingConfig.h"
-#include "llvm/ADT/ArrayRef.h"
-#include <vector>
+#include "mf/Frontend/Config/ModelKeys.h"
 
 namespace mf {
 
@@ -37,7 +35,7 @@ struct FusionConfig {
 
 /// A key of model_config with the name of a function.
 struct FusionChoice {
-  llvm::StringLiteral key;
+  const ModelKey &key;
   llvm::StringLiteral fused; ///< the name that turns the fusion on
   llvm::StringLiteral plain; ///< the name that goes with the fusion's switch
 };
@@ -47,11 +45,11 @@ struct FusionChoice {
 struct FusionKeys {
   FusionSwitch FusionConfig::*fusion;
   llvm::StringLiteral name; ///< of the parameter of #mf.fusions
-  /// The keys in model_config that all layer classes read, the keys there that
-  /// only layer classes of the mcore training graph read, and the keys in
-  /// moe_config for classic layers with experts. The first key that the YAML
-  /// has applies.
-  std::vector<llvm::StringLiteral> model, mcoreModel, classicExperts;
+  /// The key in model_config that all layer classes read, the key there that
+  /// only layer classes of the mcore training graph read, and the key in
+  /// moe_config for classic layers with experts.
+  const ModelKey *model = nullptr, *mcoreModel = nullptr;
+  llvm::StringRef classicExperts = "";
   /// The key of the mcore training graph that selects the fusion by the name of
   /// a function.
   std::optional<FusionChoice> mcoreChoice = std::nullopt;

@@ -6,6 +6,7 @@
 
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/ErrorHandling.h"
 #include <limits>
 #include <variant>
 
@@ -206,6 +207,19 @@ KeyField getMember(void *part, Value Part::*member) {
 template <typename Part, typename Value>
 constexpr PartId getPartId(Value Part::*) {
   return &partId<Part>;
+}
+
+/// Returns the record of the key whose value is `member`, for messages and for
+/// readers of the key's form.
+template <typename Part, typename Value>
+const KnownKey &findKey(Value Part::*member) {
+  Part part;
+  for (const KnownSection *section : getKnownSections())
+    for (const KnownKey &key : section->keys)
+      if (key.part == &partId<Part> && key.member &&
+          key.member(&part) == KeyField(&(part.*member)))
+        return key;
+  llvm_unreachable("no key has this member");
 }
 
 /// A property of a key, such as `orNull`. It is an argument after the key's

@@ -285,12 +285,6 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                                        DiagnosticList &diagnostics,
                                        std::vector<KeyHelp> *keys = nullptr);
 
-/// Returns the keys that classes of models read.
-std::vector<KeyHelp> describeModelKeys();
-
-/// Prints them as a part of the page of keys.
-void printModelKeyPage(llvm::raw_ostream &out);
-
 /// Reads the model of a Hugging Face config.json (Llama, Mistral, Qwen2, Qwen3,
 /// Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2 and V3). Parameters are in fp32,
 /// and it computes in `torch_dtype` with flash attention, batch 1 and at most

@@ -1,13 +1,13 @@
-//===- ModelKeys.cpp - Whether a model is that of a YAML ------------------===//
+//===- CheckModelKeys.cpp - Whether a model is that of a YAML -------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/config/ModelKeys.h"
 #include "dialects/mf/ModelSource.h"
 #include "mf/Frontend/Config/LayoutKeys.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/OperationSupport.h"
+#include "passes/config/ReadConfig.h"
 
 using namespace mlir;
 using namespace mf;
