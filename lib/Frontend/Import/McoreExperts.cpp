@@ -341,8 +341,8 @@ void McoreReader::readLosses() {
        readLossFactors(reader, "aux_loss_types", "aux_loss_factors")) {
     if (loss.name != "expert")
       reader.diagnostics.error(loss.location,
-                               "expected expert in 'aux_loss_types' of the "
-                               "mcore training graph, but got " +
+                               "expected expert in 'aux_loss_types' of " +
+                                   reader.getGraph() + ", but got " +
                                    quote(loss.name));
     else if (loss.factor != 0.0)
       experts.router.losses.push_back({loss.factor, experts.numExperts, 1});
@@ -354,8 +354,8 @@ void McoreReader::readKernels() {
   DroplessSpec &dropless = *experts.dropless;
   if (!reader.readBool(keys::groupedProducts, true))
     error(keys::groupedProducts,
-          "expected True for {key}: the mcore training graph has no other "
-          "experts");
+          "expected True for {key}: " + reader.getGraph() +
+              " has no other experts");
   dropless.safeTokens = reader.readBool(keys::padTokens, false);
   experts.fusions.permute = reader.readBool(keys::fusedPermute, false);
   std::string activation = reader.readString(keys::activation, "silu");

@@ -88,8 +88,8 @@ static void readMcore(SpecReader &reader, const McoreDefaults &defaults,
                    keys::numHeads);
   // The converter of configurations drops this key of the legacy classes.
   readUnused(reader, keys::scalingFactor, "1",
-             "on the mcore training graph, which takes the factor of "
-             "rope_scaling");
+             "on " + reader.getGraph() +
+                 ", which takes the factor of rope_scaling");
   // vocab_emb_dp has no effect here.
   spec.tableCut = spec.headCut = VocabularyCut::Model;
   spec.parallelOptimizerTable = true;
@@ -382,7 +382,7 @@ static void readHashLayers(SpecReader &reader, ModelSpec &spec) {
 }
 
 void readMcoreDeepSeek4(SpecReader &reader, ModelSpec &spec) {
-  if (reader.getName() != "model")
+  if (!reader.isOfDynamicGraph())
     reader.error(keys::architectures.find(reader.getNode())
                      ? keys::architectures
                      : keys::modelType,

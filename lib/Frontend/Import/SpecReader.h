@@ -90,6 +90,14 @@ public:
   void warn(const Keys &keys, const llvm::Twine &text) const;
   const Node &getNode() const { return section; }
   llvm::StringRef getName() const { return sectionName; }
+  /// Returns whether the section is that of the dynamic graph's YAML, which has
+  /// no model_config.
+  bool isOfDynamicGraph() const { return sectionName == "model"; }
+  /// Returns the name of the graph that classes with mcore's names are of.
+  llvm::StringRef getGraph() const {
+    return isOfDynamicGraph() ? "the dynamic graph"
+                              : "the mcore training graph";
+  }
   bool wasRead(llvm::StringRef key) const {
     return llvm::is_contained(readKeys, key);
   }
