@@ -166,6 +166,45 @@ static const Architecture *readArchitecture(const TrainingConfig &config,
   return nullptr;
 }
 
+/// Says whether the class of the configuration, which has the defaults of
+/// missing keys in MindSpore Transformers, is another than that of the network,
+/// whose defaults hold here. A class of the user's own is not known.
+static void checkConfigClass(const TrainingConfig &config,
+                             const Architecture &network,
+                             DiagnosticList &diagnostics) {
+  const ModelKey &key = network.isMcore() ? keys::modelType : keys::configType;
+  const Node type = key.find(config.model.config);
+  const Node name = findArchitecture(config);
+  if (type.isUndefinedOrNull() || type.getLocation() == name.getLocation() ||
+      config.model.config["auto_register"])
+    return;
+  llvm::SmallVector<llvm::StringRef> names;
+  const Architecture *found = nullptr;
+  for (const Architecture &known : architectures) {
+    const llvm::StringRef other = known.name;
+    if (known.isMcore() != network.isMcore() ||
+        (known.isMcore() ? other.lower() != other : !other.ends_with("Config")))
+      continue;
+    names.push_back(other);
+    if (other == type.getText())
+      found = &known;
+  }
+  const std::string own =
+      " (missing keys have the defaults of " + quote(name.getText());
+  if (!found)
+    diagnostics.warning(type.getLocation(),
+                        "unknown " + key.getName() + " " + type.repr(60) +
+                            suggestName(type.getText(), names) + own +
+                            "; MindSpore Transformers fails unless a "
+                            "configuration class is registered by this name)");
+  else if (network.isMcore() && found->read != network.read)
+    diagnostics.warning(type.getLocation(),
+                        key.getName() + " " + type.repr(60) +
+                            " is not that of " + quote(name.getText()) + own +
+                            ", in MindSpore Transformers those of " +
+                            key.getName() + ")");
+}
+
 std::optional<Release> parseRelease(llvm::StringRef text) {
   Release release;
   text.consume_front("r");
@@ -307,6 +346,7 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   const Architecture *architecture = readArchitecture(config, diagnostics);
   if (!architecture)
     return std::nullopt;
+  checkConfigClass(config, *architecture, diagnostics);
   const bool isComplete = architecture->isMcore()
                               ? checkPretrainedSizes(config, diagnostics)
                               : checkNoPretrainedConfig(config, diagnostics);

@@ -312,6 +312,38 @@ TEST(ModelMessagesTest, Telechat3MoeIsTheMcoreGraphWithLatentAttention) {
   EXPECT_EQ(spec->experts->router.numChosen, 8);
 }
 
+TEST(ModelMessagesTest, UnknownClassesOfConfigurationsAreWarnings) {
+  auto read = [](llvm::StringRef keys) {
+    DiagnosticList reading, diagnostics;
+    const TrainingConfig config =
+        parseTrainingConfig(("model: {model_config: {" + keys + "}}\n").str(),
+                            "train.yaml", reading);
+    readModelSpec(config, {}, diagnostics);
+    return diagnostics.str();
+  };
+  const std::string qwen = "architectures: Qwen3ForCausalLM, model_type: ";
+  EXPECT_EQ(read(qwen + "qwen3_moe"), "");
+  EXPECT_EQ(read(qwen + "qwem3"),
+            "train.yaml:1:69: warning: unknown model_type 'qwem3'; did you "
+            "mean 'qwen3'? (missing keys have the defaults of "
+            "'Qwen3ForCausalLM'; MindSpore Transformers fails unless a "
+            "configuration class is registered by this name)\n");
+  // A class of the user's own.
+  EXPECT_EQ(read(qwen + "own, auto_register: own.OwnConfig"), "");
+
+  DiagnosticList reading, diagnostics;
+  const TrainingConfig config =
+      parseTrainingConfig("model:\n  arch: {type: LlamaForCausalLM}\n"
+                          "  model_config: {type: LamaConfig}\n",
+                          "train.yaml", reading);
+  EXPECT_TRUE(readModelSpec(config, {}, diagnostics));
+  EXPECT_EQ(diagnostics.str(),
+            "train.yaml:3:24: warning: unknown type 'LamaConfig'; did you mean "
+            "'LlamaConfig'? (missing keys have the defaults of "
+            "'LlamaForCausalLM'; MindSpore Transformers fails unless a "
+            "configuration class is registered by this name)\n");
+}
+
 TEST(ModelMessagesTest, BadOverridesAreErrors) {
   EXPECT_EQ(getMessages("", "LlamaForCausalLM", {0, std::nullopt, -1}),
             "error: expected at least 1 for --num-layers, but got 0\n"
