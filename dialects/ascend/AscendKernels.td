@@ -316,6 +316,7 @@ def Chain : Kernel<"mfChain", "makeChain"> {
 //===----------------------------------------------------------------------===//
 
 include "dialects/ascend/AscendProductKernels.td"
+include "dialects/ascend/AscendHybridAttentionKernels.td"
 include "dialects/ascend/AscendVocabularyKernels.td"
 
 //===----------------------------------------------------------------------===//
@@ -323,6 +324,7 @@ include "dialects/ascend/AscendVocabularyKernels.td"
 //===----------------------------------------------------------------------===//
 
 include "dialects/ascend/AscendNormKernels.td"
+include "dialects/ascend/AscendHyperConnectionKernels.td"
 
 //===----------------------------------------------------------------------===//
 // Routers of experts

@@ -272,6 +272,32 @@ def : Header<"matmul", [
 def : Header<"maximum", [
   Operator<"aclnnMaximum", (ins In:$self, In:$other, Result:$out)>]>;
 
+// Residual streams mixed, and shares of a layer's result added (hyper-connections).
+def : Header<"mhc_post", [
+  Operator<"aclnnMhcPost", (ins In:$x, In:$hRes, In:$hOut, In:$hPost,
+    Result:$out)>]>;
+
+// Gradients of aclnnMhcPost.
+def : Header<"mhc_post_backward", [
+  Operator<"aclnnMhcPostBackward", (ins In:$gradOutput, In:$x, In:$hRes,
+    In:$hOut, In:$hPost, Result:$gradX, Result:$gradHres, Result:$gradHout,
+    Result:$gradHpost)>]>;
+
+// What a layer reads of residual streams, and how they are mixed; the results
+// behind hRes are what the gradient reads.
+def : Header<"mhc_pre_sinkhorn", [
+  Operator<"aclnnMhcPreSinkhorn", (ins In:$x, In:$phi, In:$alpha, In:$bias,
+    Int:$hcMult, Int:$numIters, Double:$hcEps, Double:$normEps, Bool:$needGrad,
+    Result:$hin, Result:$hPost, Result:$hRes, Result:$hPre,
+    Result:$hcBeforeNorm, Result:$invRms, Result:$sumOut, Result:$normOut)>]>;
+
+// Gradients of aclnnMhcPreSinkhorn.
+def : Header<"mhc_pre_sinkhorn_backward", [
+  Operator<"aclnnMhcPreSinkhornBackward", (ins In:$gradHin, In:$gradHPost,
+    In:$gradHRes, In:$x, In:$phi, In:$alpha, In:$bias, In:$hPre,
+    In:$hcBeforeNorm, In:$invRms, In:$sumOut, In:$normOut, Double:$hcEps,
+    Result:$gradX, Result:$gradPhi, Result:$gradAlpha, Result:$gradBias)>]>;
+
 // Products of matrices of two dimensions.
 def : Header<"mm", [
   Operator<"aclnnMm", (ins Matrix:$self, Matrix:$mat2, Result:$out,

@@ -132,6 +132,45 @@ int64_t getMeanExpertRows(const TensorShape &x, const TensorShape &weight) {
              : static_cast<int64_t>(llvm::divideCeil(getRows(x), experts));
 }
 
+int64_t getProjectionFlops(const KernelSpec &spec, size_t rows, size_t matrix,
+                           int64_t products) {
+  // The matrix of MhcPost is a vector for each token, whose last dimension is
+  // the number of streams.
+  const TensorShape &numbers = spec.inputs[matrix];
+  const int64_t columns = numbers.dims.size() == 2 ? getDimension(numbers, 1)
+                                                   : getDimension(numbers, 0);
+  return multiply({2, products, spec.inputs[rows].getNumElements(), columns});
+}
+
+int64_t getSecondDimension(const TensorShape &shape) {
+  return shape.dims.size() > 1 ? shape.dims[1] : 1;
+}
+
+static int64_t getInteger(const KernelSpec &spec, llvm::StringRef name) {
+  auto found = spec.attributes.find(name.str());
+  return found == spec.attributes.end() ? 0 : std::get<int64_t>(found->second);
+}
+
+int64_t getHybridKeys(const KernelSpec &spec, size_t keys, size_t entries) {
+  int64_t count = std::min(getInteger(spec, "window"),
+                           getSecondDimension(spec.inputs[keys]));
+  int64_t seen = 0;
+  if (spec.inputs.size() > entries + 1)
+    seen = getDimension(spec.inputs[entries + 1], 0);
+  else if (spec.inputs.size() > entries)
+    seen = (getSecondDimension(spec.inputs[entries]) + 1) / 2;
+  if (llvm::AddOverflow(count, seen, count))
+    count = std::numeric_limits<int64_t>::max();
+  return count;
+}
+
+int64_t getHybridFlops(const KernelSpec &spec, int64_t keys, int64_t products) {
+  // Of an indexer's gradient the first input is that of the scores.
+  const TensorShape &query =
+      spec.inputs[spec.inputs[0].dims.size() == 4 ? 0 : 1];
+  return multiply({2, products, query.getNumElements(), keys});
+}
+
 int64_t getSinkhornFlops(const KernelSpec &spec) {
   auto found = spec.attributes.find("iterations");
   const int64_t iterations =
@@ -269,6 +308,34 @@ int64_t getGatherRowsGradWorkspace(const KernelSpec &spec) {
   const int64_t batches = index.getNumElements() / places;
   return batches * (getDimension(spec.outputs[0], 1) + 1 + places) *
          static_cast<int64_t>(sizeof(int32_t));
+}
+
+int64_t getMhcPreBackwardWorkspace(const KernelSpec &spec) {
+  return multiply({4, spec.inputs[8].getNumElements()});
+}
+
+/// Returns the bytes of `count` numbers for each block of queries.
+static int64_t getBlockSumBytes(const TensorShape &query, int64_t count) {
+  return multiply({4, getDimension(query, 3),
+                   getNumQueryBlocks(getDimension(query, 2)), count});
+}
+
+int64_t getHybridGradWorkspace(const KernelSpec &spec) {
+  const TensorShape &query = spec.inputs[1];
+  int64_t rows = getSecondDimension(spec.inputs[2]);
+  if (spec.inputs.size() > 7 &&
+      llvm::AddOverflow(rows, getSecondDimension(spec.inputs[7]), rows))
+    rows = std::numeric_limits<int64_t>::max();
+  int64_t count = multiply({rows, getDimension(query, 0)});
+  if (llvm::AddOverflow(count, getDimension(query, 1), count))
+    count = std::numeric_limits<int64_t>::max();
+  return getBlockSumBytes(query, count);
+}
+
+int64_t getIndexerGradWorkspace(const KernelSpec &spec) {
+  const TensorShape &query = spec.inputs[1];
+  return getBlockSumBytes(query, multiply({getSecondDimension(spec.inputs[2]),
+                                           getDimension(query, 0)}));
 }
 
 } // namespace mf

@@ -63,6 +63,21 @@ int64_t getMeanExpertRows(const TensorShape &x, const TensorShape &weight);
 /// those of a softmax.
 int64_t getSinkhornFlops(const KernelSpec &spec);
 
+/// Returns the FLOPs of `products` products of rows, input `rows`, with a
+/// matrix of as many columns, input `matrix`.
+int64_t getProjectionFlops(const KernelSpec &spec, size_t rows, size_t matrix,
+                           int64_t products);
+
+/// Returns the mean number of keys that a query of hybrid attention sees: those
+/// of its window of input `keys`, and with input `entries` half of them, or all
+/// that the input behind it chooses.
+int64_t getHybridKeys(const KernelSpec &spec, size_t keys, size_t entries);
+/// Returns the FLOPs of `products` products of queries [batch, queries, heads,
+/// width] with so many keys each.
+int64_t getHybridFlops(const KernelSpec &spec, int64_t keys, int64_t products);
+/// Returns the second dimension, or 1 if there is none.
+int64_t getSecondDimension(const TensorShape &shape);
+
 /// Returns the last dimension, and the product of the others.
 int64_t getColumns(const TensorShape &shape);
 int64_t getRows(const TensorShape &shape);
@@ -100,6 +115,12 @@ int64_t getLayerNormWorkspace(const KernelSpec &spec);
 /// their gradients are outputs, of a sum of gradients of the weight and one of
 /// those of the bias for each block of rows.
 int64_t getLayerNormBackwardWorkspace(const KernelSpec &spec);
+/// Returns the bytes of the gradients of a site's numbers for each token.
+int64_t getMhcPreBackwardWorkspace(const KernelSpec &spec);
+/// Returns the bytes of sums of gradients for each block of queries: those of
+/// keys, entries and sinks, and those of an indexer's keys.
+int64_t getHybridGradWorkspace(const KernelSpec &spec);
+int64_t getIndexerGradWorkspace(const KernelSpec &spec);
 /// Returns the bytes of a sum for each block of elements.
 int64_t getNormWorkspace(const KernelSpec &spec);
 /// Returns the bytes of the results of each block of units, if there are

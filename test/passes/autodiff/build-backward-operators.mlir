@@ -379,3 +379,85 @@ mf.model @gradient_of_dropout attributes {micro_batch_size = 1 : i64, sequence_l
     mf.return %y : tensor<2x4xf32>
   }
 }
+
+// The gradient of what a site reads has that of the shares and of the matrix, too, and reads what was saved for it.
+// CHECK-LABEL: mf.model @gradients_of_a_site_use_what_it_saves
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<1x4x8xf32>)
+// CHECK: %[[Y:.*]], %[[S:.*]], %[[M:.*]], %[[READS:.*]], %[[H:.*]], %[[RSTD:.*]], %[[SUMS:.*]], %[[SAVED:.*]] = mf.mhc_pre %[[X]], %[[W:.*]], %[[F:.*]], %[[B:.*]] {{{.*}}name = "layer.mhc_pre"}
+// CHECK-NEXT: %[[Z:.*]] = mf.mhc_post %[[X]], %[[M]], %[[Y]], %[[S]] {name = "layer.mhc_post"}
+// CHECK-NEXT: %[[DZ:.*]] = mf.cut %[[Z]]
+// CHECK-NEXT: %[[DX:.*]], %[[DM:.*]], %[[DY:.*]], %[[DS:.*]] = mf.mhc_post_grad %[[DZ]], %[[X]], %[[M]], %[[Y]], %[[S]] {name = "layer.mhc_post.grad"}
+// CHECK-NEXT: %[[DX1:.*]], %[[DW:.*]], %[[DF:.*]], %[[DB:.*]] = mf.mhc_pre_grad %[[DY]], %[[DS]], %[[DM]], %[[X]], %[[W]], %[[F]], %[[B]], %[[READS]], %[[H]], %[[RSTD]], %[[SUMS]], %[[SAVED]] {least = 1.250000e-01 : f64, name = "layer.mhc_pre.grad"}
+// CHECK-NEXT: mf.add %[[DX]], %[[DX1]]
+mf.model @gradients_of_a_site_use_what_it_saves attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<8x8xf32> init <ones>
+  mf.param @f : tensor<3xf32> init <ones>
+  mf.param @b : tensor<8xf32> init <ones>
+  mf.layer @layer body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %w = mf.get_param @w : tensor<8x8xf32>
+    %f = mf.get_param @f : tensor<3xf32>
+    %b = mf.get_param @b : tensor<8xf32>
+    %y, %s, %m, %saved:5 = mf.mhc_pre %x, %w, %f, %b {name = "mhc_pre", count = 2 : i64, epsilon = 0.125 : f64, iterations = 3 : i64, least = 0.125 : f64}
+        : (tensor<1x4x8xf32>, tensor<8x8xf32>, tensor<3xf32>, tensor<8xf32>)
+        -> (tensor<1x4x4xf32>, tensor<1x4x2xf32>, tensor<1x4x2x2xf32>, tensor<1x4x2xf32>, tensor<1x4x8xf32>, tensor<1x4xf32>, tensor<6x1x4x2xf32>, tensor<6x1x4x2x2xf32>)
+    %z = mf.mhc_post %x, %m, %y, %s {name = "mhc_post"} : (tensor<1x4x8xf32>, tensor<1x4x2x2xf32>, tensor<1x4x4xf32>, tensor<1x4x2xf32>) -> tensor<1x4x8xf32>
+    mf.return %z : tensor<1x4x8xf32>
+  }
+}
+
+// Results that nothing reads have gradients of 0.
+// CHECK-LABEL: mf.model @gradients_of_a_part_of_a_site
+// CHECK: %[[DY:.*]] = mf.cut
+// CHECK: %[[DS:.*]] = mf.scale %{{.*}} {name = "layer.mhc_pre.grad", value = 0.000000e+00 : f64} : (tensor<1x4x2xf32>)
+// CHECK: %[[DM:.*]] = mf.scale %{{.*}} {name = "layer.mhc_pre.grad", value = 0.000000e+00 : f64} : (tensor<1x4x2x2xf32>)
+// CHECK: mf.mhc_pre_grad %[[DY]], %[[DS]], %[[DM]],
+mf.model @gradients_of_a_part_of_a_site attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<8x8xf32> init <ones>
+  mf.param @f : tensor<3xf32> init <ones>
+  mf.param @b : tensor<8xf32> init <ones>
+  mf.layer @layer body (%x: tensor<1x4x8xf32>) -> tensor<1x4x4xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %w = mf.get_param @w : tensor<8x8xf32>
+    %f = mf.get_param @f : tensor<3xf32>
+    %b = mf.get_param @b : tensor<8xf32>
+    %y, %s, %m, %saved:5 = mf.mhc_pre %x, %w, %f, %b {name = "mhc_pre", count = 2 : i64, epsilon = 0.125 : f64, iterations = 3 : i64, least = 0.125 : f64}
+        : (tensor<1x4x8xf32>, tensor<8x8xf32>, tensor<3xf32>, tensor<8xf32>)
+        -> (tensor<1x4x4xf32>, tensor<1x4x2xf32>, tensor<1x4x2x2xf32>, tensor<1x4x2xf32>, tensor<1x4x8xf32>, tensor<1x4xf32>, tensor<6x1x4x2xf32>, tensor<6x1x4x2x2xf32>)
+    mf.return %y : tensor<1x4x4xf32>
+  }
+}
+
+// Attention reads its operands, its result and the logarithms of sums again, the indexer its operands and what it chose, and
+// no gradient flows through shares.
+// CHECK-LABEL: mf.model @gradients_of_attention_keep_no_scores
+// CHECK: mf.chunk @chunk0 (%[[Q:.*]]: tensor<1x4x2x4xf32>)
+// CHECK: %[[SCORES:.*]], %[[CHOSEN:.*]] = mf.lightning_indexer %[[Q]], %[[K:.*]], %[[W:.*]], %[[P:.*]] {
+// CHECK-NEXT: %[[Y:.*]], %[[SUM:.*]] = mf.hybrid_attention %[[Q]], %[[K]], %[[P]], %[[SINK:.*]] over %[[K]] at %[[CHOSEN]] {
+// CHECK-NEXT: %[[T:.*]] = mf.entry_shares %[[Q]], %[[K]], %[[CHOSEN]], %[[SUM]]
+// CHECK-NEXT: %[[V:.*]] = mf.mul %[[SCORES]], %[[T]]
+// CHECK: mf.mul %{{.*}}, %[[T]] {name = "layer.mul.grad"}
+// CHECK-NEXT: mf.hybrid_attention_grad %{{.*}}, %[[Q]], %[[K]], %[[P]], %[[SINK]], %[[Y]], %[[SUM]] over %[[K]] at %[[CHOSEN]] {{.*}}name = "layer.attention.grad"
+// CHECK: mf.lightning_indexer_grad %{{.*}}, %[[Q]], %[[K]], %[[W]], %[[CHOSEN]] {name = "layer.topk.grad"}
+// CHECK-NOT: mf.entry_shares
+mf.model @gradients_of_attention_keep_no_scores attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @k : tensor<1x4x4xf32> init <ones>
+  mf.param @w : tensor<1x4x2xf32> init <ones>
+  mf.param @sink : tensor<2xf32> init <ones>
+  mf.param @p : tensor<4xf32> init <ones> {frozen}
+  mf.layer @layer body (%q: tensor<1x4x2x4xf32>) -> (tensor<1x4x2x4xf32>, tensor<1x4x1xf32>)
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %k = mf.get_param @k : tensor<1x4x4xf32>
+    %w = mf.get_param @w : tensor<1x4x2xf32>
+    %sink = mf.get_param @sink : tensor<2xf32>
+    %places = mf.get_param @p : tensor<4xf32>
+    %p = mf.cast %places {name = "cast"} : (tensor<4xf32>) -> tensor<4xi32>
+    %scores, %chosen = mf.lightning_indexer %q, %k, %w, %p {name = "topk", k = 1 : i64, ratio = 1 : i64, unseen = -1.0 : f64}
+        : (tensor<1x4x2x4xf32>, tensor<1x4x4xf32>, tensor<1x4x2xf32>, tensor<4xi32>) -> (tensor<1x4x1xf32>, tensor<1x4x1xi32>)
+    %y, %sum = mf.hybrid_attention %q, %k, %p, %sink over %k at %chosen {name = "attention", ratio = 1 : i64, scale = 0.5 : f64, window = 2 : i64}
+        : (tensor<1x4x2x4xf32>, tensor<1x4x4xf32>, tensor<4xi32>, tensor<2xf32>, tensor<1x4x4xf32>, tensor<1x4x1xi32>) -> (tensor<1x4x2x4xf32>, tensor<1x4x2xf32>)
+    %t = mf.entry_shares %q, %k, %chosen, %sum {name = "shares", scale = 0.5 : f64} : (tensor<1x4x2x4xf32>, tensor<1x4x4xf32>, tensor<1x4x1xi32>, tensor<1x4x2xf32>) -> tensor<1x4x1xf32>
+    %v = mf.mul %scores, %t {name = "mul"} : (tensor<1x4x1xf32>, tensor<1x4x1xf32>) -> tensor<1x4x1xf32>
+    mf.return %y, %v : tensor<1x4x2x4xf32>, tensor<1x4x1xf32>
+  }
+}

@@ -146,10 +146,10 @@ KernelTensor randomIndices(llvm::ArrayRef<int64_t> dims, unsigned seed,
   return tensor;
 }
 
-static KernelSpec getSpec(llvm::StringRef name,
-                          const std::vector<KernelTensor> &inputs,
-                          const std::vector<KernelTensor> &outputs,
-                          const AttributeMap &attributes) {
+KernelSpec getSpec(llvm::StringRef name,
+                   const std::vector<KernelTensor> &inputs,
+                   const std::vector<KernelTensor> &outputs,
+                   const AttributeMap &attributes) {
   KernelSpec spec;
   spec.name = name.str();
   for (const KernelTensor &input : inputs)

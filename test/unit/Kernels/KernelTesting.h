@@ -69,6 +69,12 @@ std::vector<KernelTensor> runKernel(llvm::StringRef name,
                                     std::vector<KernelTensor> outputs,
                                     const AttributeMap &attributes = {});
 
+/// The specification of a kernel that takes and makes these tensors.
+KernelSpec getSpec(llvm::StringRef name,
+                   const std::vector<KernelTensor> &inputs,
+                   const std::vector<KernelTensor> &outputs,
+                   const AttributeMap &attributes = {});
+
 /// The message with which makeKernel refuses the specification; empty if it
 /// does not.
 std::string getRefusal(const KernelSpec &spec);

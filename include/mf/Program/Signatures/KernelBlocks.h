@@ -30,6 +30,12 @@ constexpr int64_t elementsPerNormBlock = 16 * elementsPerSum;
 /// aclnnRmsNormGrad. `rows` must be at least 1.
 int64_t getRmsNormGradBlockRows(int64_t rows);
 
+/// Returns the number of blocks of a sample's queries in hybrid attention. Each
+/// has sums of its own for the gradients of keys.
+constexpr int64_t getNumQueryBlocks(int64_t queries) {
+  return queries < 4 ? queries : 4;
+}
+
 /// An element of a row that is being sorted: its sort key and its index in the
 /// row.
 struct SortedElement {

@@ -1,0 +1,127 @@
+//===- HybridAttentionGrad.cpp - Gradients over window and entries --------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scores are computed again from the operands, and probabilities p from the
+// kept logarithm of their sums. With dp = dout row, delta = out dout and ds =
+// p * (dp - delta):
+//   dq += scale * ds row,  drow += p dout + scale * ds q,
+//   dsink -= exp(sink - log sum) * delta.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockSums.h"
+#include "Factories.h"
+
+namespace mf {
+namespace {
+
+class HybridAttentionGradKernel : public Kernel {
+public:
+  /// Sums are those of the rows, and then those of the sinks.
+  explicit HybridAttentionGradKernel(const HybridShape &shape)
+      : shape(shape),
+        sums(shape, shape.getNumRows() * shape.width + shape.heads) {}
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    sums.run(operands.workspace, pool, [&](int64_t query, float *own) {
+      runQuery(operands, query, own);
+    });
+    const int64_t width = shape.width, sinks = shape.getNumRows() * width;
+    // Sinks are first: the sums of rows change those of the first block.
+    for (int64_t head = 0; head < shape.heads; ++head)
+      static_cast<float *>(operands.outputs[2])[head] =
+          sums.addUp(operands.workspace, sinks + head);
+    for (int64_t sample = 0; sample < shape.batch; ++sample) {
+      auto add = [&](size_t output, int64_t first, int64_t rows) {
+        sums.addUp(
+            operands.workspace, pool, sample, first * width, rows * width,
+            shape.type,
+            at(operands.outputs[output], shape.type, sample * rows * width));
+      };
+      add(1, 0, shape.keys);
+      if (shape.entries > 0)
+        add(3, shape.keys, shape.entries);
+    }
+  }
+
+private:
+  void runQuery(const KernelOperands &operands, int64_t query,
+                float *own) const {
+    auto get = [&](size_t index) {
+      return index < operands.inputs.size() ? operands.inputs[index] : nullptr;
+    };
+    SeenRows rows(shape);
+    rows.find(get(2), get(7), static_cast<const int32_t *>(get(8)),
+              static_cast<const int32_t *>(get(3)), query);
+    const int64_t first = query * shape.heads, width = shape.width;
+    WideRows queries(shape.type, width), out(queries), gradients(queries);
+    queries.take(get(1), first, shape.heads);
+    out.take(get(5), first, shape.heads);
+    gradients.take(get(0), first, shape.heads);
+    std::vector<float> probabilities(rows.size()), slopes(rows.size()),
+        dq(width);
+    for (int64_t head = 0; head < shape.heads; ++head) {
+      const float *q = queries.get(head), *dout = gradients.get(head);
+      const float logSum = static_cast<const float *>(get(6))[first + head];
+      float delta = 0;
+      runRowProducts(DType::F32, out.get(head), dout, &delta, 1, width);
+      rows.multiply(q, shape.scale, probabilities.data());
+      runExponentials(DType::F32, probabilities.data(), logSum,
+                      probabilities.data(), rows.size());
+      rows.multiply(dout, 1, slopes.data());
+      std::fill(dq.begin(), dq.end(), 0.0f);
+      for (int64_t i = 0; i < rows.size(); ++i) {
+        const float slope =
+            shape.scale * (probabilities[i] * (slopes[i] - delta));
+        float *row = own + rows.getPlace(i) * width;
+        addRow(slope, rows.get(i), dq.data(), width);
+        addRow(probabilities[i], dout, row, width);
+        addRow(slope, q, row, width);
+      }
+      runCastLoop(DType::F32, shape.type, dq.data(),
+                  at(operands.outputs[0], shape.type, (first + head) * width),
+                  width);
+      float share = 0;
+      runExponentials(DType::F32, static_cast<const float *>(get(4)) + head,
+                      logSum, &share, 1);
+      own[shape.getNumRows() * width + head] -= share * delta;
+    }
+  }
+
+  HybridShape shape;
+  BlockSums sums;
+};
+
+} // namespace
+
+KernelOrError makeHybridAttentionGrad(const KernelSpec &spec,
+                                      SpecChecker &checker) {
+  HybridShape shape;
+  readQuery(spec, 1, checker, shape);
+  shape.keys = readRows(spec, 2, checker, shape);
+  shape.window = checker.getInt("window");
+  shape.ratio = checker.getInt("ratio");
+  shape.scale = static_cast<float>(checker.getDouble("scale"));
+  if (spec.inputs.size() > 7)
+    shape.entries = readRows(spec, 7, checker, shape);
+  if (spec.inputs.size() > 8)
+    readChosen(spec, 8, checker, shape);
+  checker.requireInput(0, shape.getQuery());
+  checker.requireInput(3, shape.getPositions());
+  checker.requireInput(4, {DType::F32, {shape.heads}});
+  checker.requireInput(5, shape.getQuery());
+  checker.requireInput(6, shape.getLogSum());
+  checker.requireOutput(0, shape.getQuery());
+  checker.requireOutput(1, shape.getRows(shape.keys));
+  checker.requireOutput(2, {DType::F32, {shape.heads}});
+  checker.require(spec.outputs.size() == (shape.entries > 0 ? 4 : 3),
+                  "expected a gradient of the entries if there are entries");
+  if (!checker.hasFailed() && shape.entries > 0)
+    checker.requireOutput(3, shape.getRows(shape.entries));
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<HybridAttentionGradKernel>(shape);
+}
+
+} // namespace mf

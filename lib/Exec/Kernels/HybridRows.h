@@ -1,0 +1,189 @@
+//===- HybridRows.h - The keys that a query sees ----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hybrid attention: queries [batch, queries, heads, width], and keys and
+// entries [batch, rows, width] that all heads share. A place is the number of a
+// key, or that of an entry plus the number of keys.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_EXEC_KERNELS_HYBRIDROWS_H
+#define MF_LIB_EXEC_KERNELS_HYBRIDROWS_H
+
+#include "AttentionLoops.h"
+#include "ElementwiseLoops.h"
+#include "ReduceLoops.h"
+#include "RowLoops.h"
+#include "SpecChecker.h"
+#include "Tiles.h"
+#include <vector>
+
+namespace mf {
+
+struct HybridShape {
+  DType type = DType::F32;
+  int64_t batch = 1, queries = 1, heads = 1, width = 1;
+  /// The keys, the entries, and the entries that are chosen for a query; 0 if
+  /// there are none.
+  int64_t keys = 0, entries = 0, chosen = 0;
+  int64_t window = 0, ratio = 0;
+  float scale = 1;
+
+  int64_t getNumQueries() const { return batch * queries; }
+  int64_t getNumRows() const { return keys + entries; }
+  /// Returns the queries of a sample that add to the same sums.
+  Tiles getBlocks() const {
+    const int64_t blocks = getNumQueryBlocks(queries);
+    return {queries, (queries + blocks - 1) / blocks};
+  }
+
+  TensorShape getQuery() const {
+    return {type, {batch, queries, heads, width}};
+  }
+  TensorShape getPositions() const { return {DType::I32, {queries}}; }
+  TensorShape getLogSum() const {
+    return {DType::F32, {batch, queries, heads}};
+  }
+  TensorShape getChosen(DType of) const {
+    return {of, {batch, queries, chosen}};
+  }
+  TensorShape getRows(int64_t rows) const {
+    return {type, {batch, rows, width}};
+  }
+};
+
+/// Reads the sizes of queries, input `index`.
+inline void readQuery(const KernelSpec &spec, size_t index,
+                      SpecChecker &checker, HybridShape &shape) {
+  checker.requireFloatInput(index);
+  if (checker.hasFailed())
+    return;
+  const TensorShape &query = spec.inputs[index];
+  checker.require(query.dims.size() == 4,
+                  "input " + llvm::Twine(index) + " is " + toString(query) +
+                      ", expected [batch, queries, heads, width]");
+  if (checker.hasFailed())
+    return;
+  shape.type = query.type;
+  shape.batch = query.dims[0];
+  shape.queries = query.dims[1];
+  shape.heads = query.dims[2];
+  shape.width = query.dims[3];
+}
+
+/// Returns the number of rows of keys or entries, input `index`.
+inline int64_t readRows(const KernelSpec &spec, size_t index,
+                        SpecChecker &checker, const HybridShape &shape) {
+  checker.requireInputRank(index, 3);
+  if (checker.hasFailed())
+    return 0;
+  const int64_t rows = spec.inputs[index].dims[1];
+  checker.requireInput(index, shape.getRows(rows));
+  return rows;
+}
+
+/// Returns the number of chosen entries of a query, by input `index`.
+inline int64_t readChosen(const KernelSpec &spec, size_t index,
+                          SpecChecker &checker, HybridShape &shape) {
+  checker.requireInputRank(index, 3);
+  if (checker.hasFailed())
+    return 0;
+  shape.chosen = spec.inputs[index].dims.back();
+  checker.requireInput(index, shape.getChosen(DType::I32));
+  return shape.chosen;
+}
+
+/// Returns the number of entries that a query at a position sees. All tokens of
+/// an entry are at most at the position.
+inline int64_t getNumSeen(int64_t position, int64_t ratio, int64_t entries) {
+  return position < 0 || ratio < 1 ? 0
+                                   : std::min(entries, (position + 1) / ratio);
+}
+
+/// Computes y += factor * x.
+inline void addRow(float factor, const float *x, float *y, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    y[i] += factor * x[i];
+}
+
+/// Rows of a tensor in fp32.
+class WideRows {
+public:
+  WideRows(DType type, int64_t width) : type(type), width(width) {}
+
+  /// Takes the rows [first, first + count) of a tensor.
+  void take(const void *base, int64_t first, int64_t count) {
+    rows.resize(count * width);
+    runCastLoop(type, DType::F32, at(base, type, first * width), rows.data(),
+                count * width);
+  }
+  const float *get(int64_t row) const { return &rows[row * width]; }
+
+private:
+  DType type;
+  int64_t width;
+  std::vector<float> rows;
+};
+
+/// The keys and entries that one query sees, in fp32.
+class SeenRows {
+public:
+  explicit SeenRows(const HybridShape &shape) : shape(shape) {}
+
+  /// Finds those of query `query` of all samples. `entries` and `indices` may
+  /// be null.
+  void find(const void *keys, const void *entries, const int32_t *indices,
+            const int32_t *positions, int64_t query) {
+    const int64_t sample = query / shape.queries,
+                  position = positions[query % shape.queries];
+    places.clear();
+    const int64_t last = std::min(position, shape.keys - 1);
+    for (int64_t key = std::max<int64_t>(0, position - shape.window + 1);
+         key <= last; ++key)
+      places.push_back(key);
+    const auto numKeys = static_cast<int64_t>(places.size());
+    const int64_t seen = getNumSeen(position, shape.ratio, shape.entries);
+    if (indices) {
+      for (int64_t i = 0; i < shape.chosen; ++i) {
+        const int64_t entry = indices[query * shape.chosen + i];
+        if (entry >= 0 && entry < seen)
+          places.push_back(shape.keys + entry);
+      }
+    } else {
+      for (int64_t entry = 0; entry < seen; ++entry)
+        places.push_back(shape.keys + entry);
+    }
+    rows.resize(places.size() * shape.width);
+    for (size_t i = 0; i < places.size(); ++i) {
+      const bool isKey = static_cast<int64_t>(i) < numKeys;
+      const int64_t row = isKey
+                              ? sample * shape.keys + places[i]
+                              : sample * shape.entries + places[i] - shape.keys;
+      runCastLoop(shape.type, DType::F32,
+                  at(isKey ? keys : entries, shape.type, row * shape.width),
+                  &rows[i * shape.width], shape.width);
+    }
+  }
+
+  int64_t size() const { return static_cast<int64_t>(places.size()); }
+  int64_t getPlace(int64_t i) const { return places[i]; }
+  const float *get(int64_t i) const { return &rows[i * shape.width]; }
+
+  /// Computes the products of a query's head with all rows.
+  void multiply(const float *vector, float factor, float *products) const {
+    for (int64_t i = 0; i < size(); ++i) {
+      runRowProducts(DType::F32, vector, get(i), products + i, 1, shape.width);
+      products[i] *= factor;
+    }
+  }
+
+private:
+  const HybridShape &shape;
+  std::vector<int64_t> places;
+  std::vector<float> rows;
+};
+
+} // namespace mf
+
+#endif // MF_LIB_EXEC_KERNELS_HYBRIDROWS_H

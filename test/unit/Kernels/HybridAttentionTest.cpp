@@ -1,0 +1,340 @@
+//===- HybridAttentionTest.cpp - Window, entries and their indexer --------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "KernelTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+using Ints = std::vector<int64_t>;
+using Values = std::vector<double>;
+using Tensors = std::vector<KernelTensor>;
+
+/// Attention by its definition, in double.
+struct Hybrid {
+  DType type = DType::F32;
+  int64_t batch = 2, queries = 9, heads = 3, width = 4;
+  int64_t keys = 9, entries = 0, chosen = 0;
+  int64_t window = 3, ratio = 0, first = 0;
+  double scale = 0.7;
+
+  bool sees(int64_t query, int64_t entry) const {
+    return (entry + 1) * ratio <= first + query + 1;
+  }
+  /// Calls `visit` with the place of each row that a query sees: a key, or an
+  /// entry behind all keys.
+  template <typename Visit>
+  void visitSeen(int64_t row, const KernelTensor *indices, Visit visit) const {
+    const int64_t position = first + row % queries;
+    for (int64_t key = 0; key < keys; ++key)
+      if (key <= position && key > position - window)
+        visit(key);
+    for (int64_t i = 0; i < (indices ? chosen : entries); ++i) {
+      const auto entry =
+          indices ? static_cast<int64_t>(indices->get(row * chosen + i)) : i;
+      if (entry >= 0 && sees(row % queries, entry))
+        visit(keys + entry);
+    }
+  }
+  double getElement(const Values &keyRows, const Values &entryRows,
+                    int64_t sample, int64_t place, int64_t i) const {
+    return place < keys
+               ? keyRows[(sample * keys + place) * width + i]
+               : entryRows[(sample * entries + place - keys) * width + i];
+  }
+  Values run(const Values &query, const Values &keyRows, const Values &sink,
+             const Values &entryRows, const KernelTensor *indices,
+             Values *logSums = nullptr) const {
+    Values result;
+    for (int64_t row = 0; row < batch * queries; ++row)
+      for (int64_t head = 0; head < heads; ++head) {
+        const double *q = &query[(row * heads + head) * width];
+        auto getRow = [&](int64_t place, int64_t i) {
+          return getElement(keyRows, entryRows, row / queries, place, i);
+        };
+        double sum = std::exp(sink[head]);
+        Values own(width, 0.0);
+        visitSeen(row, indices, [&](int64_t place) {
+          double score = 0;
+          for (int64_t i = 0; i < width; ++i)
+            score += scale * q[i] * getRow(place, i);
+          sum += std::exp(score);
+          for (int64_t i = 0; i < width; ++i)
+            own[i] += std::exp(score) * getRow(place, i);
+        });
+        for (double value : own)
+          result.push_back(value / sum);
+        if (logSums)
+          logSums->push_back(std::log(sum));
+      }
+    return result;
+  }
+
+  AttributeMap getAttributes() const {
+    return {{"window", window}, {"ratio", ratio}, {"scale", scale}};
+  }
+  KernelTensor getPositions() const {
+    KernelTensor positions(DType::I32, {queries});
+    for (int64_t i = 0; i < queries; ++i)
+      positions.set(i, static_cast<double>(first + i));
+    return positions;
+  }
+  KernelTensor makeQuery(unsigned seed) const {
+    return randomTensor(type, {batch, queries, heads, width}, seed, -2, 2);
+  }
+  KernelTensor makeRows(int64_t rows, unsigned seed) const {
+    return randomTensor(type, {batch, rows, width}, seed, -2, 2);
+  }
+  KernelTensor makeIndices() const {
+    // Some of them name no entry, and some one that is not visible.
+    return randomIndices({batch, queries, chosen}, 6, -1, entries - 1);
+  }
+  KernelTensor makeLogSums() const {
+    return KernelTensor(DType::F32, {batch, queries, heads});
+  }
+};
+
+std::vector<Hybrid> getHybridCases() {
+  std::vector<Hybrid> cases(5);
+  cases[1].entries = 2;
+  cases[1].ratio = 4;
+  cases[2] = cases[1];
+  cases[2].chosen = 2;
+  cases[2].entries = 4;
+  cases[2].ratio = 2;
+  // A part of the queries, and a window that is longer than the sequence.
+  cases[3] = cases[2];
+  cases[3].queries = 3;
+  cases[3].first = 6;
+  cases[4].window = 20;
+  cases[4].queries = 1;
+  cases[4].keys = 1;
+  return cases;
+}
+
+TEST(HybridAttentionTest, MatchesItsDefinitionAndItsGradients) {
+  for (DType type : floatTypes)
+    for (Hybrid attention : getHybridCases()) {
+      attention.type = type;
+      Tensors inputs = {attention.makeQuery(1),
+                        attention.makeRows(attention.keys, 2),
+                        attention.getPositions(),
+                        randomTensor(DType::F32, {attention.heads}, 3)};
+      const bool hasEntries = attention.entries > 0,
+                 hasIndices = attention.chosen > 0;
+      if (hasEntries)
+        inputs.push_back(attention.makeRows(attention.entries, 4));
+      if (hasIndices)
+        inputs.push_back(attention.makeIndices());
+      const KernelTensor *indices = hasIndices ? &inputs[5] : nullptr;
+      auto getEntries = [&]() {
+        return hasEntries ? inputs[4].toVector() : Values();
+      };
+      const Tensors outputs = runKernel("mfHybridAttention", inputs,
+                                        {inputs[0], attention.makeLogSums()},
+                                        attention.getAttributes());
+      Values logSums;
+      expectNear(outputs[0],
+                 attention.run(inputs[0].toVector(), inputs[1].toVector(),
+                               inputs[3].toVector(), getEntries(), indices,
+                               &logSums));
+      expectNear(outputs[1], logSums, 1, 1e-5);
+      if (type != DType::F32)
+        continue;
+      const KernelTensor gradient = attention.makeQuery(5);
+      Tensors backward = {gradient,  inputs[0],  inputs[1], inputs[2],
+                          inputs[3], outputs[0], outputs[1]};
+      Tensors results = {inputs[0], inputs[1], inputs[3]};
+      if (hasEntries) {
+        backward.push_back(inputs[4]);
+        results.push_back(inputs[4]);
+      }
+      if (hasIndices)
+        backward.push_back(inputs[5]);
+      const Tensors gradients = runKernel("mfHybridAttentionGrad", backward,
+                                          results, attention.getAttributes());
+      std::vector<Values> at = {inputs[0].toVector(), inputs[1].toVector(),
+                                inputs[3].toVector(), getEntries()};
+      for (size_t i = 0; i < gradients.size(); ++i) {
+        SCOPED_TRACE("gradient " + std::to_string(i));
+        expectNear(gradients[i],
+                   differentiate(
+                       [&](const Values &changed) {
+                         std::vector<Values> values = at;
+                         values[i] = changed;
+                         return attention.run(values[0], values[1], values[2],
+                                              values[3], indices);
+                       },
+                       at[i], gradient.toVector()),
+                   2, 1e-5);
+      }
+    }
+}
+
+TEST(HybridAttentionTest, SharesAreMeansOfProbabilities) {
+  Hybrid attention = getHybridCases()[2];
+  const KernelTensor query = attention.makeQuery(1),
+                     entries = attention.makeRows(attention.entries, 2);
+  const KernelTensor indices = attention.makeIndices();
+  KernelTensor logSums = attention.makeLogSums();
+  std::mt19937 random(3);
+  logSums.fillRandom(random, 2, 4);
+  const KernelTensor shares =
+      runKernel("mfEntryShares", {query, entries, indices, logSums},
+                {KernelTensor(DType::F32, indices.shape.dims)},
+                {{"scale", attention.scale}})[0];
+  Values expected;
+  for (int64_t i = 0; i < indices.size(); ++i) {
+    const auto entry = static_cast<int64_t>(indices.get(i));
+    const int64_t row = i / attention.chosen, sample = row / attention.queries;
+    double sum = 0;
+    for (int64_t head = 0; entry >= 0 && head < attention.heads; ++head) {
+      double score = 0;
+      for (int64_t k = 0; k < attention.width; ++k)
+        score +=
+            query.get((row * attention.heads + head) * attention.width + k) *
+            entries.get((sample * attention.entries + entry) * attention.width +
+                        k);
+      sum += std::exp(attention.scale * score -
+                      logSums.get(row * attention.heads + head));
+    }
+    expected.push_back(sum / static_cast<double>(attention.heads));
+  }
+  expectNear(shares, expected, 1, 1e-5);
+}
+
+/// The score of an entry for a query.
+double getIndexScore(const Hybrid &attention, const Values &query,
+                     const Values &keys, const Values &weights, int64_t row,
+                     int64_t entry) {
+  double score = 0;
+  for (int64_t head = 0; head < attention.heads; ++head) {
+    double product = 0;
+    for (int64_t k = 0; k < attention.width; ++k)
+      product += query[(row * attention.heads + head) * attention.width + k] *
+                 keys[(row / attention.queries * attention.entries + entry) *
+                          attention.width +
+                      k];
+    score += weights[row * attention.heads + head] * std::max(product, 0.0);
+  }
+  return score;
+}
+
+TEST(LightningIndexerTest, ChoosesTheLargestVisibleScores) {
+  for (DType type : floatTypes) {
+    Hybrid attention = getHybridCases()[2];
+    attention.type = type;
+    const KernelTensor query = attention.makeQuery(1),
+                       keys = attention.makeRows(attention.entries, 2),
+                       weights =
+                           randomTensor(type,
+                                        {attention.batch, attention.queries,
+                                         attention.heads},
+                                        3);
+    const Ints dims = {attention.batch, attention.queries, attention.chosen};
+    const Tensors outputs = runKernel(
+        "mfLightningIndexer", {query, keys, weights, attention.getPositions()},
+        {KernelTensor(DType::F32, dims), KernelTensor(DType::I32, dims)},
+        {{"ratio", attention.ratio},
+         {"k", attention.chosen},
+         {"unseen", -1e30}});
+    const Values q = query.toVector(), k = keys.toVector(),
+                 w = weights.toVector();
+    for (int64_t row = 0; row < attention.batch * attention.queries; ++row) {
+      std::vector<std::pair<double, int64_t>> scores;
+      for (int64_t entry = 0; entry < attention.entries; ++entry)
+        if (attention.sees(row % attention.queries, entry))
+          scores.push_back(
+              {-getIndexScore(attention, q, k, w, row, entry), entry});
+      std::sort(scores.begin(), scores.end());
+      for (int64_t i = 0; i < attention.chosen; ++i) {
+        const int64_t place = row * attention.chosen + i;
+        const bool isSeen = i < static_cast<int64_t>(scores.size());
+        EXPECT_EQ(outputs[1].get(place),
+                  static_cast<double>(isSeen ? scores[i].second : -1));
+        if (isSeen)
+          EXPECT_NEAR(outputs[0].get(place), -scores[i].first, 1e-5);
+        else
+          EXPECT_LT(outputs[0].get(place), -9e29);
+      }
+    }
+    if (type != DType::F32)
+      continue;
+    const KernelTensor gradient = randomTensor(DType::F32, dims, 4);
+    const Tensors gradients = runKernel(
+        "mfLightningIndexerGrad", {gradient, query, keys, weights, outputs[1]},
+        {query, keys, weights}, {});
+    std::vector<Values> at = {q, k, w};
+    for (size_t i = 0; i < at.size(); ++i)
+      expectNear(
+          gradients[i],
+          differentiate(
+              [&](const Values &changed) {
+                std::vector<Values> values = at;
+                values[i] = changed;
+                Values chosen;
+                for (int64_t place = 0; place < outputs[1].size(); ++place) {
+                  const auto entry =
+                      static_cast<int64_t>(outputs[1].get(place));
+                  chosen.push_back(entry < 0
+                                       ? 0
+                                       : getIndexScore(attention, values[0],
+                                                       values[1], values[2],
+                                                       place / attention.chosen,
+                                                       entry));
+                }
+                return chosen;
+              },
+              at[i], gradient.toVector()),
+          2, 1e-5);
+  }
+}
+
+TEST(LightningIndexerTest, TakesTheLowerIndexOfEqualScores) {
+  const KernelTensor query(DType::F32, {1, 1, 1, 2}),
+      keys(DType::F32, {1, 3, 2}), weights(DType::F32, {1, 1, 1});
+  KernelTensor positions(DType::I32, {1});
+  positions.set(0, 2);
+  const Tensors outputs =
+      runKernel("mfLightningIndexer", {query, keys, weights, positions},
+                {KernelTensor(DType::F32, {1, 1, 2}),
+                 KernelTensor(DType::I32, {1, 1, 2})},
+                {{"ratio", int64_t{1}}, {"k", int64_t{2}}, {"unseen", -1.0}});
+  EXPECT_EQ(outputs[1].get(0), 0);
+  EXPECT_EQ(outputs[1].get(1), 1);
+}
+
+TEST(HybridAttentionTest, RefusesOtherShapes) {
+  const Hybrid attention = getHybridCases()[1];
+  const KernelTensor query = attention.makeQuery(1),
+                     keys = attention.makeRows(attention.keys, 2),
+                     sink(DType::F32, {attention.heads});
+  auto refuse = [&](const Tensors &inputs) {
+    return getRefusal(getSpec("mfHybridAttention", inputs,
+                              {query, attention.makeLogSums()},
+                              attention.getAttributes()));
+  };
+  EXPECT_THAT(refuse({keys, keys, attention.getPositions(), sink}),
+              HasSubstr("expected [batch, queries, heads, width]"));
+  EXPECT_THAT(refuse({query, query, attention.getPositions(), sink}),
+              HasSubstr("input 1"));
+  EXPECT_THAT(refuse({query, keys, attention.getPositions(), query}),
+              HasSubstr("input 3"));
+  const KernelTensor values(DType::F32, {2, 9, 5}),
+      places(DType::I32, {2, 9, 5});
+  EXPECT_THAT(
+      getRefusal(getSpec(
+          "mfLightningIndexer",
+          {query, attention.makeRows(2, 1), values, attention.getPositions()},
+          {values, places},
+          {{"ratio", int64_t{2}}, {"k", int64_t{5}}, {"unseen", -1.0}})),
+      HasSubstr("'k'"));
+}
+
+} // namespace
