@@ -250,4 +250,34 @@ def FuseTopKRouter : FusionPass<"mf-fuse-top-k-router"> {
   }];
 }
 
+def FuseHyperConnections : FusionPass<"mf-fuse-hyper-connections"> {
+  let summary = "Make the two parts of a site of residual streams one operator each";
+  let description = [{
+    If `use_fused_mhc` is True, the operators around attention or a feed forward that
+    read and mix several residual streams (about 30, in fp32) become an `mf.mhc_pre`,
+    named `mhc_pre` in the Cell of the norm, and an `mf.mhc_post`, named `mhc_post` in
+    the Cell of the matrix product that mixes the streams. The norm's weight is
+    multiplied into that of the projection.
+
+    Backward then needs the streams in their own type, and small tensors, instead of
+    the streams and the normalised streams in fp32. Sums have another order, so that
+    results in fp32 differ by rounding.
+
+    ```mlir
+    %wide = mf.cast %x {name = "attn_hc.cast"} : (tensor<1x4x8xbf16>) -> tensor<1x4x8xf32>
+    ...
+    %n, %rstd = mf.rms_norm %wide, %gamma {epsilon = 1.250000e-01 : f64, name = "attn_hc.norm"} : ...
+    ...
+    %h = mf.matmul %n, %w {name = "attn_hc.mapping_proj.matmul", transpose_b = true} : ...
+    ...
+    // becomes
+    %w1 = mf.mul %w, %gamma {name = "attn_hc.mul"} : (tensor<8x8xf32>, tensor<8xf32>) -> tensor<8x8xf32>
+    %factors = mf.concat %pre, %post, %res {axis = 0 : i64, name = "attn_hc.cat"} : ...
+    %y, %shares, %mixing, %reads, %projected, %rstd1, %sums, %matrices = mf.mhc_pre %x, %w1, %factors, %bias {count = 2 : i64, epsilon = 1.250000e-01 : f64, iterations = 3 : i64, least = 1.250000e-01 : f64, name = "attn_hc.mhc_pre"} : ...
+    ...
+    %z = mf.mhc_post %x, %mixing, %result, %shares {name = "attn_hc.output_cell.mhc_post"} : ...
+    ```
+  }];
+}
+
 #endif // MF_PASSES_MODELPASSES_TD

@@ -279,16 +279,18 @@ def Mf_FusionsAttr : Mf_Attr<"Fusions", "fusions"> {
     and the product with its result. `group_matmuls` (use_gmm, true by default):
     the products of all experts. `permute_tokens` (use_fused_ops_permute): sorting
     tokens by expert. `route` (use_fused_ops_topkrouter): computing the places of
-    tokens in their experts.
+    tokens in their experts. `hyper_connections` (use_fused_mhc): the two parts of a
+    site of residual streams.
   }];
   let builders = [AttrBuilder<(ins), [{
-    return $_get($_ctxt, false, false, true, false, false);
+    return $_get($_ctxt, false, false, true, false, false, false);
   }]>];
   let parameters = (ins DefaultValuedParameter<"bool", "false">:$rotary,
                         DefaultValuedParameter<"bool", "false">:$swiglu,
                         DefaultValuedParameter<"bool", "true">:$group_matmuls,
                         DefaultValuedParameter<"bool", "false">:$permute_tokens,
-                        DefaultValuedParameter<"bool", "false">:$route);
+                        DefaultValuedParameter<"bool", "false">:$route,
+                        DefaultValuedParameter<"bool", "false">:$hyper_connections);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

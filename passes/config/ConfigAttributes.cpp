@@ -213,7 +213,7 @@ TrainingAttr passes::getTrainingAttr(
   FusionsAttr fused =
       FusionsAttr::get(context, fusions.rotary.isOn, fusions.swiglu.isOn,
                        fusions.groupMatmuls.isOn, fusions.permuteTokens.isOn,
-                       fusions.route.isOn);
+                       fusions.route.isOn, fusions.hyperConnections.isOn);
   if (fused == FusionsAttr::get(context))
     fused = {};
   const LossScaleConfig &scale = config.wrapper.scaleSense;

@@ -20,6 +20,7 @@ static void addFusions(OpPassManager &model,
   model.addPass(createGroupMatmuls({options.printPlan}));
   model.addPass(createFuseTokenPermute({options.printPlan}));
   model.addPass(createFuseTopKRouter({options.printPlan}));
+  model.addPass(createFuseHyperConnections({options.printPlan}));
 }
 
 void mf::passes::buildMarkingPipeline(OpPassManager &manager,

@@ -34,7 +34,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # Where there is something to fuse, other axes than stages, or pieces: what runs on what.
 SHARDED = [
     ("mf-insert-adapters", "test/passes/adapters/Inputs/one_linear.mlir"),
-    ("mf-fuse-rotary,mf-fuse-swiglu,mf-group-matmuls,mf-fuse-token-permute,mf-fuse-top-k-router",
+    ("mf-fuse-rotary,mf-fuse-swiglu,mf-group-matmuls,mf-fuse-token-permute,mf-fuse-top-k-router,mf-fuse-hyper-connections",
      "test/passes/fuse/Inputs/one_layer.mlir"),
     ("mf-split-sequence", "test/passes/sequence/Inputs/one_layer.mlir"),
     ("mf-chunk-loss{chunks=2}", "test/passes/sequence/Inputs/one_loss.mlir"),

@@ -17,7 +17,9 @@ llvm::ArrayRef<FusionKeys> getFusionKeys() {
       {&FusionConfig::permuteTokens, "permute_tokens", nullptr,
        &keys::fusedPermute, "use_fused_ops_permute"},
       {&FusionConfig::route, "route", nullptr, nullptr,
-       "use_fused_ops_topkrouter"}};
+       "use_fused_ops_topkrouter"},
+      {&FusionConfig::hyperConnections, "hyper_connections",
+       &keys::fusedStreams}};
   return all;
 }
 

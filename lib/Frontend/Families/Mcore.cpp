@@ -182,6 +182,12 @@ constexpr CellRow mixing[] = {
     {"output_cell", "mix share add cast"},
 };
 
+/// The same with fused kernels, which compute what two of the Cells would.
+constexpr CellRow fusedMixing[] = {
+    {"", "mul cat mhc_pre mapping_proj _sinkhorn_op"},
+    {"output_cell", "mhc_post"},
+};
+
 constexpr CellRow layer[] = {
     {"", "add add_bias"},
     norm("input_layernorm", Part::AttentionNorm),
@@ -193,8 +199,10 @@ constexpr CellRow layer[] = {
     inside("mlp", experts, Fact::Experts),
     inside("mlp", feedForward, !Fact::Experts),
     dropout("hidden_states_dropout"),
-    inside("attn_hc", mixing, Fact::Streams),
-    inside("ffn_hc", mixing, Fact::Streams),
+    inside("attn_hc", mixing, Fact::Streams & !Fact::FusedStreams),
+    inside("attn_hc", fusedMixing, Fact::FusedStreams),
+    inside("ffn_hc", mixing, Fact::Streams & !Fact::FusedStreams),
+    inside("ffn_hc", fusedMixing, Fact::FusedStreams),
 };
 
 constexpr CellRow model[] = {

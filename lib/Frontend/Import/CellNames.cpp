@@ -21,6 +21,7 @@ FactSet getFacts(const ModelSpec &spec, bool hasExperts) {
   facts.set(Fact::DownBias, spec.feedForwardOutputBias);
   facts.set(Fact::FastGelu, spec.activation == Activation::FastGelu);
   facts.set(Fact::Streams, spec.streams.has_value());
+  facts.set(Fact::FusedStreams, spec.streams && spec.streams->isFused);
   if (spec.latent) {
     facts.set(Fact::Latent, true);
     facts.set(Fact::LatentQuery, spec.latent->queryRank.has_value());

@@ -34,9 +34,6 @@ static void checkFusedStreams(SpecReader &reader, ModelSpec &spec) {
         "20 iterations ({key})", streams.iterations);
   check(spec.hiddenSize % 128 == 0, keys::hiddenSize,
         "a multiple of 128 for {key}", spec.hiddenSize);
-  reader.warn(fused, "{key} has the results of the single operators, "
-                     "as which hyper-connections are lowered; these keep more "
-                     "memory than the fused kernels");
 }
 
 void readStreams(SpecReader &reader, ModelSpec &spec) {

@@ -102,6 +102,10 @@ recompute_config: {select_recompute: ['feed_forward']}
 model: {model_config: {use_fused_rope: True, use_fused_swiglu: True}}
 moe_config: {expert_num: 3, use_fused_ops_permute: True, use_fused_ops_topkrouter: True}
 """
+FUSED_STREAMS = """
+runner_config: {gradient_accumulation_steps: 2}
+model: {model_config: {use_fused_mhc: True}}
+"""
 # Adapters, and all else as it is.
 ADAPTED = """
 runner_config: {gradient_accumulation_steps: 2}
@@ -110,6 +114,7 @@ runner_wrapper: {type: MFTrainOneStepCell, scale_sense: 8, use_clip_grad: True, 
 TOLERANCE = {
     "sharded.yaml": "1e-5", "once.yaml": "1e-5", "by_micro_batch.yaml": "1e-5", "in_layers.yaml": "1e-5",
     "one_backward.yaml": "1e-5", "pieces.yaml": "1e-5", "losses.yaml": "1e-5", "copies.yaml": "1e-5",
+    "fused_streams.yaml": "1e-5",
 }  # fmt: skip
 
 
@@ -124,6 +129,7 @@ class Cases:
     def __init__(self, source, bin_folder, work):
         self.examples = os.path.join(source, "examples")
         self.experts = os.path.join(source, "test", "passes", "fuse", "Inputs", "experts.mlir")
+        self.streams = os.path.join(source, "test", "passes", "fuse", "Inputs", "streams.mlir")
         self.adapted = os.path.join(source, "test", "passes", "adapters", "Inputs", "one_linear.mlir")
         self.bin, self.work = bin_folder, work
 
@@ -176,6 +182,7 @@ class Cases:
         yield self.cut_matrices(two_layers), self.write("copies.yaml", COPIES)
         yield self.cut_matrices(two_layers), self.write("once.yaml", STORED % ("model_parallel", 1))
         yield self.experts, self.write("fused_experts.yaml", FUSED_EXPERTS)
+        yield self.streams, self.write("fused_streams.yaml", FUSED_STREAMS)
         yield self.adapted, self.write("adapted.yaml", ADAPTED)
         yield self.llama("pairs", batch_size=2), self.write("one_backward.yaml", ONE_BACKWARD)
         yield self.llama("pieces", batch_size=2), self.write("pieces.yaml", PIECES)

@@ -26,6 +26,7 @@ using mf::tools::piecesYaml;
 using mf::tools::shardedYaml;
 using mf::tools::Snapshot;
 using mf::tools::stagesYaml;
+using mf::tools::streamsYaml;
 using mf::tools::summandsYaml;
 using mf::tools::swapsYaml;
 using mf::tools::WrongRewrite;
@@ -39,6 +40,8 @@ LoweredSteps &getSteps(llvm::StringRef yaml) {
       copies(copiesYaml, /*isSharded=*/false, /*hasCuts=*/true),
       fused(fusedYaml, /*isSharded=*/false, /*hasCuts=*/false,
             MF_TEST_DATA "/../passes/fuse/Inputs/experts.mlir"),
+      streams(streamsYaml, /*isSharded=*/false, /*hasCuts=*/false,
+              MF_TEST_DATA "/../passes/fuse/Inputs/streams.mlir"),
       casts(castsYaml, /*isSharded=*/false, /*hasCuts=*/false,
             MF_TEST_DATA "/../passes/cast/Inputs/two_layers_bf16.mlir"),
       adapted(adaptedYaml, /*isSharded=*/false, /*hasCuts=*/false,
@@ -50,6 +53,8 @@ LoweredSteps &getSteps(llvm::StringRef yaml) {
     return pieces;
   if (yaml == castsYaml)
     return casts;
+  if (yaml == streamsYaml)
+    return streams;
   if (yaml == cannYaml)
     return cann;
   if (yaml == adaptedYaml)
@@ -77,8 +82,11 @@ mf::interpreter::Comparison check(const LoweredSteps &steps, size_t index,
                                   ModuleOp after) {
   mf::interpreter::ComparisonOptions options;
   options.threads = 1;
-  // Ranks that cut a tensor, and pieces of a loss, add in another order.
-  options.tolerance = steps.isSharded || steps.lossChunks ? 1e-5 : 0;
+  // Ranks that cut a tensor, pieces of a loss, and kernels of streams add in
+  // another order.
+  const bool isRounded =
+      steps.isSharded || steps.lossChunks || &steps == &getSteps(streamsYaml);
+  options.tolerance = isRounded ? 1e-5 : 0;
   return mf::tools::checkRewrite(
       *mf::tools::getReference(steps.snapshots, index).module, after, options);
 }

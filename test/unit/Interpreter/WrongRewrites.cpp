@@ -60,6 +60,12 @@ bool servesTokensInTurn(ModuleOp module) {
   return true;
 }
 
+bool addsWhatIsRead(ModuleOp module) {
+  auto reads = findAll<ir::MhcPreOp>(module)[0].getReads();
+  findAll<ir::MhcPostOp>(module)[0].getSharesMutable().assign(reads);
+  return true;
+}
+
 bool exchangesPlacements(ModuleOp module) {
   auto layers = findAll<ir::LayerOp>(module);
   ir::PlacementAttr first = layers[1].getPlacementAttr();
@@ -245,6 +251,8 @@ const WrongRewrite list[] = {
      doesNotPutTokensBack, "loss of step 1"},
     {"mf-fuse-top-k-router", "ServesTokensInTurn", fusedYaml,
      servesTokensInTurn, "loss of step 1"},
+    {"mf-fuse-hyper-connections", "AddsWhatIsRead", streamsYaml, addsWhatIsRead,
+     "loss of step 1"},
     {"mf-chunk-loss", "AddsAPieceOfTheLossTwice", piecesYaml,
      addsAPieceOfTheLossTwice, "loss of step 1"},
     {"mf-partition", "ExchangesPlacements", stagesYaml, exchangesPlacements,

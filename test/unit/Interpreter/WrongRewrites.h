@@ -61,6 +61,12 @@ moe_config:
   {expert_num: 3, use_gmm: True, use_fused_ops_permute: True, use_fused_ops_topkrouter: True}
 )";
 
+/// Sites of residual streams become kernels.
+inline constexpr llvm::StringLiteral streamsYaml = R"(
+runner_config: {gradient_accumulation_steps: 1}
+model: {model_config: {use_fused_mhc: True}}
+)";
+
 /// For a model that computes in bf16, with parameters in fp32.
 inline constexpr llvm::StringLiteral castsYaml = R"(
 runner_config: {gradient_accumulation_steps: 2}

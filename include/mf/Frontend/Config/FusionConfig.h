@@ -29,8 +29,9 @@ struct FusionConfig {
   /// The products of all experts. They are one kernel unless the YAML disables
   /// it.
   FusionSwitch groupMatmuls = {/*isOn=*/true, "", Location()};
-  FusionSwitch permuteTokens; ///< sorting tokens by expert
-  FusionSwitch route;         ///< the places of tokens in their experts
+  FusionSwitch permuteTokens;    ///< sorting tokens by expert
+  FusionSwitch route;            ///< the places of tokens in their experts
+  FusionSwitch hyperConnections; ///< the sites of residual streams
 };
 
 /// A key of model_config with the name of a function.

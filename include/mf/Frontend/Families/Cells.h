@@ -179,7 +179,8 @@ enum class Fact : uint8_t {
   RouterBias,
   SafeTokens,
   // Layers.
-  Streams,  ///< The residual stream is several ones.
+  Streams,      ///< The residual stream is several ones.
+  FusedStreams, ///< They are mixed by fused kernels.
   JoinsNext ///< The layer is a Cell of one that predicts a later token.
 };
 
