@@ -93,7 +93,8 @@ EXPERTS = {
 }
 # DeepSeek-V3's public YAML with small sizes: latent attention, experts whose bias balances them, and a later token's prediction.
 DEEPSEEK = {"deepseek": "2x2x1x2", "short deepseek": "1x2x1x2"}
-# DeepSeek-V4 with layers of all ratios, whose experts are shared out; and with one layer, on ranks that share sequences.
+# DeepSeek-V4 with layers of all ratios, whose experts are shared out; with one layer, on ranks that share sequences; and with
+# latent attention.
 DEEPSEEK4 = {
     "deepseek4": dynamic_configurations.Configuration(
         dict(dynamic_configurations.DEEPSEEK4, num_hidden_layers=3, compress_ratios=[0, 4, 128], seq_length=128, num_nextn_predict_layers=0),
@@ -102,6 +103,13 @@ DEEPSEEK4 = {
     "parts of deepseek4": dynamic_configurations.Configuration(
         dict(dynamic_configurations.DEEPSEEK4, num_hidden_layers=1, compress_ratios=[4], num_hash_layers=0, num_nextn_predict_layers=0),
         {"context": 2}, {}, (1, 2),
+    ),
+    # Fused streams, which CANN has in 16 bits only.
+    "streams of deepseek4": dynamic_configurations.Configuration(
+        dict(
+            dynamic_configurations.DEEPSEEK4_LATENT, num_hidden_layers=1, num_hash_layers=0, num_nextn_predict_layers=0,
+            params_dtype="bfloat16", compute_dtype="bfloat16", **dynamic_configurations.FUSED_STREAMS,
+        ), {}, {}, (1, 1),
     ),
 }  # fmt: skip
 # In the middle of such a step the host reads how many rows each rank has, or draws masks.

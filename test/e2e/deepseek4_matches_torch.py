@@ -53,6 +53,9 @@ FUSED = dict(
     SHORT, num_attention_heads=2, head_dim=512, v_head_dim=512, index_n_heads=8, index_head_dim=128,
     sliding_window=128, apply_dsa_kernel_fusion=True,
 )  # fmt: skip
+# Sites as fused kernels, alone and with fused attention of all ratios.
+STREAMS = {"hidden_size": 128, "hc_sinkhorn_iters": 20, "use_fused_mhc": True}
+ALL_FUSED = dict(FUSED, seq_length=160, compress_ratios=[4, 128], index_topk=16, **STREAMS)
 # The model, and the loss and the gradients' norm of the first step if another program has computed them.
 CASES = {
     "hybrid": (HYBRID, (5.962171675, 0.863785350)),
@@ -60,6 +63,9 @@ CASES = {
     "short": (SHORT, (4.471720974, 1.940757198)),
     "latent": (LATENT, (6.103250868, 2.031373625)),
     "fused-loss": (FUSED, None),
+    "fused-streams": (dict(LATENT, hc_mult=4, **STREAMS), None),
+    "all-fused": (ALL_FUSED, None),
+    "fused-entries": (dict(FUSED, csa_dense_mode=True), None),
     "all-entries": (dict(SHORT, csa_dense_mode=True), None),
     "ragged": (dict(SHORT, seq_length=30, index_topk=64), None),
     "no-indexer-loss": (dict(SHORT, dsa_indexer_loss_coeff=0), None),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that randomly drawn YAMLs of the dynamic graph give steps that are right.
 
-usage: dynamic_configurations.py [--part=K/N] [--seed N] [--count N] [--first N] [--only MODEL_TYPE] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER
+usage: dynamic_configurations.py [--part=K/N] [--seed N] [--count N] [--first N] [--only MODEL_TYPE] [--fused] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER
 
 Each draw is a model (Qwen3, DeepSeek-V3 or DeepSeek-V4), up to 8 ranks of it with FSDP or HSDP, stages, chunks, parts of the
 sequence and experts on ranks of their own, for a third with adapters, written as a YAML of the dynamic graph and lowered. Loss, norm and gradients
@@ -52,6 +52,12 @@ DEEPSEEK4 = dict(
     dsa_indexer_loss_coeff=0.1, apply_dsa_kernel_fusion=False, enable_hc_head=True, hc_mult=4, hc_sinkhorn_iters=3,
     hidden_act="silu", moe_router_score_function="sqrtsoftplus",
 )  # fmt: skip
+# The sizes of the fused kernels: of sites of streams, and of hybrid attention.
+FUSED_STREAMS = {"hidden_size": 128, "hc_mult": 4, "hc_sinkhorn_iters": 20, "use_fused_mhc": True}
+FUSED_ATTENTION = {
+    "head_dim": 512, "qk_nope_head_dim": 504, "v_head_dim": 512, "index_n_heads": 8, "index_head_dim": 128,
+    "sliding_window": 128, "apply_dsa_kernel_fusion": True,
+}  # fmt: skip
 COMMON = {
     "vocab_size": VOCABULARY, "seq_length": SEQUENCE_LENGTH, "num_hidden_layers": LAYERS, "hidden_dropout": 0.0,
     "attention_dropout": 0.0, "params_dtype": "float32", "compute_dtype": "float32", "layernorm_compute_dtype": "float32",
@@ -61,6 +67,12 @@ COMMON = {
 # Linear layers that ranks cut by rows and by columns, that are whole, routed experts, and the head.
 TARGETS = ["linear_q", "linear_(proj|fc2)", "self_attention", "^model.*(1|2|0).*linear", "linear_qkv|output_layer", "(linear|proj)", "mlp", "mlp|output_layer"]
 SELECTED = ["'self_attention.linear_proj': ['0-2']", "'.*mlp': ['0-3']", "'self_attention': ['1', '3']", "'.*layernorm': ['0-2']"]
+
+
+def fuse(model):
+    """DeepSeek-V4 with all fused kernels."""
+    is_hybrid = model["experimental_attention_variant"] == "dsv4_hybrid"
+    return dict(model, **FUSED_STREAMS, **(FUSED_ATTENTION if is_hybrid else {}))
 
 
 class Configuration:
@@ -221,8 +233,8 @@ def make_data(rows, parts):
 
 
 class Checks:
-    def __init__(self, tools, tests=None, only=None):
-        self.only, self.checked, self.rounded = only, 0, 0
+    def __init__(self, tools, tests=None, only=None, is_fused=False):
+        self.only, self.is_fused, self.checked, self.rounded = only, is_fused, 0, 0
         self.tests = minimise_pair.FoundTests(tools, tests, "dynamic-configurations")
         self.tools, self.runs, self.worst, self.converted, self.left_out = tools, 0, 0.0, 0, 0
         self.data = make_data(SAMPLES, 2)
@@ -287,6 +299,8 @@ class Checks:
     def check(self, configuration, generator):
         if self.only and configuration.model["model_type"] != self.only:
             return
+        if self.is_fused:
+            configuration.model = fuse(configuration.model)
         self.checked += 1
         actual = self.run(configuration)
         if configuration.get_ranks() > 1:
@@ -312,8 +326,10 @@ class Checks:
 def main():
     cases = DrawnCases()
     cases.parser.add_argument("--only", help="leave out draws of other models")
+    cases.parser.add_argument("--fused", action="store_true", help="draw DeepSeek-V4 only, with its fused kernels")
     arguments = cases.parse()
-    checks = Checks(training.Tools(arguments.bin, arguments.work), arguments.tests, arguments.only)
+    only = "deepseek_v4" if arguments.fused else arguments.only
+    checks = Checks(training.Tools(arguments.bin, arguments.work), arguments.tests, only, arguments.fused)
     _, problems = cases.run(lambda number, generator: draw(generator), checks.check)
     counts = (checks.checked, problems, checks.runs, checks.converted, checks.left_out)
     print("%d configurations, %d problems, %d runs, %d of them converted and %d with a layer left out of the offset; worst "

@@ -113,7 +113,14 @@ constexpr CellRow attention[] = {
 /// names of a layer's operators.
 constexpr CellRow hybridAttention[] = {
     {"", "query_norm reshape transpose"},
-    {"core_attention", "gather bmm_qk mul add softmax bmm_pv"},
+    {"core_attention",
+     "gather bmm_qk mul add softmax bmm_pv",
+     {},
+     !Fact::FusedHybrid},
+    {"core_attention",
+     "query_positions hybrid_attention",
+     {},
+     Fact::FusedHybrid},
     {"core_attention.rotary_pos_emb", "slice"},
     {"linear_proj", "cast matmul"},
     {"rotary_pos_emb", "slice"},

@@ -9,6 +9,7 @@ FactSet getFacts(const ModelSpec &spec, bool hasExperts) {
   FactSet facts = getFamily(spec.family).facts;
   facts.set(Fact::Heads, !spec.latent && !spec.hybrid);
   facts.set(Fact::Hybrid, spec.hybrid.has_value());
+  facts.set(Fact::FusedHybrid, spec.hybrid && spec.hybrid->isFused);
   facts.set(Fact::QueryKeyValue,
             spec.projections == ProjectionLayout::QueryKeyValue);
   facts.set(Fact::QueryKeyValueBias, spec.queryKeyValueBias);

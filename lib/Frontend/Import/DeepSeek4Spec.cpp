@@ -228,8 +228,8 @@ static void readIndexer(SpecReader &reader, HybridAttentionSpec &hybrid) {
 static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
                                 HybridAttentionSpec &hybrid) {
   const ModelKey &fused = keys::fusedSparseAttention;
-  hybrid.fusesLoss = reader.readBool(fused, true);
-  if (!hybrid.fusesLoss)
+  hybrid.isFused = reader.readBool(fused, true);
+  if (!hybrid.isFused)
     return;
   const std::string unfuse = "; or set apply_dsa_kernel_fusion: False";
   if (hybrid.window != 128)
@@ -271,10 +271,6 @@ static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
                 "the trainer's fused kernels of hybrid attention "
                 "('apply_dsa_kernel_fusion') take bfloat16 or float16 only: "
                 "with float32 the trainer fails");
-  reader.warn(fused, "hybrid attention is lowered as single operators, which "
-                     "keep the keys and scores that the trainer's fused "
-                     "kernels ({key}) do not; losses and "
-                     "gradients are those of the fused kernels");
 }
 
 /// Layers with entries rotate with waves that are stretched, whatever

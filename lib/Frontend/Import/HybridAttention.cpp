@@ -2,9 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeepSeek-V4's attention as single operators: the keys of each query are
-// gathered. Queries are [batch, sequence, heads, width] here, and keys [batch,
-// sequence, keys, width].
+// DeepSeek-V4's attention. As single operators it gathers the keys of each
+// query. Queries are [batch, sequence, heads, width] here, and keys [batch,
+// sequence, keys, width]. Fused kernels read keys where they are, [batch,
+// sequence, width].
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,14 +19,16 @@ namespace mf {
 
 /// Tables that all layers share: the cosines and sines of layers with entries;
 /// the number of a query plus that of a place in its window, of the whole
-/// sequence and of a block of it; a row of zeros for each sample and block; and
-/// the Hadamard matrix of indexers.
+/// sequence and of a block of it; a row of zeros for each sample and block; the
+/// numbers of queries, for fused kernels in place of these; and the Hadamard
+/// matrix of indexers.
 static constexpr llvm::StringLiteral entryCosineTable = "entry_freqs_cos",
                                      entrySineTable = "entry_freqs_sin",
                                      windowTable = "window_places",
                                      blockTable = "block_window_places",
                                      entryTable = "entry_ends",
                                      sampleTable = "sample_zeros",
+                                     positionTable = "query_positions",
                                      queryNormTable = "query_norm_ones",
                                      hadamardTable = "hadamard";
 
@@ -83,13 +86,17 @@ void addHybridTables(ModelOp model, const ModelSpec &spec) {
   auto getSum = [&](double row, double column) {
     return InitAttr::get(context, InitKind::IndexSum, row, column);
   };
-  add(windowTable, {length, getWindow(spec)}, DType::F32, getSum(1, 1));
-  const int64_t blocks = getNumBlocks(spec);
-  if (blocks > 1)
-    add(blockTable, {length / blocks, getWindow(spec)}, DType::F32,
-        getSum(1, 1));
-  add(sampleTable, {spec.microBatchSize, blocks, 1}, DType::F32,
-      InitAttr::get(context, InitKind::Zeros, 0.0), {{"dp"}, {}, {}});
+  if (hybrid.isFused) {
+    add(positionTable, {length, 1}, DType::F32, getSum(1, 1));
+  } else {
+    add(windowTable, {length, getWindow(spec)}, DType::F32, getSum(1, 1));
+    const int64_t blocks = getNumBlocks(spec);
+    if (blocks > 1)
+      add(blockTable, {length / blocks, getWindow(spec)}, DType::F32,
+          getSum(1, 1));
+    add(sampleTable, {spec.microBatchSize, blocks, 1}, DType::F32,
+        InitAttr::get(context, InitKind::Zeros, 0.0), {{"dp"}, {}, {}});
+  }
   add(queryNormTable, {spec.headSize}, DType::F32,
       InitAttr::get(context, InitKind::Ones, 0.0));
   bool hasEntries = false, hasIndexer = false;
@@ -99,7 +106,7 @@ void addHybridTables(ModelOp model, const ModelSpec &spec) {
     hasIndexer |= hybrid.hasIndexer(ratio);
     const int64_t count = hybrid.getNumEntries(ratio, length);
     hasEntries = true;
-    if (count > 0)
+    if (count > 0 && !hybrid.isFused)
       add((entryTable + "_" + Twine(ratio)).str(), {length, count}, DType::F32,
           getSum(1, -static_cast<double>(ratio)));
   }
@@ -116,9 +123,13 @@ namespace {
 
 /// What a query's entries are to attention.
 struct Entries {
-  /// [batch, sequence, entries of a query, width], and what is added to their
-  /// scores: [batch or nothing, sequence, 1, entries of a query].
+  /// For single operators, [batch, sequence, entries of a query, width], and
+  /// what is added to their scores: [batch or nothing, sequence, 1, entries of
+  /// a query].
   Value keys, mask;
+  /// For fused kernels, all entries, [batch, entries, width], and the indices
+  /// of those that are chosen, or null.
+  Value all, indices;
   /// Of an indexer: its scores of these entries, [batch, sequence, entries of a
   /// query], and 1 where they are visible, else 0. Null without one.
   Value indexScores, seen;
@@ -163,13 +174,19 @@ private:
   void chooseEntries(Value entries, Value input, Value latent);
 
   // Attention.
+  double getScale() const {
+    return 1.0 / std::sqrt(static_cast<double>(width));
+  }
+  Value addSink();
+  Value getPositions();
+  Value attendFused(Value query, Value keyValue, Value &shares);
   Value addScores(Value query, Value keys);
-  Value attend(Value query, Value window, Value &entryWeights,
-               Value &entryProducts);
+  Value attend(Value query, Value window, Value &entryProducts);
   int64_t getNumParts() const;
   Value splitByRank(Value value);
   DictionaryAttr getKernel() const;
-  Value addIndexerLoss(Value entryWeights, Value entryProducts);
+  Value addHeadShares(Value entryProducts);
+  Value addIndexerLoss(Value target);
 
   Value stop(Value value, StringRef leaf) {
     return cells.create<StopGradientOp>(leaf, value.getType(), value)
@@ -500,6 +517,9 @@ void HybridAttentionBuilder::addEntries(Value input, Value latent) {
     return chooseEntries(all, input, latent);
   CellBuilder::KernelScope scope(cells, kernel);
   entries.emplace();
+  entries->all = all;
+  if (hybrid.isFused)
+    return;
   entries->keys =
       cells
           .create<RepeatOp>(
@@ -542,6 +562,17 @@ void HybridAttentionBuilder::chooseEntries(Value all, Value input,
         cells.scale(shares, 1.0 / std::sqrt(static_cast<double>(size)), "mul");
 
     CellBuilder::KernelScope scope(cells, kernel);
+    if (hybrid.isFused) {
+      auto best = cells.create<LightningIndexerOp>("topk", query, key, shares,
+                                                   getPositions(), ratio, count,
+                                                   unseenScore);
+      entries->all = all;
+      entries->indices = best.getIndices();
+      entries->indexScores = best.getValues();
+      entries->seen = cells.compare(best.getValues(), Comparison::AtLeast,
+                                    unseenScore / 2, "chosen_mask");
+      return;
+    }
     query = cells.reshape(query, {batch, length * indexHeads, size}, "reshape");
     Value products =
         multiplyMatrices(cells.cast(query, DType::F32, "cast"),
@@ -581,13 +612,41 @@ void HybridAttentionBuilder::chooseEntries(Value all, Value input,
 /// Scaled products of queries and keys, [batch, sequence, heads, keys].
 Value HybridAttentionBuilder::addScores(Value query, Value keys) {
   Value scores = multiplyMatrices(query, keys, true, "bmm_qk");
-  return cells.scale(scores, 1.0 / std::sqrt(static_cast<double>(width)),
-                     "mul");
+  return cells.scale(scores, getScale(), "mul");
+}
+
+/// Returns the score of each head that belongs to no key.
+Value HybridAttentionBuilder::addSink() {
+  return cells.addParameter("attn_sink", {heads}, DType::F32,
+                            cells.getInit(InitKind::Zeros), {});
+}
+
+/// Returns the position of each query, [sequence].
+Value HybridAttentionBuilder::getPositions() {
+  Value positions =
+      cells.reshape(cells.getParameter(positionTable), {length}, positionTable);
+  return cells.castToIndex(positions, positionTable);
+}
+
+/// Returns attention's result, and in `shares` those of the chosen entries if
+/// an indexer is trained by them.
+Value HybridAttentionBuilder::attendFused(Value query, Value keyValue,
+                                          Value &shares) {
+  Value all = entries ? entries->all : Value(),
+        indices = entries ? entries->indices : Value();
+  auto attention = cells.create<HybridAttentionOp>(
+      "hybrid_attention", query, keyValue, getPositions(), addSink(), all,
+      indices, getWindow(spec), entries ? ratio : 0, getScale());
+  if (hasIndexerLoss(spec, cells.layerIndex))
+    shares = cells
+                 .create<EntrySharesOp>("entry_shares", query, all, indices,
+                                        attention.getLogSum(), getScale())
+                 .getResult();
+  return attention.getResult();
 }
 
 /// The softmax has one more column, the sink of each head, whose value is 0.
 Value HybridAttentionBuilder::attend(Value query, Value window,
-                                     Value &entryWeights,
                                      Value &entryProducts) {
   const int64_t numWindow = getShape(window)[2];
   query = cells.cast(query, DType::F32, "cast");
@@ -603,10 +662,7 @@ Value HybridAttentionBuilder::attend(Value query, Value window,
         {scores, cells.add(entryProducts, entries->mask, "add")}, "cat");
   }
   const int64_t keys = numWindow + numOthers;
-  ParameterTraits traits;
-  Value sink = cells.addParameter("attn_sink", {heads}, DType::F32,
-                                  cells.getInit(InitKind::Zeros), traits);
-  sink = cells.reshape(sink, {heads, 1}, "reshape");
+  Value sink = cells.reshape(addSink(), {heads, 1}, "reshape");
   sink = cells
              .create<PadOp>("sink", sink, ArrayRef<int64_t>{0, keys},
                             ArrayRef<int64_t>{0, 0})
@@ -621,7 +677,8 @@ Value HybridAttentionBuilder::attend(Value query, Value window,
   Value result = multiplyMatrices(
       cells.sliceLast(weights, 0, numWindow, "slice"), window, false, "bmm_pv");
   if (entries) {
-    entryWeights = cells.sliceLast(weights, numWindow, numOthers, "slice");
+    Value entryWeights =
+        cells.sliceLast(weights, numWindow, numOthers, "slice");
     result = cells.add(
         result, multiplyMatrices(entryWeights, entryKeys, false, "bmm_pv"),
         "add");
@@ -661,24 +718,24 @@ Value HybridAttentionBuilder::splitByRank(Value value) {
                        "reshape");
 }
 
+/// Returns the sum over heads of the probabilities of chosen entries among the
+/// entries, without the window and the sink.
+Value HybridAttentionBuilder::addHeadShares(Value entryProducts) {
+  CellBuilder::Cell cell(cells, "unfused_indexer_loss");
+  Value target =
+      cells.add(stop(entryProducts, "stop_gradient"), entries->mask, "add");
+  target =
+      cells.create<SoftmaxOp>("softmax", target.getType(), target).getResult();
+  return cells.reduceSum(target, {2}, "post_head_sum");
+}
+
 /// Returns how far the probabilities that the indexer's scores make of the
-/// chosen entries are from those of attention: the mean over tokens of the sum
-/// of t (ln t - ln y).
-Value HybridAttentionBuilder::addIndexerLoss(Value entryWeights,
-                                             Value entryProducts) {
+/// chosen entries are from those of attention, `target` divided by its sums:
+/// the mean over tokens of the sum of t (ln t - ln y).
+Value HybridAttentionBuilder::addIndexerLoss(Value target) {
   CellBuilder::Cell cell(cells, "unfused_indexer_loss");
   StringRef leaf = "loss";
-  Value target;
-  if (hybrid.fusesLoss) {
-    target = stop(entryWeights, "stop_gradient");
-  } else {
-    // Without the window and the sink.
-    target =
-        cells.add(stop(entryProducts, "stop_gradient"), entries->mask, "add");
-    target = cells.create<SoftmaxOp>("softmax", target.getType(), target)
-                 .getResult();
-  }
-  target = splitByRank(cells.reduceSum(target, {2}, "post_head_sum"));
+  target = splitByRank(target);
   Value scores = splitByRank(entries->indexScores);
   Type type = scores.getType();
   Value share = divideBySum(target, "div");
@@ -703,17 +760,16 @@ Value HybridAttentionBuilder::addIndexerLoss(Value entryWeights,
                        hybrid.indexLossFactor / tokens, leaf);
   };
   Value loss = addMean(cells.multiply(share, distance, leaf));
-  if (!hybrid.fusesLoss)
+  if (!hybrid.isFused)
     return loss;
   // The fused kernels report this loss, but have the gradient of the sum of p
   // (ln p - ln y), where the p of the heads' mean do not sum to 1. By a score,
   // the gradient is y times the sum of p, minus p.
-  Value mean = cells.scale(target, 1.0 / static_cast<double>(heads), leaf);
-  SmallVector<int64_t> rows(getShape(mean));
+  SmallVector<int64_t> rows(getShape(target));
   rows.back() = 1;
-  Value sum = cells.reshape(cells.reduceSum(mean, {4}, leaf), rows, leaf);
+  Value sum = cells.reshape(cells.reduceSum(target, {4}, leaf), rows, leaf);
   Value slope = cells.add(cells.multiply(stop(own, "stop_gradient"), sum, leaf),
-                          cells.negate(mean, leaf), leaf);
+                          cells.negate(target, leaf), leaf);
   Value seen = cells.multiply(scores, splitByRank(entries->seen), leaf);
   Value line = addMean(cells.multiply(seen, slope, leaf));
   Value rest = cells.add(stop(loss, "stop_gradient"),
@@ -731,7 +787,7 @@ DictionaryAttr HybridAttentionBuilder::getKernel() const {
       hasIndexer ? std::min(hybrid.numChosen, numEntries) : numEntries;
   const int64_t keys = getWindow(spec) + chosen;
   TrainerKernel core;
-  if (hybrid.fusesLoss) {
+  if (hybrid.isFused) {
     // The kernels read queries, keys and entries where they are.
     core.keepsOperands = core.keepsResults = true;
     // The logarithm of each head's sum of exponentials, in fp32.
@@ -799,10 +855,18 @@ HybridResult HybridAttentionBuilder::build(Value input) {
     if (numEntries > 0)
       addEntries(input, latent);
     CellBuilder::KernelScope scope(cells, kernel);
-    Value entryWeights, entryProducts;
-    attended = attend(query, addWindow(keyValue), entryWeights, entryProducts);
-    if (hasIndexerLoss(spec, cells.layerIndex))
-      result.loss = addIndexerLoss(entryWeights, entryProducts);
+    // What the indexer's probabilities are compared with.
+    Value shares;
+    if (hybrid.isFused) {
+      attended = attendFused(query, keyValue, shares);
+    } else {
+      Value entryProducts;
+      attended = attend(query, addWindow(keyValue), entryProducts);
+      if (hasIndexerLoss(spec, cells.layerIndex))
+        shares = addHeadShares(entryProducts);
+    }
+    if (shares)
+      result.loss = addIndexerLoss(shares);
   }
   // Back by the query's position, so that values depend on distances alone.
   const Turn back = {turn.cosine, cells.negate(turn.sine, "neg")};

@@ -153,6 +153,7 @@ enum class Fact : uint8_t {
   LatentQuery,     ///< Queries come from a latent vector too.
   TransposedHeads, ///< As Heads, of GPT-2.
   Hybrid,          ///< The attention of DeepSeek-V4.
+  FusedHybrid,     ///< That attention has fused kernels.
   QueryKeyValue,   ///< Query, key and value are one weight.
   ShortProjection, ///< That weight is `w` (InternLM2).
   DownTogether,    ///< All projections that read a latent attention's input are
@@ -181,7 +182,7 @@ enum class Fact : uint8_t {
   // Layers.
   Streams,      ///< The residual stream is several ones.
   FusedStreams, ///< They are mixed by fused kernels.
-  JoinsNext ///< The layer is a Cell of one that predicts a later token.
+  JoinsNext     ///< The layer is a Cell of one that predicts a later token.
 };
 
 /// A set of facts.

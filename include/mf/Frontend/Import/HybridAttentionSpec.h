@@ -43,8 +43,9 @@ struct HybridAttentionSpec {
   /// True if layers with an indexer's ratio have none, and queries see all
   /// entries.
   bool seesAllEntries = false;
-  /// True if the indexer's loss has the gradient of the fused kernels.
-  bool fusesLoss = false;
+  /// True if attention and indexer are fused kernels, and the indexer's loss
+  /// has their gradient.
+  bool isFused = false;
   /// The rotation of layers with entries. Others have the model's.
   RotarySpec entryRotary;
 
