@@ -1,10 +1,7 @@
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward))' -split-input-file %s | FileCheck %s
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward{print-plan=true}))' -split-input-file %s -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward))' -split-input-file %s --remarks-filter-passed=optimizer -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward))' -split-input-file %s | FileCheck %s --check-prefix=BACKWARD
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward))' -split-input-file | FileCheck %s
+// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward{print-plan=true}))' -split-input-file -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward))' -split-input-file --remarks-filter-passed=optimizer -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward))' -split-input-file | FileCheck %s --check-prefix=BACKWARD
 
 // One micro-batch on one stage: each rank keeps the whole weight, so the sum is
 // an all_reduce, of what backward makes and before it is converted.
@@ -19,6 +16,13 @@
 // BACKWARD: %[[SUM:.*]] = mf.all_reduce %[[PART]] over ["dp"] {name = "layers.0.w.mirror.grad"}
 // BACKWARD-NEXT: %[[WIDE:.*]] = mf.cast %[[SUM]]
 // BACKWARD: mf.return {{.*}}%[[WIDE]]
+// CHECK: %[[READ:.*]] = mf.get_param @layers.0.w : tensor<32x32xf32>
+// CHECK-NEXT: %[[SHORT:.*]] = mf.cast %[[READ]]
+// CHECK-NEXT: %[[W:.*]] = mf.mirror %[[SHORT]] over ["dp"] {name = "w.mirror"} : tensor<32x32xbf16> -> tensor<32x32xbf16>
+// CHECK: mf.matmul %{{.*}}, %[[W]]
+
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @all_have_it attributes {
     micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
@@ -26,10 +30,6 @@ mf.model @all_have_it attributes {
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp]>
   mf.param @layers.0.own : tensor<64xf32> init <zeros> layout <[[mp]]>
-  // CHECK: %[[READ:.*]] = mf.get_param @layers.0.w : tensor<32x32xf32>
-  // CHECK-NEXT: %[[SHORT:.*]] = mf.cast %[[READ]]
-  // CHECK-NEXT: %[[W:.*]] = mf.mirror %[[SHORT]] over ["dp"] {name = "w.mirror"} : tensor<32x32xbf16> -> tensor<32x32xbf16>
-  // CHECK: mf.matmul %{{.*}}, %[[W]]
   mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x32xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
     %w = mf.get_param @layers.0.w : tensor<32x32xf32>
     %c = mf.cast %w {name = "cast"} : (tensor<32x32xf32>) -> tensor<32x32xbf16>
@@ -41,9 +41,6 @@ mf.model @all_have_it attributes {
 }
 
 // -----
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 // Shared out: the layer gathers, and what it has gathered is not marked, so
 // backward keeps it. The sum is a reduce_scatter of the same summands. With
@@ -61,26 +58,13 @@ mf.model @all_have_it attributes {
 // BACKWARD-NEXT: %[[WIDE:.*]] = mf.cast %[[SUM]]
 // BACKWARD-NEXT: %[[MEAN:.*]] = mf.scale %[[WIDE]]{{.*}}value = 5.000000e-01
 // BACKWARD: mf.return {{.*}}%[[MEAN]]
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-mf.model @shared_out attributes {
-    micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, optimizer_shard = <level = 1, threshold = 8>, gradients_mean = true>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp]>
-  mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x32xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
-    %w = mf.get_param @layers.0.w : tensor<32x32xf32>
-    %c = mf.cast %w {name = "cast"} : (tensor<32x32xf32>) -> tensor<32x32xbf16>
-    %h = mf.cast %x {name = "x.cast"} : (tensor<8x32xf32>) -> tensor<8x32xbf16>
-    %y = mf.matmul %h, %c {name = "w1.matmul", transpose_b = true} : (tensor<8x32xbf16>, tensor<32x32xbf16>) -> tensor<8x32xbf16>
-    mf.return %y : tensor<8x32xbf16>
-  }
-}
-}
+- mf.model
++ mf.model @shared_out attributes {
+- training
++ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, optimizer_shard = <level = 1, threshold = 8>, gradients_mean = true>,
+- mf.param @layers.0.own
 
 // -----
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 // Several micro-batches are summed first.
 // CHECK-LABEL: mf.model @several_micro_batches
@@ -88,24 +72,20 @@ mf.model @shared_out attributes {
 // CHECK-NOT: mf.mirror
 // PLAN: layers.0.w: gradient of 2 ranks summed at the step's end
 // REMARK: gradients are summed over ranks at the step's end{{.*}}parameters=1
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-mf.model @several_micro_batches attributes {
-    micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp]>
-  mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x32xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
-    %w = mf.get_param @layers.0.w : tensor<32x32xf32>
-    %y = mf.matmul %x, %w {name = "w1.matmul", transpose_b = true} : (tensor<8x32xf32>, tensor<32x32xf32>) -> tensor<8x32xf32>
-    mf.return %y : tensor<8x32xf32>
-  }
-}
-}
+- mf.model
++ mf.model @several_micro_batches attributes {
+- training
++ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2>,
+- mf.param @layers.0.own
+- mf.layer
++ mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x32xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+- %c
+- ...
+- mf.return
++ %y = mf.matmul %x, %w {name = "w1.matmul", transpose_b = true} : (tensor<8x32xf32>, tensor<32x32xf32>) -> tensor<8x32xf32>
++ mf.return %y : tensor<8x32xf32>
 
 // -----
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 // The gradient of a parameter that a step gathers once is summed at the step's
 // end, unless micro-batches scatter it.
@@ -115,6 +95,9 @@ mf.model @several_micro_batches attributes {
 // PLAN-NEXT: scattered: gradient of 2 ranks summed by micro-batch
 // REMARK: gradients are summed over ranks at the step's end{{.*}}parameters=1
 // REMARK: gradients are summed over ranks by micro-batch{{.*}}parameters=1
+
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @gathered_once attributes {
     micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
