@@ -5,34 +5,20 @@
 #define MF_TEST_UNIT_CONFIG_CELLTREES_H
 
 #include "mf/Frontend/Layers/CellTree.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include <map>
+#include "test/unit/RecordedCells.h"
 
 namespace mf {
 
 /// The trees of test/data/mindformers/celltrees_dev.txt by name.
 inline std::map<std::string, CellTree> readCellTrees() {
   std::map<std::string, CellTree> trees;
-  auto buffer = llvm::MemoryBuffer::getFile(MF_TEST_DATA
-                                            "/mindformers/celltrees_dev.txt");
-  if (!buffer)
-    return trees;
-  llvm::SmallVector<llvm::StringRef> lines;
-  (*buffer)->getBuffer().split(lines, '\n');
-  CellTree *tree = nullptr;
-  for (llvm::StringRef line : lines) {
-    if (line.consume_front("##### ")) {
-      tree = &trees[line.split(' ').first.str()];
-      continue;
+  for (const auto &[kind, cells] : readRecordedCells())
+    for (const RecordedCell &cell : cells) {
+      if (!cell.name.empty())
+        trees[kind].addCell(cell.name);
+      for (const std::string &name : cell.operators)
+        trees[kind].addOperator(name);
     }
-    llvm::StringRef name = line.split(' ').first;
-    if (!tree || name.empty())
-      continue;
-    if (name.consume_back("/"))
-      tree->addCell(name);
-    else
-      tree->addOperator(name);
-  }
   return trees;
 }
 

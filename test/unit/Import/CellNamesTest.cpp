@@ -11,8 +11,8 @@
 #include "ReadModel.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
+#include "test/unit/RecordedCells.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "gmock/gmock.h"
 
 using namespace mf;
@@ -20,22 +20,17 @@ using namespace mf;
 /// The names of one layer kind in their order: primitives, and Cells that have
 /// none below them.
 static std::vector<std::string> readKind(llvm::StringRef kind) {
-  auto buffer = llvm::MemoryBuffer::getFile(MF_TEST_DATA
-                                            "/mindformers/celltrees_dev.txt");
-  EXPECT_TRUE(bool(buffer));
-  llvm::StringRef rest = (*buffer)->getBuffer();
-  rest = rest.split(("##### " + kind + "  [").str()).second;
-  rest = rest.split('\n').second.split("#####").first;
+  static const auto kinds = readRecordedCells();
+  const std::vector<RecordedCell> &cells = kinds.at(kind.str());
   std::vector<std::string> names;
-  llvm::SmallVector<llvm::StringRef> lines;
-  rest.split(lines, '\n', -1, false);
-  for (size_t index = 0; index < lines.size(); ++index) {
-    llvm::StringRef name = lines[index].split(' ').first;
-    bool isCell = name.consume_back("/");
-    bool hasChildren = index + 1 < lines.size() &&
-                       lines[index + 1].starts_with((name + ".").str());
-    if (!name.empty() && (!isCell || !hasChildren))
-      names.push_back(name.str());
+  for (size_t index = 0; index < cells.size(); ++index) {
+    const auto &[name, operators] = cells[index];
+    const bool hasCells =
+        index + 1 < cells.size() &&
+        llvm::StringRef(cells[index + 1].name).starts_with(name + ".");
+    if (!name.empty() && operators.empty() && !hasCells)
+      names.push_back(name);
+    llvm::append_range(names, operators);
   }
   return names;
 }
