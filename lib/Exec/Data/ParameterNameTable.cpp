@@ -46,8 +46,8 @@ static bool match(StringRef pattern, StringRef name,
   where = ParameterName();
   const auto [weight, bias] = consumeKinds(pattern);
   while (!pattern.empty()) {
-    const StringRef fixed =
-        pattern.take_until([](char c) { return StringRef("#%@").contains(c); });
+    const StringRef fixed = pattern.take_until(
+        [](char c) { return StringRef("#$%@").contains(c); });
     if (!name.consume_front(fixed))
       return false;
     pattern = pattern.drop_front(fixed.size());
@@ -70,24 +70,6 @@ static bool match(StringRef pattern, StringRef name,
   return where.isBias || name == weight;
 }
 
-/// In mcore the layers that predict additional tokens have their own names.
-static constexpr StringLiteral decoderLayers = "decoder.layers.";
-static constexpr StringLiteral predictionLayers = "mtp.layers.";
-static constexpr StringLiteral transformerLayer = ".transformer_layer.";
-
-/// Converts "mtp.layers.0.transformer_layer.x" to "decoder.layers.61.x".
-static std::string countBehindDecoder(StringRef name,
-                                      const ParameterLayout &layout) {
-  StringRef rest = name;
-  int64_t index = 0;
-  if (layout.numLayers <= 0 || !rest.consume_front(predictionLayers) ||
-      !consumeNumber(rest, index) || !rest.consume_front(transformerLayer) ||
-      index > INT64_MAX - layout.numLayers)
-    return name.str();
-  return decoderLayers.str() + std::to_string(layout.numLayers + index) + "." +
-         rest.str();
-}
-
 std::string ParameterPattern::getName(const ParameterName &where,
                                       const ParameterLayout &layout) const {
   StringRef rest(pattern);
@@ -97,16 +79,10 @@ std::string ParameterPattern::getName(const ParameterName &where,
   if (where.isBias && weight.empty())
     return {};
   std::string name;
-  if (isPrediction && rest.consume_front(decoderLayers)) {
-    rest = rest.drop_front(2); // "#."
-    name = predictionLayers.str() +
-           std::to_string(where.layer - layout.numLayers) +
-           transformerLayer.str();
-  }
   for (char c : rest) {
-    if (c == '%' && !isPrediction)
+    if ((c == '%' && !isPrediction) || (c == '$' && isPrediction))
       return {};
-    if (c == '#')
+    if (c == '#' || c == '$')
       name += std::to_string(where.layer);
     else if (c == '%')
       name += std::to_string(where.layer - layout.numLayers);
@@ -162,7 +138,9 @@ public:
   void add(const NameSchemeRecord &record) {
     const ModelCells &cells = *record.cells;
     add(record, cells.model, "");
-    add(record, cells.layer, (cells.layers + ".#.").str());
+    // Layers inside of those that predict additional tokens have their names.
+    const bool isInside = When(Fact::JoinsNext).mayHold({}, record.open);
+    add(record, cells.layer, (cells.layers + (isInside ? ".$." : ".#.")).str());
     add(record, cells.join, (cells.joins + ".%.").str());
   }
 
@@ -222,17 +200,15 @@ const ParameterPattern *matchParameterPattern(StringRef name,
                                               ParameterName &where) {
   // Mcore models may be wrapped in one more Cell.
   StringRef unwrapped = name;
-  unwrapped.consume_front("model.");
-  const std::string inMcore = countBehindDecoder(unwrapped, layout);
-  const std::string own = unwrapped == name ? inMcore : name.str();
+  const bool isWrapped = unwrapped.consume_front("model.");
   const ArrayRef<ParameterPattern> patterns = getParameterPatterns(layout);
   for (const ParameterPattern &pattern : patterns)
-    if (match(pattern.pattern, own, layout, where))
+    if (match(pattern.pattern, name, layout, where))
       return &pattern;
-  if (unwrapped != name)
+  if (isWrapped)
     for (const ParameterPattern &pattern : patterns)
       if (pattern.isIn(NameScheme::Mcore) &&
-          match(pattern.pattern, inMcore, layout, where))
+          match(pattern.pattern, unwrapped, layout, where))
         return &pattern;
   return nullptr;
 }

@@ -11,9 +11,9 @@
 namespace mf {
 
 /// One name, in the schemes that have it. In `pattern`, '#' stands for the
-/// index of the layer, '%' for its index among those that predict additional
-/// tokens, '@' for the expert's, '*' for weight or bias and '~' for gamma or
-/// beta.
+/// index of the layer, '$' for that of one which does not predict additional
+/// tokens, '%' for the index among those that do, '@' for the expert's, '*' for
+/// weight or bias and '~' for gamma or beta.
 struct ParameterPattern {
   uint32_t schemes;
   std::string pattern;

@@ -36,7 +36,8 @@ static std::vector<std::string> translate(const ParameterName &parsed,
       std::string found;
       for (const ParameterPattern &pattern : getParameterPatterns(layout))
         if (pattern.isIn(scheme) && pattern.has(part))
-          found = pattern.getName(where, layout);
+          if (std::string own = pattern.getName(where, layout); !own.empty())
+            found = std::move(own);
       if (found.empty())
         return {};
       if (names.empty() || names.back() != found)

@@ -36,6 +36,8 @@ static constexpr FactSet anyLayer =
 static constexpr FactSet anyLatent = Fact::Latent | Fact::LatentQuery;
 static constexpr FactSet anyAttention =
     Fact::Heads | Fact::TransposedHeads | anyLatent | anyLayer;
+static constexpr FactSet anyMcore =
+    Fact::Experts | Fact::Shared | Fact::JoinsNext | anyAttention;
 static constexpr FactSet anyExperts = Fact::Experts | anyLatent | anyLayer;
 static constexpr FactSet concatenated =
     Fact::Heads | Fact::QueryKeyValue | Fact::GateUp;
@@ -67,12 +69,12 @@ static constexpr NameSchemeRecord schemes[] = {
     {NameScheme::HuggingFaceGlm, "HuggingFaceGlm", &huggingFaceGlmCells},
     {NameScheme::Gpt2, "Gpt2", &gpt2Family.cells, {}, Fact::TransposedHeads},
     {NameScheme::Mcore, "Mcore", &mcoreFamily.cells, Fact::DownTogether,
-     Fact::Experts | Fact::Shared | anyAttention},
+     anyMcore},
     {NameScheme::McoreSeparate,
      "McoreSeparate",
      &mcoreFamily.cells,
      {},
-     Fact::Experts | Fact::Shared | anyAttention},
+     anyMcore},
     {NameScheme::HuggingFaceMixtral,
      "HuggingFaceMixtral",
      &huggingFaceMixtralCells,
