@@ -407,6 +407,7 @@ constexpr OperatorNames getOperators() {
   experts.swiglu = "swiglu";
   experts.routed = "routed_experts";
   experts.cast = "cast";
+  experts.castGate = "cast";
   experts.activateGate = "sigmoid";
   experts.applyGate = "mul";
   experts.castResult = "cast";

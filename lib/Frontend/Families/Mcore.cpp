@@ -139,6 +139,7 @@ constexpr CellRow hybridAttention[] = {
 constexpr CellRow feedForward[] = {
     {"", "mul split reshape add"},
     {"", "cast", {}, Fact::Experts},
+    {"", "sigmoid mul_shared_gate", {}, Fact::SharedGate},
     {"linear_fc1", "cast matmul transpose reshape",
      PartList(Part::Gate, Part::Up)},
     {"activation_func", "slice", {}, Fact::ActivationMultiplies},
@@ -163,10 +164,8 @@ constexpr CellRow experts[] = {
                "mul_noshard add_loss"},
     {"experts", "morphed_forward cast_op reshape"},
     inside("shared_experts", feedForward, Fact::Shared, FeedForwardUse::Shared),
-    {"shared_experts_gate",
-     "reshape shape_op matmul",
-     {},
-     Fact::Shared & Fact::SharedGate},
+    {"shared_experts.shared_experts_gate", "reshape shape_op matmul",
+     Part::SharedRouter, Fact::Shared & Fact::SharedGate},
     parameter("router.expert_bias", Part::RouterBias),
     parameter("router.tid2eid", Part::TokenExperts),
     parameter("experts.weight1", {{Part::ExpertGate, Part::ExpertUp},
@@ -174,7 +173,6 @@ constexpr CellRow experts[] = {
                                   TensorForm::StackedTransposed}),
     parameter("experts.weight2",
               {Part::ExpertDown, TensorForm::StackedTransposed}),
-    tensor("shared_experts.shared_experts_gate", Part::SharedRouter),
 };
 
 //===----------------------------------------------------------------------===//
@@ -347,8 +345,9 @@ constexpr OperatorNames getOperators() {
   experts.cell = "mlp";
   experts.tokenTable = "router.tid2eid";
   experts.cast = "experts.cast_op";
-  experts.activateGate = "shared_experts.mul";
-  experts.applyGate = "shared_experts.mul";
+  experts.castGate = "shared_experts.cast";
+  experts.activateGate = "shared_experts.sigmoid";
+  experts.applyGate = "shared_experts.mul_shared_gate";
   experts.castResult = "mlp.experts.cast_op";
   experts.router = getRouter();
   experts.dropless = getDropless();

@@ -74,21 +74,21 @@ static Value addSharedGate(CellBuilder &cells, const ExpertNames &names,
                            Value tokens) {
   const ModelSpec &spec = cells.spec;
   DType type = spec.experts->router.type;
+  const std::string linear = cells.getCell(ParameterPart::SharedRouter);
   Value weight;
   {
-    CellBuilder::Cell cell(cells, "shared_experts_gate");
+    CellBuilder::Cell cell(cells, linear);
     weight = cells.addParameter("weight", {1, spec.hiddenSize}, type,
                                 cells.getWeightInit(spec.hiddenSize, 1), {});
   }
-  Value input = cells.cast(tokens, type, names.cast);
-  Value product = cells
-                      .create<MatmulOp>("shared_experts_gate.matmul", input,
-                                        weight, false, true)
-                      .getResult();
+  Value input = cells.cast(tokens, type, names.castGate);
+  Value product =
+      cells.create<MatmulOp>(linear + ".matmul", input, weight, false, true)
+          .getResult();
   Value gate =
       cells.create<SigmoidOp>(names.activateGate, product.getType(), product)
           .getResult();
-  return cells.cast(gate, spec.computeType, names.cast);
+  return cells.cast(gate, spec.computeType, names.castGate);
 }
 
 StringRef getFusedSwiglu(const CellBuilder &cells) {

@@ -4,7 +4,10 @@
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "ReadModel.h"
 #include "dialects/mf/MfOps.h"
+#include "mf/Exec/Data/ParameterNames.h"
+#include "mf/Frontend/Import/CellNames.h"
 #include "mlir/IR/Verifier.h"
+#include "gmock/gmock.h"
 
 using namespace mf;
 
@@ -118,6 +121,33 @@ TEST_F(ModelBuilderTest, ParametersOfExpertsAreThoseOfTheSpecification) {
       EXPECT_EQ(countParameters(*build(spec)), getParameterCount(spec))
           << variant[0] << ": " << variant[2];
     }
+  }
+}
+
+/// Checkpoints have a name for the gate of shared experts, and it is in the
+/// tree.
+TEST_F(ModelBuilderTest, GateOfSharedExpertsIsThatOfCheckpoints) {
+  for (size_t index : {1, 5}) {
+    ModelSpec spec = readExpertVariant(expertVariants[index], false);
+    const std::vector<std::string> tree = getCellNames(spec, true);
+    std::vector<std::string> gates;
+    auto module = build(spec);
+    module->walk([&](ir::ParamOp param) {
+      std::optional<ParameterName> name =
+          parseParameterName(param.getSymName());
+      if (name && name->parts == PartList(ParameterPart::SharedRouter).get())
+        gates.push_back(param.getSymName().str());
+    });
+    EXPECT_FALSE(gates.empty()) << index;
+    bool hasProduct = false;
+    module->walk([&](ir::ComputeOpInterface op) {
+      llvm::StringRef name = op.getCellName();
+      if (!name.contains("shared_experts_gate"))
+        return;
+      EXPECT_THAT(tree, testing::Contains(name.str()));
+      hasProduct |= name.ends_with("shared_experts_gate.matmul");
+    });
+    EXPECT_TRUE(hasProduct) << index;
   }
 }
 

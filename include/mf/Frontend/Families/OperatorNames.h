@@ -117,7 +117,9 @@ struct ExpertNames {
   llvm::StringRef routed;
   /// The table of experts by token id, if there is one.
   llvm::StringRef tokenTable;
-  llvm::StringRef cast, activateGate, applyGate;
+  llvm::StringRef cast;
+  /// The gate of shared experts.
+  llvm::StringRef castGate, activateGate, applyGate;
   /// SwiGLU as one operator, relative to a feed forward; empty if it is not
   /// in this family.
   llvm::StringRef swiglu;
