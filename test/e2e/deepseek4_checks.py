@@ -238,6 +238,36 @@ def check_names(tools):
     yield "names: back", all(read[n].dtype == t.dtype and (read[n] == t).all() for n, t in tables.items())
 
 
+def check_documents(tools):
+    """A token sees nothing of documents before its own, and ranks agree on where documents start."""
+    length, vocabulary, end = HYBRID["seq_length"], HYBRID["vocab_size"], 5
+    base = dict(HYBRID, eod=end, num_nextn_predict_layers=0, num_hidden_layers=1, num_hash_layers=0, first_k_dense_replace=1)
+    rows = torch_deepseek4.make_tokens(BATCH, length, vocabulary)
+    rows[rows == end] += 1
+    # A document of 70 tokens, which ends within groups of 4 and of 128.
+    rows[:, 69] = end
+    changed = rows.copy()
+    changed[:, :69] = numpy.where(changed[:, :69] == end + 2, end + 3, end + 2)
+    for ratio in (0, 4, 128):
+        model = Model(tools, "document-%d" % ratio, dict(base, compress_ratios=[ratio]))
+        same = (model.get_hidden(rows) == model.get_hidden(changed)).all(-1).all(0)
+        yield "ratio %d: the first document" % ratio, not same[:70].any()
+        if ratio == 4:
+            # Pooling knows no documents: the first entry of the second one, tokens 72 to 75, has the group before it.
+            yield "ratio 4: the second document", same[70:75].all() and not same[75]
+        else:
+            yield "ratio %d: the second document" % ratio, same[70:].all()
+    base = dict(
+        SHORT, num_hidden_layers=4, num_nextn_predict_layers=1, compress_ratios=[0, 4, 0, 4, 4], moe_aux_loss_coeff=0, eod=end
+    )  # fmt: skip
+    whole = Model(tools, "documents", base).run()
+    yield "documents change the step", step_results.get_distance(whole, Model(tools, "undivided", dict(base, eod=None)).run()) > 1e-3
+    for parallel in ({"data": 2, "shard": 2, "expert": 2}, {"tensor": 2}, {"pipeline": 2}):
+        layout = ", ".join("%s %d" % item for item in parallel.items())
+        shared = Model(tools, "documents-" + "-".join(parallel), base, parallel=parallel).run()
+        yield "documents: " + layout, step_results.get_distance(whole, shared) < 2e-5
+
+
 def check_sight(tools):
     """Which tokens a query depends on."""
     length, vocabulary = HYBRID["seq_length"], HYBRID["vocab_size"]
@@ -290,7 +320,7 @@ def main():
     tools = training.Tools(sys.argv[1], sys.argv[2])
     checks = (
         check_streams, check_limits, check_indexer, check_fused, check_sink, check_tables, check_checkpoints, check_names,
-        check_sight, check_parts,
+        check_documents, check_sight, check_parts,
     )  # fmt: skip
     wanted = sys.argv[3:]
     checks = [check for check in checks if not wanted or check.__name__ in wanted]

@@ -80,6 +80,9 @@ CASES = {
         SHORT, num_nextn_predict_layers=1, compress_ratios=[4, 0, 4], num_hash_layers=2, first_k_dense_replace=0,
         enable_hc_head=False, hc_mult=3, num_experts_per_tok=3,
     ), None),
+    # Documents of 64 tokens at the mean, whose ends are in groups of 4 and of 128, also in the layer of later tokens.
+    "documents": (dict(HYBRID, eod=5), None),
+    "documents-all-entries": (dict(SHORT, csa_dense_mode=True, eod=5, vocab_size=16), None),
     "softmax-scores": (dict(
         LATENT, moe_router_score_function="softmax", moe_router_enable_expert_bias=False, num_hash_layers=3
     ), None),
@@ -100,11 +103,18 @@ def lower(tools, name, model, parallel=None):
     optimizer = {"type": "AdamW", "weight_decay": 0.1}
     training_keys = {"max_norm": 1.0}
     yaml, parallel = tools.path(name + ".yaml"), parallel or {}
+    documents = model.get("eod")
+    model = {key: value for key, value in model.items() if key != "eod"}
     configuration = Configuration(
         model, parallel, {}, (1, BATCH // parallel.get("data", 1)), optimizer=optimizer, training=training_keys,
         adapters=ADAPTERS.get(name),
     )  # fmt: skip
     configuration.write(yaml)
+    if documents is not None:
+        text = open(yaml).read()
+        data = "type: MindDataset, config: {create_compressed_eod_mask: True, eod: %d}" % documents
+        with open(yaml, "w") as file:
+            file.write(text.replace("type: MindDataset", data))
     os.environ["RANK_SIZE"] = str(configuration.get_ranks())
     return tools.lower_yaml(yaml, lowering=["--verify=false"])
 

@@ -45,6 +45,8 @@ DEFAULTS = {
     "num_nextn_predict_layers": 0,
     "mtp_loss_factor": 0.3,
     "dsa_indexer_loss_coeff": 0.0,
+    # The token that ends a document, if attention stays within documents; no key of the class.
+    "eod": None,
 }
 
 
@@ -104,6 +106,13 @@ def make_table(name, shape, experts):
 def make_tokens(batch, length, vocabulary):
     """[batch, length + 1]"""
     return (numbers("tokens", batch * (length + 1)) % vocabulary).astype(numpy.int64).reshape(batch, length + 1)
+
+
+def find_starts(tokens, end):
+    """Where the document of each token [batch, length] starts: behind the last end before it."""
+    places = torch.arange(tokens.shape[1])
+    behind = torch.where(tokens == end, places + 1, torch.zeros_like(tokens)) if end is not None else 0 * tokens
+    return pad(behind[:, :-1], (1, 0)).cummax(-1).values
 
 
 def normalize(x, epsilon, weight=None):
@@ -270,15 +279,15 @@ class DeepSeek4:
         core = at + "core_attention."
         place = torch.arange(length)
         distance = place[:, None] - place[None]
-        in_window = (distance >= 0) & (distance < window)
+        in_window = ((distance >= 0) & (distance < window))[None] & (place >= self.starts[..., None])
         scores = torch.einsum("bshd,btd->bsht", q, k) * width**-0.5
-        scores = scores.masked_fill(~in_window[None, :, None], -math.inf)
+        scores = scores.masked_fill(~in_window[:, :, None], -math.inf)
         count = length // ratio if ratio else 0
         entries = None
         if count:
             entries = self.compress(x, core + "compressor.", ratio, width, ratio)
             seen = ((torch.arange(count) + 1) * ratio)[None] <= place[:, None] + 1
-            visible = seen[None].expand(x.shape[0], -1, -1)
+            visible = seen[None] & (torch.arange(count) * ratio >= self.starts[..., None])
             logits = torch.einsum("bshd,bgd->bshg", q, entries) * width**-0.5
             chosen = None
             if ratio == 4 and not config["csa_dense_mode"]:
@@ -425,6 +434,7 @@ class DeepSeek4:
     def loss(self, tokens, labels, biases=None):
         config = self.config
         self.parts, self.loss_terms, self.counts, self.biases = {}, [], {}, biases or {}
+        self.starts = find_starts(tokens, config["eod"])
         table = self.params["embedding.word_embeddings.weight"]
         x = self.split(table[tokens])
         for index in range(config["num_hidden_layers"]):

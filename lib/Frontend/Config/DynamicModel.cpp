@@ -262,6 +262,36 @@ static bool isHybrid(const NodeBuilder &model) {
   return model.get(keys::attentionVariant.getName()).getText() == "dsv4_hybrid";
 }
 
+/// Sets the token that ends a document, if hybrid attention is limited to
+/// documents. `data` describes the files of tokens.
+static void setDocuments(const Node &data, const DynamicLayout &layout,
+                         NodeBuilder &model, DiagnosticList &diagnostics) {
+  Node mask = data["create_compressed_eod_mask"];
+  if (!mask.getBool().value_or(false))
+    return;
+  auto refuse = [&](const llvm::Twine &why) {
+    diagnostics.error(mask.getLocation(), why + ": expected False for "
+                                                "'create_compressed_eod_mask'");
+  };
+  if (model.get("apply_dsa_kernel_fusion").getBool().value_or(true))
+    return refuse("fused hybrid attention ('apply_dsa_kernel_fusion') "
+                  "currently supports BSND layout only, which has no "
+                  "documents");
+  if (layout.context > 1)
+    return refuse("ranks that share a sequence of hybrid attention "
+                  "('context_parallel') do not know its documents");
+  Node end = data["eod"];
+  if (end.getInt().value_or(-1) < 0) {
+    diagnostics.error((end ? end : mask).getLocation(),
+                      "expected the token that ends a document for 'eod', as "
+                      "'create_compressed_eod_mask' is True" +
+                          (end ? ", but got " + end.repr(60) : ""));
+    return;
+  }
+  model.set("eod_reset", "True", mask);
+  model.set("eod_token_id", end.getText(), end);
+}
+
 /// What DeepSeek-V4 does not read, or not together.
 static void adaptDeepSeek4(const Node &root, const Node &written,
                            const DynamicLayout &layout, NodeBuilder &model,
@@ -307,6 +337,8 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
                         "fusedswiglu");
   ignore("scoring_func", model.get("moe_router_score_function").getText(),
          "routers read 'moe_router_score_function'");
+  ignore("eod_reset", "False",
+         "documents follow from 'create_compressed_eod_mask' of the data");
   ignore("mla_qkv_concat", "True",
          "the projections of latent attention are one weight");
   auto getType = [&](const ModelKey &key, llvm::StringRef missing) {
@@ -333,13 +365,8 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
                       "('dsv4_hybrid') exchange keys, not heads: expected "
                       "colossal for 'context_parallel_method', but got " +
                           method.repr(60));
-  if (Node mask = root["train_dataset"]["dataloader"]["config"]
-                      ["create_compressed_eod_mask"];
-      mask.getBool().value_or(false))
-    diagnostics.error(mask.getLocation(),
-                      "hybrid attention ('dsv4_hybrid') within documents is "
-                      "not supported: expected False for "
-                      "'create_compressed_eod_mask'");
+  setDocuments(root["train_dataset"]["dataloader"]["config"], layout, model,
+               diagnostics);
 }
 
 bool hasHybridAttention(const Node &model) {

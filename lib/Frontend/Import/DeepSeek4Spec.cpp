@@ -315,6 +315,8 @@ void readHybridAttention(SpecReader &reader, ModelSpec &spec) {
   spec.rotary.base = reader.readPositive(keys::rotaryBase, 10000.0);
   // There is one form of this attention.
   spec.usesFlashAttention = true;
+  if (reader.readBool({"eod_reset"}, false))
+    spec.documentEnd = reader.readInt({"eod_token_id"}, 0);
   // Attention drops no probabilities.
   spec.dropout.attention = 0;
   spec.hybrid = hybrid;

@@ -165,6 +165,7 @@ private:
   Value splitBlocks(Value rows);
   Value takeBefore(Value parts, int64_t count, int64_t fill);
   Value putBefore(Value before, Value own);
+  Value takeStarts(StringRef table, StringRef leaf);
   Value addWindow(Value keyValue);
   Value addWindowMask();
   Value addEntrySight();
@@ -210,6 +211,9 @@ private:
   const ModelSpec &spec;
   const HybridAttentionSpec &hybrid;
   const int64_t batch, length, heads, width, blocks, ratio, numEntries;
+  /// Where the document of each token starts, [batch, sequence]; null without
+  /// documents.
+  Value starts;
   std::optional<Entries> entries;
   /// The trainer's own way from queries and keys to their result and the loss.
   DictionaryAttr kernel;
@@ -431,14 +435,36 @@ Value HybridAttentionBuilder::addWindow(Value keyValue) {
   return gather(keyValue, cells.castToIndex(places, "window_places"), window);
 }
 
-/// Hides the places before the first token: [sequence, 1, window].
+/// Returns the row of a table [sequence, columns] of the token with which the
+/// document of each token starts: [batch, sequence, columns].
+Value HybridAttentionBuilder::takeStarts(StringRef table, StringRef leaf) {
+  Value rows = cells.getParameter(table);
+  auto type = cast<RankedTensorType>(rows.getType())
+                  .clone({batch, length, getShape(rows).back()});
+  return cells.create<EmbeddingOp>(leaf, type, ValueRange{rows, starts})
+      .getResult();
+}
+
+/// Hides the places before the first token of the sequence, or of the document:
+/// [batch or nothing, sequence, 1, window].
 Value HybridAttentionBuilder::addWindowMask() {
   const int64_t window = getWindow(spec);
   Value places = cells.getParameter(windowTable);
+  if (starts) {
+    // The number of the query in its document, plus that of the place.
+    Value first = cells.slice(places, 0, 0, 1, "window_mask");
+    Value rows =
+        cells.negate(takeStarts(windowTable, "window_mask"), "window_mask");
+    places =
+        cells.add(cells.add(rows, places, "window_mask"), first, "window_mask");
+  }
   Value hidden = cells.compare(places, Comparison::Less,
                                static_cast<double>(window) - 1, "window_mask");
-  return cells.reshape(cells.scale(hidden, unseenScore, "window_mask"),
-                       {length, 1, window}, "window_mask");
+  SmallVector<int64_t> shape = {length, 1, window};
+  if (starts)
+    shape.insert(shape.begin(), batch);
+  return cells.reshape(cells.scale(hidden, unseenScore, "window_mask"), shape,
+                       "window_mask");
 }
 
 //===----------------------------------------------------------------------===//
@@ -446,12 +472,18 @@ Value HybridAttentionBuilder::addWindowMask() {
 //===----------------------------------------------------------------------===//
 
 /// Returns 1 where a query sees an entry, all of whose tokens are not behind
-/// it, else 0: [sequence, entries].
+/// it and in its document, else 0: [batch or nothing, sequence, entries].
 Value HybridAttentionBuilder::addEntrySight() {
   // Query p sees entry g if p - g * ratio is at least ratio - 1.
-  Value places = cells.getParameter((entryTable + "_" + Twine(ratio)).str());
-  return cells.compare(places, Comparison::AtLeast,
-                       static_cast<double>(ratio) - 1, "entry_mask");
+  const std::string table = (entryTable + "_" + Twine(ratio)).str();
+  Value sight = cells.compare(cells.getParameter(table), Comparison::AtLeast,
+                              static_cast<double>(ratio) - 1, "entry_mask");
+  if (!starts)
+    return sight;
+  // Where the document starts minus where the entry does.
+  Value before = takeStarts(table, "entry_mask");
+  Value own = cells.compare(before, Comparison::Less, 0.5, "entry_mask");
+  return cells.multiply(own, sight, "entry_mask");
 }
 
 /// Returns the group before each group of [batch, entries, ...], and `fill`
@@ -528,8 +560,11 @@ void HybridAttentionBuilder::addEntries(Value input, Value latent) {
               /*axis=*/1, length)
           .getResult();
   Value hidden = cells.addScalar(addEntrySight(), -1.0, "entry_mask");
+  SmallVector<int64_t> shape = {length, 1, numEntries};
+  if (starts)
+    shape.insert(shape.begin(), batch);
   entries->mask = cells.reshape(cells.scale(hidden, -unseenScore, "entry_mask"),
-                                {length, 1, numEntries}, "entry_mask");
+                                shape, "entry_mask");
 }
 
 /// The indexer scores all entries for each query with heads of its own. Only
@@ -852,6 +887,8 @@ HybridResult HybridAttentionBuilder::build(Value input) {
   {
     CellBuilder::Cell core(cells, "core_attention");
     kernel = getKernel();
+    if (spec.documentEnd)
+      starts = cells.addDocumentStarts();
     if (numEntries > 0)
       addEntries(input, latent);
     CellBuilder::KernelScope scope(cells, kernel);
