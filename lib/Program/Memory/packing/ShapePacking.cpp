@@ -3,8 +3,13 @@
 
 #include "ShapePacking.h"
 #include "ImproveOrder.h"
+#include "StableSort.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <tuple>
 
 namespace mf::memory {
 
@@ -269,6 +274,187 @@ void ShapePacker::improve(const ShapeOrder &order, const PackResult &result,
         return packInOrder({items, order.ceiling}, budget);
       },
       best);
+}
+
+namespace {
+
+ItemMeasures measure(const ShapeItem &item,
+                     const std::vector<int64_t> &profile) {
+  ItemMeasures measures;
+  measures.kind = item.kind;
+  measures.size = item.size;
+  if (item.pieces.empty())
+    return measures;
+  measures.begin = item.pieces.front().begin;
+  measures.end = item.pieces.back().end;
+  for (const ShapePiece &piece : item.pieces)
+    for (int32_t section = piece.begin; section < piece.end; ++section)
+      measures.contention = std::max(measures.contention, profile[section]);
+  measures.area = item.size * (measures.end - measures.begin);
+  return measures;
+}
+
+/// Items whose size is at least this fraction of the desired peak are large.
+constexpr int64_t largePart = 16;
+constexpr int64_t largePartInReverse = 32;
+
+using OrderKey = std::array<int64_t, 3>;
+
+/// A task's scratch comes before buffers that are copied back for the task,
+/// which may end slightly later.
+int64_t getEndInReverse(const ItemMeasures &item) {
+  int64_t length = item.end - item.begin;
+  return item.kind == ShapeItem::Kind::Scratch ? item.end + length : item.end;
+}
+
+OrderKey getKey(const ItemMeasures &item, ShapeMeasure measure,
+                int64_t goodPeak) {
+  switch (measure) {
+  case ShapeMeasure::Contention:
+    return {-item.contention, -item.size, 0};
+  case ShapeMeasure::Size:
+    return {-item.size, item.begin, 0};
+  case ShapeMeasure::Area:
+    return {-item.area, item.begin, 0};
+  case ShapeMeasure::Begin:
+    return {item.begin, -item.end, 0};
+  case ShapeMeasure::End:
+    return {item.end, item.begin, 0};
+  case ShapeMeasure::Death:
+    return {-item.end, item.begin, 0};
+  case ShapeMeasure::LargeInTime:
+    if (item.size >= goodPeak / largePart)
+      return {0, item.begin, -item.end};
+    return {1, item.begin - item.end, -item.size};
+  case ShapeMeasure::LargeInReverse:
+    if (item.size >= goodPeak / largePartInReverse)
+      return {0, -getEndInReverse(item), item.begin};
+    return {1, item.begin - item.end, -item.size};
+  }
+  return {};
+}
+
+int getKindRank(ShapeItem::Kind kind, KindOrder kinds) {
+  if (kinds == KindOrder::Any || kind == ShapeItem::Kind::Frame)
+    return 0;
+  if (kinds == KindOrder::FramesFirst)
+    return 1;
+  bool isScratch = kind == ShapeItem::Kind::Scratch;
+  return isScratch == (kinds == KindOrder::ScratchLast) ? 2 : 1;
+}
+
+} // namespace
+
+ShapeOrders::ShapeOrders(const ShapeProblem &problem, int64_t goodPeak)
+    : goodPeak(goodPeak) {
+  std::vector<int64_t> profile = getLiveProfile(problem);
+  for (const ShapeItem &item : problem.items)
+    measures.push_back(measure(item, profile));
+}
+
+ShapeOrder ShapeOrders::make(const ShapeRule &rule) const {
+  ShapeOrder order;
+  order.ceiling = rule.isFromTop ? goodPeak : 0;
+  std::vector<std::pair<int, OrderKey>> keys;
+  for (const ItemMeasures &item : measures)
+    keys.push_back({getKindRank(item.kind, rule.kinds),
+                    getKey(item, rule.measure, goodPeak)});
+  order.items = getSortedIndices<int32_t>(
+      keys.size(), [&](int32_t a, int32_t b) { return keys[a] < keys[b]; });
+  return order;
+}
+
+static PackResult packGroup(const PackProblem &pack, GroupLayout layout,
+                            WorkBudget &budget) {
+  std::vector<int64_t> profile = getLiveProfile(pack);
+  if (layout == GroupLayout::Tight)
+    return packInBestOrder(pack, getLargest(profile), budget);
+  WorkBudget unlimited(std::numeric_limits<int64_t>::max());
+  PackResult result =
+      *packInOrder(pack, getOrder(pack, PackOrder::End, profile), unlimited);
+  if (layout == GroupLayout::LastHighest)
+    for (const auto &[item, offset] : llvm::zip(pack.items, result.offsets))
+      offset = result.peak - offset - item.size;
+  return result;
+}
+
+ShapeGroups::ShapeGroups(const ShapeProblem &problem,
+                         llvm::ArrayRef<int64_t> groupOf, GroupLayout layout,
+                         WorkBudget &budget)
+    : places(problem.items.size()) {
+  grouped.numSections = problem.numSections;
+  llvm::MapVector<int64_t, std::vector<int32_t>> groups;
+  for (const auto &[index, item] : llvm::enumerate(problem.items)) {
+    if (groupOf[index] >= 0 && item.size > 0) {
+      groups[groupOf[index]].push_back(static_cast<int32_t>(index));
+      continue;
+    }
+    places[index] = {static_cast<int32_t>(grouped.items.size()), 0};
+    grouped.items.push_back(item);
+  }
+  for (auto &[group, members] : groups)
+    addGroup(problem, std::move(members), layout, budget);
+}
+
+void ShapeGroups::addGroup(const ShapeProblem &problem,
+                           std::vector<int32_t> members, GroupLayout layout,
+                           WorkBudget &budget) {
+  PackProblem pack;
+  pack.numSections = problem.numSections;
+  int32_t first = problem.numSections;
+  for (int32_t member : members)
+    first = std::min(first, problem.items[member].pieces.front().begin);
+  int32_t last = 0;
+  for (int32_t member : members) {
+    const ShapePiece &piece = problem.items[member].pieces.front();
+    PackItem item;
+    item.begin = piece.begin - first;
+    item.end = piece.end - first;
+    item.size = problem.items[member].size;
+    last = std::max(last, item.end);
+    pack.items.push_back(item);
+  }
+  pack.numSections = last;
+  PackResult result = packGroup(pack, layout, budget);
+  for (const auto &[member, offset] : llvm::zip(members, result.offsets))
+    places[member] = {static_cast<int32_t>(grouped.items.size()), offset};
+  ShapeItem item;
+  item.size = result.peak;
+  addPieces(problem, members, item);
+  grouped.items.push_back(std::move(item));
+}
+
+void ShapeGroups::addPieces(const ShapeProblem &problem,
+                            llvm::ArrayRef<int32_t> members, ShapeItem &item) {
+  std::vector<int32_t> bounds;
+  for (int32_t member : members) {
+    bounds.push_back(problem.items[member].pieces.front().begin);
+    bounds.push_back(problem.items[member].pieces.front().end);
+  }
+  llvm::sort(bounds);
+  bounds.erase(llvm::unique(bounds), bounds.end());
+  for (size_t i = 0; i + 1 < bounds.size(); ++i) {
+    std::vector<AddressRange> ranges;
+    for (int32_t member : members) {
+      const ShapePiece &piece = problem.items[member].pieces.front();
+      if (piece.begin <= bounds[i] && bounds[i] < piece.end)
+        ranges.push_back({places[member].second,
+                          places[member].second + problem.items[member].size});
+    }
+    if (ranges.empty())
+      continue;
+    mergeRanges(ranges);
+    item.pieces.push_back(
+        {bounds[i], bounds[i + 1], pool.emplace_back(std::move(ranges))});
+  }
+}
+
+PackResult ShapeGroups::expand(const PackResult &result) const {
+  PackResult expanded;
+  expanded.peak = result.peak;
+  for (auto [item, offset] : places)
+    expanded.offsets.push_back(result.offsets[item] + offset);
+  return expanded;
 }
 
 } // namespace mf::memory

@@ -13,6 +13,7 @@
 
 #include "Packing.h"
 #include "llvm/ADT/ArrayRef.h"
+#include <deque>
 #include <memory>
 
 namespace mf::memory {
@@ -82,6 +83,91 @@ public:
 private:
   const ShapeProblem &problem;
   std::unique_ptr<ShapeOccupancy> occupancy;
+};
+
+/// The kinds of items that are placed first. These are frames, unless the order
+/// does not depend on kinds.
+enum class KindOrder { Any, FramesFirst, ScratchFirst, ScratchLast };
+
+/// The measure by which items of one kind are ordered.
+enum class ShapeMeasure {
+  Contention,
+  Size,
+  Area,
+  Begin,
+  End,
+  Death,
+  /// Large items in order of their begin, then the others by lifetime.
+  LargeInTime,
+  /// Large items in descending order of their end, then the others by lifetime.
+  LargeInReverse,
+};
+
+/// The rule by which an order is made.
+struct ShapeRule {
+  KindOrder kinds = KindOrder::ScratchLast;
+  ShapeMeasure measure = ShapeMeasure::Contention;
+  /// True if buffers are placed at the highest possible address below the
+  /// desired peak.
+  bool isFromTop = false;
+};
+
+/// Measures of an item, such as its fullest section and its size.
+struct ItemMeasures {
+  ShapeItem::Kind kind = ShapeItem::Kind::Buffer;
+  int64_t contention = 0;
+  int64_t size = 0;
+  int64_t area = 0;
+  int32_t begin = 0;
+  int32_t end = 0;
+};
+
+/// Orders of the items of one problem.
+class ShapeOrders {
+public:
+  ShapeOrders(const ShapeProblem &problem, int64_t goodPeak);
+
+  ShapeOrder make(const ShapeRule &rule) const;
+
+private:
+  int64_t goodPeak;
+  std::vector<ItemMeasures> measures;
+};
+
+/// The arrangement of the items of a group.
+enum class GroupLayout {
+  /// Items are packed as tightly as the heuristics can.
+  Tight,
+  /// Items that end last are lowest, so that memory is freed from the top down.
+  LastLowest,
+  /// Items that end last are highest.
+  LastHighest
+};
+
+class ShapeGroups {
+public:
+  /// Items with the same group number become one item. Items with -1 stay
+  /// separate. Each item of a group must have one piece with one range.
+  ShapeGroups(const ShapeProblem &problem, llvm::ArrayRef<int64_t> groupOf,
+              GroupLayout layout, WorkBudget &budget);
+  // The pieces of the groups point into this object.
+  ShapeGroups(const ShapeGroups &) = delete;
+  ShapeGroups &operator=(const ShapeGroups &) = delete;
+
+  const ShapeProblem &getProblem() const { return grouped; }
+  /// Converts a packing of the groups to one of the items.
+  PackResult expand(const PackResult &result) const;
+
+private:
+  void addGroup(const ShapeProblem &problem, std::vector<int32_t> members,
+                GroupLayout layout, WorkBudget &budget);
+  void addPieces(const ShapeProblem &problem, llvm::ArrayRef<int32_t> members,
+                 ShapeItem &item);
+
+  ShapeProblem grouped;
+  /// For each item of the problem, the grouped item and the offset in it.
+  std::vector<std::pair<int32_t, int64_t>> places;
+  std::deque<std::vector<AddressRange>> pool;
 };
 
 } // namespace mf::memory

@@ -5,8 +5,6 @@
 #include "FrameInstances.h"
 #include "FramePacking.h"
 #include "StepSections.h"
-#include "lib/Program/Memory/packing/ShapeGroups.h"
-#include "lib/Program/Memory/packing/ShapeOrder.h"
 #include "lib/Program/Memory/packing/ShapePacking.h"
 #include "lib/Program/Memory/packing/StableSort.h"
 #include "mf/Program/Memory/StepPlan.h"
