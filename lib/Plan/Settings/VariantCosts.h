@@ -14,6 +14,7 @@
 #include "lib/Plan/Settings/PipelineShape.h"
 #include "lib/Plan/Settings/Probes.h"
 #include "lib/Plan/Settings/RecomputeCut.h"
+#include "mf/Plan/Settings/StepPlanner.h"
 
 namespace mf::planner {
 

@@ -1,7 +1,7 @@
 //===- LayoutTest.cpp - Legal layouts and their bounds --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/Plan/Settings/LayoutFacts.h"
+#include "lib/Plan/Settings/LayoutPlanner.h"
 #include "mf/Frontend/Config/StageMap.h"
 #include <algorithm>
 #include <gtest/gtest.h>

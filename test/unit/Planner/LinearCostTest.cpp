@@ -1,7 +1,7 @@
 //===- LinearCostTest.cpp - Sums over layers ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/Plan/Settings/LinearCost.h"
+#include "lib/Plan/Settings/LayerCosts.h"
 #include <gtest/gtest.h>
 #include <random>
 

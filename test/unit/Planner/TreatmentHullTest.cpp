@@ -1,8 +1,8 @@
 //===- TreatmentHullTest.cpp - Treatments that are worth mixing -----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/Plan/Settings/TreatmentHull.h"
 #include "PlannerTesting.h"
+#include "lib/Plan/Settings/LayerCosts.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <limits>
