@@ -2,11 +2,612 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Step/StepRun.h"
-#include "StepEngine.h"
+#include "ReadFacts.h"
+#include "StepRanks.h"
+#include "mf/Exec/Data/Safetensors.h"
+#include "mf/Exec/Ranks/CheckpointParts.h"
+#include "mf/Exec/Ranks/InitialValues.h"
+#include "mf/Exec/Ranks/SliceRuns.h"
+#include "mf/Exec/Ranks/StateNames.h"
+#include "mf/Exec/Ranks/StepValues.h"
+#include "mf/Exec/Ranks/TensorDump.h"
+#include "mf/Exec/Ranks/TokenExperts.h"
+#include "mf/Exec/Ranks/Training.h"
+#include "mf/Program/Program.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/DataExtractor.h"
+#include "llvm/Support/EndianStream.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cstring>
+
+using namespace mf::program;
 
 namespace mf::step {
+
+//===----------------------------------------------------------------------===//
+// A program outside of mf as an engine
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Runs one rank of a program for a training run.
+class StepEngine : public ranks::RankEngine {
+public:
+  /// All references must outlive the engine.
+  StepEngine(const Facts &facts, ReadFacts read, const StepDevice &device,
+             const ranks::TrainingOptions &options);
+
+  ranks::TrainingFacts getFacts() const override;
+  llvm::Error start(ranks::NoteUser note) override;
+  llvm::Expected<ranks::StepOutput>
+  runStep(const ranks::StepInput &input,
+          llvm::function_ref<llvm::Error()> useGradients) override;
+  llvm::Expected<ranks::WholeTensors> collectGradients() const override;
+  llvm::Expected<ranks::WholeTensors> collectParameters() const override;
+  llvm::Expected<ranks::WholeTensors> collectTrained() const override;
+  llvm::Error saveRank(int64_t rank, llvm::StringRef path) const override;
+  llvm::Error loadRanks(llvm::ArrayRef<std::string> paths) override;
+  bool isWriter() const override { return group.isFirst(); }
+  llvm::Error agree(llvm::Error own) override {
+    return group.agree(std::move(own));
+  }
+  llvm::Error expectSame(llvm::ArrayRef<ranks::Fact> facts) override {
+    return group.expectSame(facts);
+  }
+
+private:
+  using Statics = std::vector<program::Static>;
+  llvm::Error initialize();
+  llvm::Error loadParameters(ranks::NoteUser note);
+  llvm::Error write(size_t number, llvm::ArrayRef<uint8_t> bytes) const;
+  llvm::Error writeInput(const ranks::StepInput &input) const;
+  llvm::Error writeElements(program::Role role,
+                            llvm::ArrayRef<int32_t> values) const;
+  llvm::Expected<ranks::StepOutput> readReports() const;
+  llvm::Expected<ranks::WholeTensors> collect(
+      llvm::function_ref<std::string(const program::Static &)> getName) const;
+  llvm::Error readRankReports(int64_t rank, ranks::StepReports &reports) const;
+  ranks::RankTensor makePart(int64_t rank, size_t number) const;
+  bool hasRole(program::Role role, bool onHost) const;
+  int64_t countBatchRows() const;
+  /// Return the statics of a rank, and the program's description of them.
+  const Statics &getStatics(int64_t rank) const {
+    return stages[mesh.getStage(rank)];
+  }
+  const std::vector<StepBuffer> &getBuffers(int64_t rank) const {
+    return facts.stages[mesh.getStage(rank)];
+  }
+
+  const Facts &facts;
+  const StepDevice &device;
+  const ranks::TrainingOptions &options;
+  /// `facts` in the types of mf.
+  const ReadFacts read;
+  const program::Mesh &mesh;
+  const std::vector<Statics> &stages;
+  StepRanks group;
+  /// The names of the statics.
+  ranks::StateNames names;
+};
+
+} // namespace
+
+/// Fills `bytes` with copies of a value.
+static void fill(std::vector<uint8_t> &bytes, float value) {
+  for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float))
+    std::memcpy(bytes.data() + at, &value, sizeof(float));
+}
+
+/// Returns the bytes of a buffer of rates, scalars or draws for a step, or none
+/// for any other buffer.
+static std::vector<uint8_t> makeStepBytes(const Static &buffer,
+                                          const ranks::StepInput &input) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
+  switch (buffer.role) {
+  case Role::StepNumber:
+    fill(bytes, static_cast<float>(input.stepNumber));
+    return bytes;
+  case Role::LossScale:
+    fill(bytes, input.lossScale);
+    return bytes;
+  case Role::LearningRate:
+    std::memcpy(
+        bytes.data(), input.learningRates.data(),
+        std::min(bytes.size(), input.learningRates.size() * sizeof(float)));
+    return bytes;
+  case Role::Draw: {
+    constexpr size_t drawBytes = sizeof(ranks::getDraw(input, 0));
+    for (size_t at = 0; at + drawBytes <= bytes.size(); at += drawBytes) {
+      const auto draw =
+          ranks::getDraw(input, static_cast<int64_t>(at / drawBytes));
+      std::memcpy(bytes.data() + at, draw.data(), drawBytes);
+    }
+    return bytes;
+  }
+  default:
+    return {};
+  }
+}
+
+namespace {
+
+/// Numbers are little endian; texts and lists have their length before them.
+class KeptWriter {
+public:
+  explicit KeptWriter(llvm::raw_ostream &os)
+      : numbers(os, llvm::endianness::little), os(os) {}
+
+  void writeNumber(int64_t value) { numbers.write(value); }
+  void writeText(llvm::StringRef text) {
+    writeNumber(static_cast<int64_t>(text.size()));
+    os << text;
+  }
+
+private:
+  llvm::support::endian::Writer numbers;
+  llvm::raw_ostream &os;
+};
+
+class KeptReader {
+public:
+  explicit KeptReader(llvm::StringRef bytes)
+      : data(bytes, /*IsLittleEndian=*/true, /*AddressSize=*/8), cursor(0) {}
+  ~KeptReader() { llvm::consumeError(cursor.takeError()); }
+
+  bool isAtEnd() const { return cursor.tell() == data.size(); }
+  int64_t readNumber() { return static_cast<int64_t>(data.getU64(cursor)); }
+  llvm::StringRef readText() {
+    const int64_t size = readNumber();
+    return data.getBytes(cursor, static_cast<uint64_t>(size));
+  }
+  bool hasFailed() { return !cursor; }
+  llvm::Error takeError() { return cursor.takeError(); }
+
+private:
+  llvm::DataExtractor data;
+  llvm::DataExtractor::Cursor cursor;
+};
+
+void writeTensor(KeptWriter &writer, const KeptTensor &tensor) {
+  writer.writeText(tensor.name);
+  writer.writeText(tensor.type);
+  writer.writeNumber(static_cast<int64_t>(tensor.dims.size()));
+  for (const int64_t size : tensor.dims)
+    writer.writeNumber(size);
+  writer.writeText({reinterpret_cast<const char *>(tensor.bytes.data()),
+                    tensor.bytes.size()});
+}
+
+llvm::Expected<ranks::MadeTensor> readTensor(KeptReader &reader) {
+  ranks::MadeTensor made;
+  made.name = reader.readText();
+  const llvm::StringRef name = reader.readText();
+  const std::optional<DType> type = parseDType(name);
+  // The reader's own error comes first.
+  if (!type && !reader.hasFailed())
+    return llvm::createStringError("unknown element type '" + name + "'");
+  made.shape.type = type.value_or(DType::F32);
+  const int64_t numDims = reader.readNumber();
+  for (int64_t i = 0; i < numDims && !reader.hasFailed(); ++i)
+    made.shape.dims.push_back(reader.readNumber());
+  const llvm::StringRef bytes = reader.readText();
+  made.bytes = {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()};
+  return made;
+}
+
+/// Returns what a rank has kept, as bytes that another rank can read.
+std::string printKept(const std::vector<KeptOperator> &kept) {
+  std::string bytes;
+  llvm::raw_string_ostream os(bytes);
+  KeptWriter writer(os);
+  for (const KeptOperator &run : kept) {
+    writer.writeNumber(run.microBatch);
+    writer.writeNumber(run.isForward ? 1 : 0);
+    writer.writeText(run.cell);
+    writer.writeNumber(static_cast<int64_t>(run.made.size()));
+    for (const KeptTensor &tensor : run.made)
+      writeTensor(writer, tensor);
+  }
+  return bytes;
+}
+
+/// Adds what rank `rank` has kept. Fails if the bytes are not those of
+/// printKept.
+llvm::Error addKept(llvm::StringRef bytes, int64_t rank,
+                    ranks::TensorDump &dump) {
+  KeptReader reader(bytes);
+  while (!reader.hasFailed() && !reader.isAtEnd()) {
+    ranks::OperatorRun run;
+    run.rank = rank;
+    run.microBatch = reader.readNumber();
+    run.isForward = reader.readNumber() != 0;
+    run.cell = reader.readText();
+    const int64_t numTensors = reader.readNumber();
+    std::vector<ranks::MadeTensor> made;
+    for (int64_t i = 0; i < numTensors && !reader.hasFailed(); ++i) {
+      llvm::Expected<ranks::MadeTensor> tensor = readTensor(reader);
+      if (!tensor)
+        return llvm::createStringError(
+            "'" + run.cell + "': " + llvm::toString(tensor.takeError()));
+      made.push_back(std::move(*tensor));
+    }
+    if (!reader.hasFailed())
+      dump.add(run, made);
+  }
+  return reader.takeError();
+}
+
+} // namespace
+
+/// Collects what all ranks have kept in the dump of the first rank, which
+/// writes the file. `kept` is what this rank has kept.
+static llvm::Error shareKept(const StepRanks &group,
+                             const std::vector<KeptOperator> &kept,
+                             ranks::TensorDump &dump) {
+  const std::string own = printKept(kept);
+  for (int64_t rank = 0; rank < group.getNumRanks(); ++rank) {
+    auto shared = group.shareText(rank, own);
+    if (!shared)
+      return shared.takeError();
+    if (group.isFirst())
+      if (llvm::Error error = addKept(*shared, rank, dump))
+        return error;
+  }
+  return llvm::Error::success();
+}
+
+StepEngine::StepEngine(const Facts &facts, ReadFacts read,
+                       const StepDevice &device,
+                       const ranks::TrainingOptions &options)
+    : facts(facts), device(device), options(options), read(std::move(read)),
+      mesh(this->read.mesh), stages(this->read.stages), group(facts, device) {
+  for (const Statics &statics : stages)
+    names.add(statics);
+}
+
+bool StepEngine::hasRole(Role role, bool onHost) const {
+  return llvm::any_of(stages, [&](const Statics &statics) {
+    return llvm::any_of(statics, [&](const Static &buffer) {
+      return buffer.role == role && (!onHost || buffer.space == Space::Host);
+    });
+  });
+}
+
+/// Returns the number of rows of all ranks or, without tokens, of a
+/// micro-batch.
+int64_t StepEngine::countBatchRows() const {
+  for (const Statics &statics : stages) {
+    int64_t elements = 0;
+    for (const Static &buffer : statics)
+      if (buffer.role == Role::Tokens && buffer.space == Space::Host)
+        elements += ranks::getWholeShape(buffer).getNumElements();
+    if (elements > 0)
+      return elements /
+             std::max<int64_t>(1, facts.microBatches * facts.sequenceLength);
+  }
+  return facts.batchSize;
+}
+
+static LearningRateRule makeRule(const StepSchedule &schedule) {
+  LearningRateRule rule;
+  rule.type = schedule.type;
+  for (const auto &[key, value] : schedule.parameters)
+    rule.parameters[key] = value;
+  return rule;
+}
+
+ranks::TrainingFacts StepEngine::getFacts() const {
+  ranks::TrainingFacts training;
+  training.kind = "program";
+  training.batch.sequenceLength = facts.sequenceLength;
+  training.batch.batchSize = countBatchRows();
+  training.batch.microBatches = facts.microBatches;
+  training.batch.vocabularySize = facts.vocabularySize;
+  training.batch.ignoreIndex = static_cast<int32_t>(facts.ignoreIndex);
+  if (facts.padTokenId >= 0)
+    training.batch.padTokenId = facts.padTokenId;
+  training.batch.sampleOrder = read.sampleOrder;
+  training.batch.replicas = mesh.getNumParts(mesh.getFactors("dp"));
+  training.numRanks = group.getNumRanks();
+  training.ranksPerStage = mesh.getRanksPerStage();
+  training.readsData =
+      hasRole(Role::Tokens, true) || hasRole(Role::Labels, true);
+  if (facts.hasSchedule) {
+    training.lrSchedule = makeRule(facts.schedule);
+    for (const StepSchedule &group : facts.groups)
+      training.lrSchedule->groups.push_back(makeRule(group));
+  }
+  training.lossScale.value = static_cast<float>(facts.lossScale);
+  training.lossScale.factor = facts.lossScaleFactor;
+  training.lossScale.window = facts.lossScaleWindow;
+  training.flopsPerStep = facts.flopsPerStep;
+  training.hasBackward = hasRole(Role::Gradient, false);
+  training.hasUpdate = hasRole(Role::FirstMoment, false);
+  return training;
+}
+
+//===----------------------------------------------------------------------===//
+// First values
+//===----------------------------------------------------------------------===//
+
+llvm::Error StepEngine::write(size_t number,
+                              llvm::ArrayRef<uint8_t> bytes) const {
+  return toError(device.write(getBuffers(facts.rank)[number], bytes.data()));
+}
+
+llvm::Error StepEngine::initialize() {
+  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
+    std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
+    if (buffer.init)
+      if (llvm::Error error = ranks::fillInitialSlice(
+              *buffer.init, options.seed, names.getOwner(buffer),
+              ranks::getWholeShape(buffer),
+              ranks::SliceRuns(mesh, buffer, facts.rank), 0,
+              buffer.shape.getNumElements(), bytes))
+        return llvm::createStringError(
+            "initial value of '" + buffer.name +
+            "': " + llvm::toString(std::move(error)));
+    // A value that each step makes anew may share memory with others, so it is
+    // not written without an initial value.
+    if (isOfStep(buffer.role) && !buffer.init)
+      continue;
+    if (llvm::Error error = write(number, bytes))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error StepEngine::loadParameters(ranks::NoteUser note) {
+  const std::vector<std::string> paths = options.getInitPaths();
+  if (paths.empty())
+    return llvm::Error::success();
+  auto file = SafetensorsCheckpoint::openAll(paths);
+  if (!file)
+    return file.takeError();
+  const std::set<std::string> known = names.getParameters();
+  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
+    const std::string owner = names.getOwner(buffer);
+    if (buffer.role == Role::Table && buffer.init && file->lookup(owner)) {
+      const ranks::SliceRuns runs(mesh, buffer, facts.rank);
+      std::vector<uint8_t> own(static_cast<size_t>(buffer.bytes));
+      if (llvm::Error error = ranks::fillInitialSlice(
+              *buffer.init, options.seed, owner, ranks::getWholeShape(buffer),
+              runs, 0, buffer.shape.getNumElements(), own))
+        return error;
+      auto given = file->find(owner);
+      if (!given)
+        return given.takeError();
+      if (llvm::Error error =
+              ranks::loadTable(owner, *given, *buffer.init,
+                               ranks::getWholeShape(buffer), runs, own))
+        return error;
+      if (llvm::Error error = write(number, own))
+        return error;
+    }
+    if (buffer.role != Role::Parameter)
+      continue;
+    auto tensor = file->find(owner);
+    if (!tensor)
+      return tensor.takeError();
+    const TensorShape shape = ranks::getWholeShape(buffer);
+    std::vector<uint8_t> whole(static_cast<size_t>(shape.getBytes()));
+    if (llvm::Error error = readTensor(owner, *tensor, shape, whole))
+      return error;
+    std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
+    ranks::SliceRuns(mesh, buffer, facts.rank)
+        .take(whole, bytes, getBytes(shape.type));
+    if (llvm::Error error = write(number, bytes))
+      return error;
+  }
+  for (const std::string &name : file->getNames())
+    if (known.count(name) == 0 && names.getTables().count(name) == 0)
+      note("tensor '" + name + "' is not a parameter of the program");
+  return llvm::Error::success();
+}
+
+llvm::Error StepEngine::start(ranks::NoteUser note) {
+  if (llvm::Error error = initialize())
+    return error;
+  return loadParameters(note);
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+static llvm::ArrayRef<uint8_t> getBytesOf(const void *values, size_t bytes) {
+  return {static_cast<const uint8_t *>(values), bytes};
+}
+
+/// Writes the elements of a step to the statics of a role. Statics follow each
+/// other: each takes as many elements as it has.
+llvm::Error StepEngine::writeElements(Role role,
+                                      llvm::ArrayRef<int32_t> values) const {
+  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
+    if (buffer.role != role || buffer.space != Space::Host)
+      continue;
+    const auto count =
+        static_cast<size_t>(ranks::getWholeShape(buffer).getNumElements());
+    if (getBytes(buffer.shape.type) != sizeof(int32_t) || count > values.size())
+      return llvm::createStringError("'" + buffer.name +
+                                     "' does not fit the data of a step");
+    std::vector<uint8_t> own(static_cast<size_t>(buffer.bytes));
+    ranks::SliceRuns(mesh, buffer, facts.rank)
+        .take(getBytesOf(values.data(), count * sizeof(int32_t)), own,
+              sizeof(int32_t));
+    if (llvm::Error error = write(number, own))
+      return error;
+    values = values.drop_front(count);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error StepEngine::writeInput(const ranks::StepInput &input) const {
+  if (llvm::Error error = writeElements(Role::Tokens, input.tokens))
+    return error;
+  if (llvm::Error error = writeElements(Role::Labels, input.labels))
+    return error;
+  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
+    if (buffer.space != Space::Host)
+      continue;
+    const std::vector<uint8_t> bytes = makeStepBytes(buffer, input);
+    if (bytes.empty())
+      continue;
+    if (llvm::Error error = write(number, bytes))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+static bool isHostReport(const Static &buffer) {
+  return buffer.role == Role::Report && buffer.space == Space::Host &&
+         buffer.shape.type == DType::F32;
+}
+
+/// All reports of a rank are sent in one message.
+llvm::Error StepEngine::readRankReports(int64_t rank,
+                                        ranks::StepReports &reports) const {
+  std::vector<uint8_t> bytes;
+  for (const auto &[number, buffer] : llvm::enumerate(getStatics(rank)))
+    if (isHostReport(buffer)) {
+      const size_t begin = bytes.size();
+      bytes.resize(begin + static_cast<size_t>(buffer.bytes));
+      if (!group.isOwn(rank))
+        continue;
+      if (llvm::Error error = toError(
+              device.read(getBuffers(rank)[number], bytes.data() + begin)))
+        return error;
+    }
+  if (llvm::Error error = group.share(rank, bytes))
+    return error;
+  const auto *from = reinterpret_cast<const float *>(bytes.data());
+  for (const Static &buffer : getStatics(rank))
+    if (isHostReport(buffer)) {
+      const size_t count = static_cast<size_t>(buffer.bytes) / sizeof(float);
+      reports.add(mesh.getStage(rank), buffer.of, {from, count});
+      from += count;
+    }
+  return llvm::Error::success();
+}
+
+llvm::Expected<ranks::StepOutput> StepEngine::readReports() const {
+  ranks::StepReports reports;
+  for (int64_t rank = 0; rank < group.getNumRanks(); ++rank)
+    if (llvm::Error error = readRankReports(rank, reports))
+      return std::move(error);
+  return ranks::StepOutput(reports);
+}
+
+llvm::Expected<ranks::StepOutput>
+StepEngine::runStep(const ranks::StepInput &input,
+                    llvm::function_ref<llvm::Error()> useGradients) {
+  if (llvm::Error error = writeInput(input))
+    return error;
+  const bool isKept = options.dump && options.dump->isActive();
+  if (isKept)
+    device.startKeeping();
+  if (llvm::Error error = toError(device.computeGradients()))
+    return error;
+  if (isKept)
+    if (llvm::Error error = shareKept(group, device.takeKept(), *options.dump))
+      return error;
+  if (useGradients) {
+    if (llvm::Error error = toError(device.synchronize()))
+      return error;
+    if (llvm::Error error = useGradients())
+      return error;
+  }
+  if (llvm::Error error = toError(device.finishStep()))
+    return error;
+  if (llvm::Error error = toError(device.synchronize()))
+    return error;
+  return readReports();
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors of the run
+//===----------------------------------------------------------------------===//
+
+ranks::RankTensor StepEngine::makePart(int64_t rank, size_t number) const {
+  const Static &buffer = getStatics(rank)[number];
+  ranks::RankTensor part;
+  part.rank = rank;
+  part.shape = buffer.shape;
+  part.slice = buffer.slice;
+  part.isTokenExperts = ranks::isTokenExperts(buffer);
+  auto bytes = std::make_shared<std::vector<uint8_t>>();
+  part.read = [this, rank, &from = getBuffers(rank)[number],
+               bytes]() -> llvm::Expected<llvm::ArrayRef<uint8_t>> {
+    bytes->resize(static_cast<size_t>(from.bytes));
+    if (group.isOwn(rank))
+      if (llvm::Error error = toError(device.read(from, bytes->data())))
+        return std::move(error);
+    if (llvm::Error error = group.share(rank, *bytes))
+      return std::move(error);
+    return llvm::ArrayRef<uint8_t>(*bytes);
+  };
+  return part;
+}
+
+llvm::Expected<ranks::WholeTensors> StepEngine::collect(
+    llvm::function_ref<std::string(const Static &)> getName) const {
+  ranks::WholeTensors tensors(mesh, isWriter());
+  for (int64_t rank = 0; rank < group.getNumRanks(); ++rank)
+    for (const auto &[number, buffer] : llvm::enumerate(getStatics(rank))) {
+      const std::string name = getName(buffer);
+      if (name.empty())
+        continue;
+      if (llvm::Error error = tensors.add(name, makePart(rank, number)))
+        return std::move(error);
+    }
+  return tensors;
+}
+
+llvm::Expected<ranks::WholeTensors> StepEngine::collectGradients() const {
+  return collect(ranks::StateNames::getGradientName);
+}
+
+llvm::Expected<ranks::WholeTensors> StepEngine::collectParameters() const {
+  return collect(
+      [&](const Static &buffer) { return names.getParameterName(buffer); });
+}
+
+llvm::Expected<ranks::WholeTensors> StepEngine::collectTrained() const {
+  return collect(
+      [&](const Static &buffer) { return names.getTrainedName(buffer); });
+}
+
+llvm::Error StepEngine::saveRank(int64_t rank, llvm::StringRef path) const {
+  // The part that has the bytes of the last static that was read.
+  ranks::RankTensor part;
+  return ranks::saveCheckpointRank(mesh, getStatics(rank), rank, path,
+                                   [&](uint32_t number) {
+                                     part = makePart(rank, number);
+                                     return part.read();
+                                   });
+}
+
+llvm::Error StepEngine::loadRanks(llvm::ArrayRef<std::string> paths) {
+  auto parts = ranks::CheckpointParts::open(paths);
+  if (!parts)
+    return parts.takeError();
+  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
+    if (ranks::StateNames::getCheckpointName(buffer).empty())
+      continue;
+    std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
+    if (llvm::Error error =
+            parts->readStatic(names, mesh, buffer, facts.rank, bytes))
+      return error;
+    if (llvm::Error error = write(number, bytes))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Training runs of standalone programs
+//===----------------------------------------------------------------------===//
 
 static constexpr llvm::StringLiteral help =
     "usage: step --data=FILE [--steps=N] [--seed=N] [--init-params=FILE]\n"

@@ -1,4 +1,4 @@
-//===- LowerFunctions.h - Functions of a model to routines -----*- C++ -*-===//
+//===- LowerFunctions.h - Parts of a model to an ascend program -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_LOWER_LOWERFUNCTIONS_H
@@ -61,6 +61,11 @@ void buildFinish(ProgramBuilder &program);
 
 /// Returns the name of the frame layout of a forward function.
 std::string getLayoutName(llvm::StringRef forward);
+
+/// Lowers a schedule to the `ascend.step` of the program. Routines run on the
+/// compute stream, in the order of the schedule's tasks. Transfers, copies of
+/// swapped values and sums over ranks run concurrently on other streams.
+mlir::LogicalResult buildStep(ProgramBuilder &program, ir::ScheduleOp schedule);
 
 } // namespace mf::passes
 

@@ -8,7 +8,6 @@
 #include "passes/config/TrainingCheck.h"
 #include "passes/lower/LowerFunctions.h"
 #include "passes/lower/ProgramBuilder.h"
-#include "passes/lower/StepBuilder.h"
 #include "passes/schedule/VerifySchedules.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"

@@ -1,7 +1,6 @@
 //===- StepBuilder.cpp - Schedules to steps -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/lower/StepBuilder.h"
 #include "dialects/mf/CertificateAttribute.h"
 #include "passes/lower/CopyPlacement.h"
 #include "passes/lower/LowerFunctions.h"
