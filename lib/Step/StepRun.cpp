@@ -91,47 +91,6 @@ private:
   ranks::StateNames names;
 };
 
-} // namespace
-
-/// Fills `bytes` with copies of a value.
-static void fill(std::vector<uint8_t> &bytes, float value) {
-  for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float))
-    std::memcpy(bytes.data() + at, &value, sizeof(float));
-}
-
-/// Returns the bytes of a buffer of rates, scalars or draws for a step, or none
-/// for any other buffer.
-static std::vector<uint8_t> makeStepBytes(const Static &buffer,
-                                          const ranks::StepInput &input) {
-  std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
-  switch (buffer.role) {
-  case Role::StepNumber:
-    fill(bytes, static_cast<float>(input.stepNumber));
-    return bytes;
-  case Role::LossScale:
-    fill(bytes, input.lossScale);
-    return bytes;
-  case Role::LearningRate:
-    std::memcpy(
-        bytes.data(), input.learningRates.data(),
-        std::min(bytes.size(), input.learningRates.size() * sizeof(float)));
-    return bytes;
-  case Role::Draw: {
-    constexpr size_t drawBytes = sizeof(ranks::getDraw(input, 0));
-    for (size_t at = 0; at + drawBytes <= bytes.size(); at += drawBytes) {
-      const auto draw =
-          ranks::getDraw(input, static_cast<int64_t>(at / drawBytes));
-      std::memcpy(bytes.data() + at, draw.data(), drawBytes);
-    }
-    return bytes;
-  }
-  default:
-    return {};
-  }
-}
-
-namespace {
-
 /// Numbers are little endian; texts and lists have their length before them.
 class KeptWriter {
 public:
@@ -451,8 +410,8 @@ llvm::Error StepEngine::writeInput(const ranks::StepInput &input) const {
   for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
     if (buffer.space != Space::Host)
       continue;
-    const std::vector<uint8_t> bytes = makeStepBytes(buffer, input);
-    if (bytes.empty())
+    std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
+    if (!ranks::writeStepValue(buffer.role, input, bytes))
       continue;
     if (llvm::Error error = write(number, bytes))
       return error;

@@ -2,9 +2,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/StepValues.h"
+#include "mf/Program/Program.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cstring>
 
 namespace mf::ranks {
+
+static void writeScalar(float value, llvm::MutableArrayRef<uint8_t> bytes) {
+  for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float))
+    std::memcpy(bytes.data() + at, &value, sizeof(float));
+}
+
+bool writeStepValue(program::Role role, const StepInput &input,
+                    llvm::MutableArrayRef<uint8_t> bytes) {
+  constexpr size_t drawBytes = sizeof(getDraw(input, 0));
+  switch (role) {
+  case program::Role::StepNumber:
+    writeScalar(static_cast<float>(input.stepNumber), bytes);
+    return true;
+  case program::Role::LossScale:
+    writeScalar(input.lossScale, bytes);
+    return true;
+  case program::Role::LearningRate:
+    std::memcpy(
+        bytes.data(), input.learningRates.data(),
+        std::min(bytes.size(), input.learningRates.size() * sizeof(float)));
+    return true;
+  case program::Role::Draw:
+    for (size_t at = 0; at + drawBytes <= bytes.size(); at += drawBytes) {
+      const auto draw = getDraw(input, static_cast<int64_t>(at / drawBytes));
+      std::memcpy(bytes.data() + at, draw.data(), drawBytes);
+    }
+    return true;
+  default:
+    return false;
+  }
+}
 
 void StepReports::add(int64_t stage, const std::string &quantity,
                       llvm::ArrayRef<float> values) {

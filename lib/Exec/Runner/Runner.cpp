@@ -58,34 +58,6 @@ static llvm::Error writeElements(const Mesh &mesh, RankExecutor &rank,
   return llvm::Error::success();
 }
 
-/// Writes a scalar, of which a static may have several copies.
-static void writeScalar(llvm::MutableArrayRef<uint8_t> bytes, float value) {
-  for (size_t i = 0; i + sizeof(float) <= bytes.size(); i += sizeof(float))
-    std::memcpy(bytes.data() + i, &value, sizeof(float));
-}
-
-/// Writes as many rates as the static has elements.
-static void writeRates(llvm::MutableArrayRef<uint8_t> bytes,
-                       llvm::ArrayRef<float> rates) {
-  std::memcpy(bytes.data(), rates.data(),
-              std::min(bytes.size(), rates.size() * sizeof(float)));
-}
-
-/// Writes one draw for each micro-batch, in their order.
-static llvm::Error writeDraws(const Static &draws,
-                              llvm::MutableArrayRef<uint8_t> bytes,
-                              const StepInput &input) {
-  constexpr size_t drawBytes = sizeof(getDraw(input, 0));
-  if (draws.shape.type != DType::I64 || bytes.size() % drawBytes != 0)
-    return llvm::make_error<LocatedError>(
-        draws.location, "expected draws as three i64 for each micro-batch");
-  for (size_t at = 0; at < bytes.size(); at += drawBytes) {
-    const auto draw = getDraw(input, static_cast<int64_t>(at / drawBytes));
-    std::memcpy(bytes.data() + at, draw.data(), drawBytes);
-  }
-  return llvm::Error::success();
-}
-
 /// Writes those parts of `input` to the statics of the rank in host memory that
 /// the statics are for. Fails with a LocatedError if they do not hold the
 /// step's tokens or labels.
@@ -101,15 +73,14 @@ static llvm::Error writeInput(const Program &program, RankExecutor &rank,
   for (uint32_t i = 0; i < statics.size(); ++i) {
     if (statics[i].space != Space::Host)
       continue;
-    if (statics[i].role == Role::LearningRate)
-      writeRates(rank.getStatic(i), input.learningRates);
-    else if (statics[i].role == Role::StepNumber)
-      writeScalar(rank.getStatic(i), static_cast<float>(input.stepNumber));
-    else if (statics[i].role == Role::LossScale)
-      writeScalar(rank.getStatic(i), input.lossScale);
-    else if (statics[i].role == Role::Draw)
-      if (llvm::Error error = writeDraws(statics[i], rank.getStatic(i), input))
-        return error;
+    const llvm::MutableArrayRef<uint8_t> bytes = rank.getStatic(i);
+    if (statics[i].role == Role::Draw &&
+        (statics[i].shape.type != DType::I64 ||
+         bytes.size() % sizeof(getDraw(input, 0)) != 0))
+      return llvm::make_error<LocatedError>(
+          statics[i].location,
+          "expected draws as three i64 for each micro-batch");
+    ranks::writeStepValue(statics[i].role, input, bytes);
   }
   return llvm::Error::success();
 }

@@ -48,7 +48,6 @@ public:
   Error read();
 
 private:
-  Error findColumns();
   Error readRow();
   Expected<size_t> findLaunch();
   Error readDims(int column, StringRef text,
@@ -66,27 +65,6 @@ private:
 };
 
 } // namespace
-
-Error KernelRows::findColumns() {
-  const std::tuple<StringRef, bool, int *> columns[] = {
-      {"Step ID", false, &step},
-      {"Name", false, &name},
-      {"Type", true, &type},
-      {"Accelerator Core", false, &core},
-      {"Start Time(us)", false, &start},
-      {"Duration(us)", true, &duration},
-      {"Input Shapes", true, &inputs.shapes},
-      {"Input Data Types", true, &inputs.types},
-      {"Output Shapes", true, &outputs.shapes},
-      {"Output Data Types", true, &outputs.types}};
-  for (const auto &[title, isRequired, column] : columns) {
-    Expected<int> found = table.findColumn(title, isRequired);
-    if (!found)
-      return found.takeError();
-    *column = *found;
-  }
-  return Error::success();
-}
 
 /// Parses dimensions such as "4096,5120"; an empty text is a scalar.
 Error KernelRows::readDims(int column, StringRef text,
@@ -198,19 +176,17 @@ Error KernelRows::readRow() {
 }
 
 Error KernelRows::read() {
-  if (Error error = table.open())
-    return error;
-  if (Error error = findColumns())
-    return error;
-  while (true) {
-    Expected<bool> hasRow = table.next();
-    if (!hasRow)
-      return hasRow.takeError();
-    if (!*hasRow)
-      return Error::success();
-    if (Error error = readRow())
-      return error;
-  }
+  return table.read({{"Step ID", false, &step},
+                     {"Name", false, &name},
+                     {"Type", true, &type},
+                     {"Accelerator Core", false, &core},
+                     {"Start Time(us)", false, &start},
+                     {"Duration(us)", true, &duration},
+                     {"Input Shapes", true, &inputs.shapes},
+                     {"Input Data Types", true, &inputs.types},
+                     {"Output Shapes", true, &outputs.shapes},
+                     {"Output Data Types", true, &outputs.types}},
+                    [&] { return readRow(); });
 }
 
 Error readKernelDetails(StringRef path, StringRef text, uint32_t folder,

@@ -11,7 +11,7 @@ using llvm::Twine;
 
 namespace mf::calibration {
 
-Error ProfileTable::open() {
+Error ProfileTable::readHeader() {
   Expected<bool> hasRow = csv.readRow(cells);
   if (!hasRow)
     return hasRow.takeError();
@@ -30,21 +30,36 @@ Error ProfileTable::open() {
   return Error::success();
 }
 
-Expected<int> ProfileTable::findColumn(StringRef name, bool isRequired) const {
-  for (const auto &[index, column] : llvm::enumerate(header))
-    if (name.equals_insensitive(column))
-      return static_cast<int>(index);
-  if (!isRequired)
-    return -1;
-  return csv.fail(1, "expected a column '" + name + "' in the header");
+Error ProfileTable::findColumn(const Column &column) const {
+  for (const auto &[index, name] : llvm::enumerate(header))
+    if (column.name.equals_insensitive(name)) {
+      *column.index = static_cast<int>(index);
+      return Error::success();
+    }
+  *column.index = -1;
+  if (!column.isRequired)
+    return Error::success();
+  return csv.fail(1, "expected a column '" + column.name + "' in the header");
 }
 
-Expected<bool> ProfileTable::next() {
-  Expected<bool> hasRow = csv.readRow(cells);
-  if (hasRow && *hasRow)
+Error ProfileTable::read(llvm::ArrayRef<Column> columns,
+                         llvm::function_ref<Error()> readRow) {
+  if (Error error = readHeader())
+    return error;
+  for (const Column &column : columns)
+    if (Error error = findColumn(column))
+      return error;
+  while (true) {
+    Expected<bool> hasRow = csv.readRow(cells);
+    if (!hasRow)
+      return hasRow.takeError();
+    if (!*hasRow)
+      return Error::success();
     if (Error error = csv.checkCount(cells, header.size()))
-      return std::move(error);
-  return hasRow;
+      return error;
+    if (Error error = readRow())
+      return error;
+  }
 }
 
 StringRef ProfileTable::getText(int column) const {

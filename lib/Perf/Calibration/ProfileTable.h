@@ -6,6 +6,8 @@
 
 #include "mf/Perf/Calibration/Profile.h"
 #include "mf/Support/CsvReader.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mf::calibration {
@@ -26,16 +28,15 @@ public:
   ProfileTable(llvm::StringRef path, llvm::StringRef text)
       : path(path), csv(text, path) {}
 
-  /// Reads the header.
-  llvm::Error open();
-
-  /// Returns the index of the cell in a row that belongs to the column of this
-  /// name. If there is no such column, fails if `isRequired` is true, and
-  /// otherwise returns -1.
-  llvm::Expected<int> findColumn(llvm::StringRef name, bool isRequired) const;
-
-  /// Advances to the next row. Returns false at the end.
-  llvm::Expected<bool> next();
+  struct Column {
+    llvm::StringRef name;
+    bool isRequired;
+    /// Gets the index of the column, or -1 if an optional column is missing.
+    int *index;
+  };
+  /// Finds the columns in the header, then calls `readRow` for each row.
+  llvm::Error read(llvm::ArrayRef<Column> columns,
+                   llvm::function_ref<llvm::Error()> readRow);
 
   /// Returns a cell of the row, or an empty text if the column is -1.
   llvm::StringRef getText(int column) const;
@@ -48,6 +49,9 @@ public:
   size_t getLine() const { return csv.getLine(); }
 
 private:
+  llvm::Error readHeader();
+  llvm::Error findColumn(const Column &column) const;
+
   llvm::StringRef path;
   CsvReader csv;
   std::vector<std::string> header;

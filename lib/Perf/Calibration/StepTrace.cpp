@@ -13,26 +13,8 @@ Error readStepTrace(StringRef path, StringRef text, uint32_t folder,
                     Profile &profile) {
   constexpr double secondsPerMicrosecond = 1e-6;
   ProfileTable table(path, text);
-  if (Error error = table.open())
-    return error;
   int step = -1, computing = -1, exposed = -1, free = -1;
-  const std::tuple<StringRef, bool, int *> columns[] = {
-      {"Step", false, &step},
-      {"Computing", false, &computing},
-      {"Communication(Not Overlapped)", false, &exposed},
-      {"Free", true, &free}};
-  for (const auto &[name, isRequired, column] : columns) {
-    Expected<int> found = table.findColumn(name, isRequired);
-    if (!found)
-      return found.takeError();
-    *column = *found;
-  }
-  while (true) {
-    Expected<bool> hasRow = table.next();
-    if (!hasRow)
-      return hasRow.takeError();
-    if (!*hasRow)
-      return Error::success();
+  auto readRow = [&]() -> Error {
     ProfiledStep traced;
     traced.folder = folder;
     // The column is missing if the profiler was not told to record steps.
@@ -52,7 +34,13 @@ Error readStepTrace(StringRef path, StringRef text, uint32_t folder,
     if (computing >= 0 && exposed >= 0)
       traced.length = length;
     profile.steps.push_back(traced);
-  }
+    return Error::success();
+  };
+  return table.read({{"Step", false, &step},
+                     {"Computing", false, &computing},
+                     {"Communication(Not Overlapped)", false, &exposed},
+                     {"Free", true, &free}},
+                    readRow);
 }
 
 } // namespace mf::calibration

@@ -14,6 +14,10 @@
 #include <string>
 #include <vector>
 
+namespace mf::program {
+enum class Role : uint8_t;
+} // namespace mf::program
+
 namespace mf::ranks {
 
 /// The values that the host provides to the ranks before a step.
@@ -38,6 +42,13 @@ inline std::array<int64_t, 3> getDraw(const StepInput &input,
                                       int64_t microBatch) {
   return {static_cast<int64_t>(input.seed), input.stepNumber, microBatch};
 }
+
+/// Writes the number, the loss scale, the learning rates or the draws of a step
+/// to a static of this role: a scalar as often as it has room, and a draw for
+/// each micro-batch, in their order. Returns false for a static of another
+/// role.
+bool writeStepValue(program::Role role, const StepInput &input,
+                    llvm::MutableArrayRef<uint8_t> bytes);
 
 /// All elements that ranks report of each quantity in a step, by stage. The
 /// elements of a stage are in the order of its ranks.
