@@ -6,7 +6,6 @@
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/RankLayout.h"
-#include "mf/Frontend/Config/RowBlocks.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Pipeline/Policy.h"
 #include "mf/Support/NearestName.h"

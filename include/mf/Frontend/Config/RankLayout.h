@@ -63,6 +63,13 @@ void checkExpertParallel(const TrainingConfig &config, const RankLayout &ranks,
                          int64_t numExperts, bool isLegacy,
                          DiagnosticList &diagnostics);
 
+/// Returns the number of blocks of rows into which norms and projections are
+/// cut by model_config.fine_grain_interleave. It is 1 without that key, and if
+/// no layer's weights are cut over ranks. Fails if the rows of the residual
+/// stream are not distributed over ranks, as MindSpore Transformers requires.
+int64_t resolveRowBlocks(const TrainingConfig &config, const RankLayout &ranks,
+                         DiagnosticList &diagnostics);
+
 } // namespace mf
 
 #endif // MF_FRONTEND_CONFIG_RANKLAYOUT_H
