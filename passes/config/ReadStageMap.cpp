@@ -24,15 +24,13 @@ static StageOffset getStageOffset(TrainingAttr training) {
   if (auto number = llvm::dyn_cast_if_present<mlir::IntegerAttr>(value)) {
     offset.rows = {{number.getInt()}};
   } else if (auto items = llvm::dyn_cast_if_present<mlir::ArrayAttr>(value)) {
-    offset.kind = StageOffset::Kind::PerStage;
-    offset.rows = {};
-    if (!items.empty() && llvm::isa<mlir::ArrayAttr>(items[0])) {
-      offset.kind = StageOffset::Kind::PerMiniStage;
-      for (mlir::Attribute row : items)
-        offset.rows.push_back(getNumbers(row));
-    } else {
-      offset.rows.push_back(getNumbers(items));
-    }
+    const bool isTable = !items.empty() && llvm::isa<mlir::ArrayAttr>(items[0]);
+    offset.kind =
+        isTable ? StageOffset::Kind::PerMiniStage : StageOffset::Kind::PerStage;
+    offset.rows.clear();
+    for (mlir::Attribute row :
+         isTable ? items.getValue() : llvm::ArrayRef(value))
+      offset.rows.push_back(getNumbers(row));
   }
   return offset;
 }

@@ -103,7 +103,6 @@ llvm::SmallVector<llvm::StringRef> ModelKey::getAllNames() const {
   addNames(names, list);
   for (const OwnNames &own : ownNames)
     addNames(own.names, list);
-  addNames(unread, list);
   return list;
 }
 

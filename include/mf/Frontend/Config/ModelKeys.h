@@ -27,7 +27,8 @@ enum Naming : uint8_t {
   Gpt2,
   Spark,
   HuggingFace, ///< config.json
-  Mcore        ///< the mcore training graph and the dynamic graph
+  Mcore,       ///< the mcore training graph and the dynamic graph
+  Nobody       ///< names that are known, but that no class reads
 };
 
 } // namespace keys
@@ -51,12 +52,6 @@ public:
         own = {itsNames, ((1U << namings) | ...)};
         break;
       }
-    return key;
-  }
-  /// Adds names that no class reads.
-  constexpr ModelKey also(llvm::StringLiteral unreadNames) const {
-    ModelKey key = *this;
-    key.unread = unreadNames;
     return key;
   }
   /// Makes a name that the model's class does not read a warning.
@@ -92,7 +87,7 @@ private:
     unsigned namings = 0;
   };
 
-  llvm::StringLiteral names, unread = "";
+  llvm::StringLiteral names;
   OwnNames ownNames[4] = {};
 };
 
