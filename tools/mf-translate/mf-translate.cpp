@@ -120,7 +120,13 @@ static LogicalResult convertYaml(const mf::tools::ImportOptions &options,
     module = importYaml(options, buffer, context);
     if (!module)
       return failure();
-    adapters = getAdapters(getModel(module));
+    if (getModel(module).getLoraAttr())
+      adapters = getAdapters(getModel(module));
+    else if (const Node type = section["pet_type"])
+      diagnostics.error(type.getLocation(),
+                        "the dynamic graph has no learned prefix; expected "
+                        "lora for 'pet_type', but got " +
+                            type.repr(60));
     if (Trained(getModel(module)).adaptsExperts)
       diagnostics.error(
           section["target_modules"].getLocation(),
