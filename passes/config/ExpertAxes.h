@@ -8,6 +8,10 @@
 // position along mp, and otherwise they are neighbours, as in MindSpore
 // Transformers.
 //
+// Experts and optimizer shards belong to ranks that are neighbours, whatever
+// axes these are on. If such a group ends within an axis, the mesh has that
+// axis as several factors.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_PASSES_CONFIG_EXPERTAXES_H
@@ -15,9 +19,27 @@
 
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Config/RankLayout.h"
-#include "passes/config/AxisCuts.h"
 
 namespace mf::passes {
+
+/// The axis of one key of parallel_config, and where it is split: numbers of
+/// neighbouring ranks, each a divisor or a multiple of the others.
+struct NamedAxis {
+  std::string name;
+  int64_t size;
+  llvm::SmallVector<int64_t> cuts;
+};
+
+/// A range of ranks along an axis: `size` ranks at distance `stride`.
+struct AxisSpan {
+  NamedAxis *axis;
+  int64_t stride, size;
+};
+
+/// Removes the `size` inner ranks from `spans` (outermost first) and splits the
+/// axis within which they end. Returns false, without changes, if they are not
+/// a product of whole factors.
+bool takeInnerRanks(llvm::SmallVectorImpl<AxisSpan> &spans, int64_t size);
 
 /// The name of these axes in the cuts of expert weights.
 constexpr llvm::StringLiteral expertAxisName = "ep";

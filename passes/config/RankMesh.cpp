@@ -10,7 +10,6 @@
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Frontend/Families/Family.h"
 #include "mlir/IR/Remarks.h"
-#include "passes/config/AxisCuts.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/ExpertAxes.h"
 #include "llvm/ADT/DenseSet.h"
