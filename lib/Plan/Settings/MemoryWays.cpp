@@ -3,6 +3,7 @@
 
 #include "mf/Plan/Settings/MemoryWays.h"
 #include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Plan/Settings/Layout.h"
 #include "mf/Support/DiagnosticError.h"
 
@@ -139,12 +140,13 @@ void WayFinder::addLossPieces() {
   constexpr int64_t mostPieces = 16;
   if (!isDynamic() || input.lossChunks > 0)
     return;
+  const std::string key = "model." + keys::chunkLossNum.getName().str();
   for (int64_t pieces = 2 * config.chunkLossNum; pieces <= mostPieces;
        pieces *= 2)
-    add({"model.chunk_loss_num",
+    add({key,
          std::to_string(config.chunkLossNum),
          std::to_string(pieces),
-         {{"model.chunk_loss_num", pieces}}});
+         {{key, pieces}}});
 }
 
 void WayFinder::addSequence() {
