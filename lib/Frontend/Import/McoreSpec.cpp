@@ -3,6 +3,7 @@
 
 #include "ExpertReader.h"
 #include "FamilyReaders.h"
+#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <cmath>
 
