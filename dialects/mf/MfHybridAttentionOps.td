@@ -23,6 +23,12 @@ def Mf_HybridAttentionOp : Mf_ComputeOp<"hybrid_attention",
     (outs Mf_FloatTensor:$result, Mf_FloatTensor:$log_sum),
     [Mf_Differentiable, AttrSizedOperandSegments,
      AllTypesMatch<["query", "result"]>]> {
+  let trainer = [{
+    for (::mlir::Value value : getOperands())
+      tape.keep(value);
+    tape.keep(getResult());
+    tape.keep(getLogSum());
+   }];
   let summary = "attention over a window and entries that pool tokens, with a sink";
   let description = [{
     `query` is [batch, queries, heads, width], `keys` [batch, tokens, width],
@@ -115,6 +121,11 @@ def Mf_LightningIndexerOp : Mf_ComputeOp<"lightning_indexer",
     (ins I64Attr:$ratio, I64Attr:$k, F64Attr:$unseen),
     (outs Mf_FloatTensor:$values, Mf_IndexTensor:$indices),
     [Mf_Differentiable]> {
+  let trainer = [{
+    for (::mlir::Value value : {getQuery(), getKeys(), getWeights()})
+      tape.keep(value);
+    tape.keepFor(getIndices(), getQuery());
+   }];
   let summary = "the entries with the largest scores of an indexer";
   let description = [{
     `query` is [batch, queries, heads, width], `keys` [batch, entries, width], `weights`

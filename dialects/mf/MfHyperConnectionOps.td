@@ -22,6 +22,11 @@ def Mf_MhcPreOp : Mf_ComputeOp<"mhc_pre", "aclnnMhcPreSinkhorn",
           Mf_FloatTensor:$projected, Mf_FloatTensor:$rstd,
           Mf_FloatTensor:$sums, Mf_FloatTensor:$matrices),
     [Mf_DifferentiableWith<["isDifferentiable"]>]> {
+  let trainer = [{
+    for (::mlir::Value value : {getStreams(), getReads(), getProjected(), getRstd(),
+                                getSums(), getMatrices()})
+      tape.keep(value);
+   }];
   let summary = "what a layer reads of residual streams, and how they are mixed";
   let description = [{
     `streams` is [batch, sequence, n * hidden] with n = `count`, `weight` [n^2 + 2n,
@@ -84,6 +89,10 @@ def Mf_MhcPostOp : Mf_ComputeOp<"mhc_post", "aclnnMhcPost",
          Mf_FloatTensor:$output, Mf_FloatTensor:$shares), (ins),
     (outs Mf_FloatTensor:$result),
     [Mf_Differentiable, AllTypesMatch<["streams", "result"]>]> {
+  let trainer = [{
+    for (::mlir::Value value : getOperands())
+      tape.keep(value);
+   }];
   let summary = "residual streams mixed, with a share of a layer's result added";
   let description = [{
     `streams` is [batch, sequence, n * hidden], `output` the layer's result [batch,

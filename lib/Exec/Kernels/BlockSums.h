@@ -37,8 +37,9 @@ public:
       auto [begin, length] = tiles[tile];
       float *sum = get(workspace, sample * blocks.count) + first + begin;
       for (int64_t block = 1; block < blocks.count; ++block)
-        addRow(1, get(workspace, sample * blocks.count + block) + first + begin,
-               sum, length);
+        addScaled(1,
+                  get(workspace, sample * blocks.count + block) + first + begin,
+                  sum, length);
       runCastLoop(DType::F32, type, sum, at(result, type, begin), length);
     });
   }

@@ -55,7 +55,7 @@ private:
     });
     std::fill(result.begin(), result.end(), 0.0f);
     for (int64_t i = 0; i < rows.size(); ++i)
-      addRow(weights[i], rows.get(i), result.data(), shape.width);
+      addScaled(weights[i], rows.get(i), result.data(), shape.width);
     runDivideRows(shape.type, result.data(), &sum,
                   at(operands.outputs[0], shape.type, row * shape.width), 1,
                   shape.width);
@@ -74,9 +74,7 @@ KernelOrError makeHybridAttention(const KernelSpec &spec,
   HybridShape shape;
   readQuery(spec, 0, checker, shape);
   shape.keys = readRows(spec, 1, checker, shape);
-  shape.window = checker.getInt("window");
-  shape.ratio = checker.getInt("ratio");
-  shape.scale = static_cast<float>(checker.getDouble("scale"));
+  readSight(checker, shape);
   if (spec.inputs.size() > 4)
     shape.entries = readRows(spec, 4, checker, shape);
   if (spec.inputs.size() > 5)

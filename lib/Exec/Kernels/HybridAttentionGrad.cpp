@@ -75,9 +75,9 @@ private:
         const float slope =
             shape.scale * (probabilities[i] * (slopes[i] - delta));
         float *row = own + rows.getPlace(i) * width;
-        addRow(slope, rows.get(i), dq.data(), width);
-        addRow(probabilities[i], dout, row, width);
-        addRow(slope, q, row, width);
+        addScaled(slope, rows.get(i), dq.data(), width);
+        addScaled(probabilities[i], dout, row, width);
+        addScaled(slope, q, row, width);
       }
       runCastLoop(DType::F32, shape.type, dq.data(),
                   at(operands.outputs[0], shape.type, (first + head) * width),
@@ -100,9 +100,7 @@ KernelOrError makeHybridAttentionGrad(const KernelSpec &spec,
   HybridShape shape;
   readQuery(spec, 1, checker, shape);
   shape.keys = readRows(spec, 2, checker, shape);
-  shape.window = checker.getInt("window");
-  shape.ratio = checker.getInt("ratio");
-  shape.scale = static_cast<float>(checker.getDouble("scale"));
+  readSight(checker, shape);
   if (spec.inputs.size() > 7)
     shape.entries = readRows(spec, 7, checker, shape);
   if (spec.inputs.size() > 8)

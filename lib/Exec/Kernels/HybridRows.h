@@ -94,17 +94,20 @@ inline int64_t readChosen(const KernelSpec &spec, size_t index,
   return shape.chosen;
 }
 
+/// Reads what a query sees, and the factor of scores.
+inline void readSight(SpecChecker &checker, HybridShape &shape) {
+  shape.window = checker.getInt("window");
+  shape.ratio = checker.getInt("ratio");
+  shape.scale = static_cast<float>(checker.getDouble("scale"));
+  checker.require(shape.window >= 1, "attribute 'window' is below 1");
+  checker.require(shape.ratio >= 0, "attribute 'ratio' is negative");
+}
+
 /// Returns the number of entries that a query at a position sees. All tokens of
 /// an entry are at most at the position.
 inline int64_t getNumSeen(int64_t position, int64_t ratio, int64_t entries) {
   return position < 0 || ratio < 1 ? 0
                                    : std::min(entries, (position + 1) / ratio);
-}
-
-/// Computes y += factor * x.
-inline void addRow(float factor, const float *x, float *y, int64_t count) {
-  for (int64_t i = 0; i < count; ++i)
-    y[i] += factor * x[i];
 }
 
 /// Rows of a tensor in fp32.

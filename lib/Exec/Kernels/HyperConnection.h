@@ -4,6 +4,7 @@
 #ifndef MF_LIB_EXEC_KERNELS_HYPERCONNECTION_H
 #define MF_LIB_EXEC_KERNELS_HYPERCONNECTION_H
 
+#include "ReduceLoops.h"
 #include "SpecChecker.h"
 #include "Tiles.h"
 
@@ -68,12 +69,6 @@ inline void readStreams(const KernelSpec &spec, size_t index, int64_t count,
   shape.hidden = streams.dims.back() / count;
   shape.batch = streams.dims[0];
   shape.length = streams.dims[1];
-}
-
-/// Computes y += factor * x.
-inline void addScaled(float factor, const float *x, float *y, int64_t count) {
-  for (int64_t i = 0; i < count; ++i)
-    y[i] += factor * x[i];
 }
 
 } // namespace mf

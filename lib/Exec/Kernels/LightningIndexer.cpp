@@ -52,8 +52,8 @@ private:
           continue;
         dWeights[head] += gradients[i] * product;
         const float slope = gradients[i] * *weights.get(head);
-        addRow(slope, key.get(0), &dq[head * width], width);
-        addRow(slope, queries.get(head), own + indices[i] * width, width);
+        addScaled(slope, key.get(0), &dq[head * width], width);
+        addScaled(slope, queries.get(head), own + indices[i] * width, width);
       }
     }
     runCastLoop(DType::F32, shape.type, dq.data(),

@@ -23,6 +23,13 @@ void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count);
 void runAccumulateRowsLoop(DType type, const void *x, int64_t stride,
                            int64_t rows, float *sums, int64_t count);
 
+/// Computes y[i] += factor * x[i]. The product is rounded before it is added,
+/// on all processors.
+inline void addScaled(float factor, const float *x, float *y, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    y[i] += factor * x[i];
+}
+
 /// Computes y[i] = x[0] + ... + x[i] for i below `length`, `width` times side
 /// by side. Successive elements are at distance `stride`. `y` may be `x`.
 void runCumsumLoop(DType type, const void *x, void *y, int64_t length,

@@ -5,6 +5,7 @@
 #include "mf/Program/Signatures/KernelBlocks.h"
 #include "mf/Program/Signatures/WorkType.h"
 #include "llvm/Support/MathExtras.h"
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -152,8 +153,8 @@ static int64_t getInteger(const KernelSpec &spec, llvm::StringRef name) {
 }
 
 int64_t getHybridKeys(const KernelSpec &spec, size_t keys, size_t entries) {
-  int64_t count = std::min(getInteger(spec, "window"),
-                           getSecondDimension(spec.inputs[keys]));
+  int64_t count = std::clamp<int64_t>(getInteger(spec, "window"), 0,
+                                      getSecondDimension(spec.inputs[keys]));
   int64_t seen = 0;
   if (spec.inputs.size() > entries + 1)
     seen = getDimension(spec.inputs[entries + 1], 0);

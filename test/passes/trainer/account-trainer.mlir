@@ -123,3 +123,29 @@ mf.model @stages attributes {
     mf.return %y : tensor<1x16x512xbf16>
   }
 }
+
+// -----
+
+// A site of two streams of 32, with 64 tokens: the streams 8,704, what is read of them 1,024, the products 2,560, the inverse roots 512, the
+// sums 3,584 and the matrices 6,656 of three iterations, the matrix 1,536, the layer's result 4,608 and the shares 1,024.
+// CHECK-LABEL: mf.model @fused_streams
+// CHECK-SAME: parts = {kept = 30208 : i64,
+mf.model @fused_streams attributes {
+    micro_batch_size = 1 : i64, sequence_length = 64 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
+      optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
+      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
+  mf.param @w : tensor<8x64xf32> init <zeros>
+  mf.param @f : tensor<3xf32> init <zeros>
+  mf.param @b : tensor<8xf32> init <zeros>
+  mf.layer @layers.0 body (%x: tensor<1x64x64xbf16>) -> tensor<1x64x64xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %w = mf.get_param @w : tensor<8x64xf32>
+    %f = mf.get_param @f : tensor<3xf32>
+    %b = mf.get_param @b : tensor<8xf32>
+    %y, %s, %m, %saved:5 = mf.mhc_pre %x, %w, %f, %b {name = "attn_hc.mhc_pre", count = 2 : i64, epsilon = 0.125 : f64, iterations = 3 : i64, least = 0.125 : f64}
+        : (tensor<1x64x64xbf16>, tensor<8x64xf32>, tensor<3xf32>, tensor<8xf32>)
+        -> (tensor<1x64x32xbf16>, tensor<1x64x2xf32>, tensor<1x64x2x2xf32>, tensor<1x64x2xf32>, tensor<1x64x8xf32>, tensor<1x64xf32>, tensor<6x1x64x2xf32>, tensor<6x1x64x2x2xf32>)
+    %z = mf.mhc_post %x, %m, %y, %s {name = "attn_hc.output_cell.mhc_post"} : (tensor<1x64x64xbf16>, tensor<1x64x2x2xf32>, tensor<1x64x32xbf16>, tensor<1x64x2xf32>) -> tensor<1x64x64xbf16>
+    mf.return %z : tensor<1x64x64xbf16>
+  }
+}
