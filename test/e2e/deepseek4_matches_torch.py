@@ -55,7 +55,7 @@ FUSED = dict(
 )  # fmt: skip
 # Sites as fused kernels, alone and with fused attention of all ratios.
 STREAMS = {"hidden_size": 128, "hc_sinkhorn_iters": 20, "use_fused_mhc": True}
-ALL_FUSED = dict(FUSED, seq_length=160, compress_ratios=[4, 128], index_topk=16, **STREAMS)
+ALL_FUSED = dict(FUSED, seq_length=136, compress_ratios=[4, 128], index_topk=16, **STREAMS)
 # The model, and the loss and the gradients' norm of the first step if another program has computed them.
 CASES = {
     "hybrid": (HYBRID, (5.962171675, 0.863785350)),
