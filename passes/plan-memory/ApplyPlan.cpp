@@ -29,7 +29,7 @@ private:
   void writeOffset(memory::PartId id, int64_t offset);
   void writeSlots(ascend::FrameLayoutOp layout,
                   const memory::FrameMemory &frame,
-                  const memory::FrameLayout &planned);
+                  const memory::PlannedFrame &planned);
   ascend::FrameOp getFrame(const memory::FrameInstance &instance) const {
     const memory::TaskMemory &task = problem.tasks[instance.tasks.front()];
     auto call = cast<ascend::CallOp>(operations[task.id]);
@@ -63,7 +63,7 @@ void PlanWriter::writeBuffers() {
 /// memory keep theirs.
 void PlanWriter::writeSlots(ascend::FrameLayoutOp layout,
                             const memory::FrameMemory &frame,
-                            const memory::FrameLayout &planned) {
+                            const memory::PlannedFrame &planned) {
   SmallVector<int64_t> offsets(
       layout.getOffsets().value_or(ArrayRef<int64_t>()));
   offsets.resize(layout.getTypes().size(), 0);

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_EXEC_KERNELS_CHAINSTEPS_H
-#define MF_LIB_EXEC_KERNELS_CHAINSTEPS_H
+#ifndef MF_LIB_EXEC_KERNELS_FUSEDKERNELS_H
+#define MF_LIB_EXEC_KERNELS_FUSEDKERNELS_H
 
 #include "mf/Program/Signatures/KernelSpec.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -37,4 +37,4 @@ FusedFunction makeFused(const KernelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_LIB_EXEC_KERNELS_CHAINSTEPS_H
+#endif // MF_LIB_EXEC_KERNELS_FUSEDKERNELS_H

@@ -12,10 +12,10 @@ namespace {
 
 /// Returns the longest path. Consecutive tasks on a stage are merged by chunk
 /// and phase.
-std::vector<PathSegment> summarize(const TickProblem &problem,
-                                   llvm::ArrayRef<StepGraph::PathTask> path,
-                                   llvm::ArrayRef<int64_t> durations) {
-  std::vector<PathSegment> segments;
+std::vector<PhaseSegment> summarize(const TickProblem &problem,
+                                    llvm::ArrayRef<StepGraph::PathTask> path,
+                                    llvm::ArrayRef<int64_t> durations) {
+  std::vector<PhaseSegment> segments;
   int64_t stage = -1;
   size_t begin = 0;
   for (const StepGraph::PathTask &task : path) {
@@ -23,7 +23,7 @@ std::vector<PathSegment> summarize(const TickProblem &problem,
       begin = segments.size();
     stage = task.stage;
     bool isUpdate = task.duration == problem.getUpdate(stage);
-    PathSegment segment;
+    PhaseSegment segment;
     segment.chunk = -1;
     if (!isUpdate) {
       segment.chunk =
@@ -35,7 +35,7 @@ std::vector<PathSegment> summarize(const TickProblem &problem,
     if ((isUpdate || segment.phase == Phase::Recompute) &&
         durations[task.duration] == 0)
       continue;
-    auto isSame = [&](const PathSegment &other) {
+    auto isSame = [&](const PhaseSegment &other) {
       return other.chunk == segment.chunk && other.phase == segment.phase;
     };
     auto known = std::find_if(segments.begin() + static_cast<ptrdiff_t>(begin),

@@ -56,9 +56,9 @@ struct Visit {
 };
 
 std::vector<Visit> getVisits(const Pipeline &pipeline,
-                             llvm::ArrayRef<PathSegment> path) {
+                             llvm::ArrayRef<PhaseSegment> path) {
   std::vector<Visit> visits;
-  for (const PathSegment &segment : path) {
+  for (const PhaseSegment &segment : path) {
     if (segment.chunk < 0)
       continue;
     const int64_t stage = pipeline.stageOfChunk[segment.chunk];
@@ -166,7 +166,7 @@ void printPath(const Problem &problem, const Evaluation &evaluation,
     left = left.drop_front(passage.visits);
   }
   double work = 0, update = 0;
-  for (const PathSegment &segment : evaluation.criticalPath) {
+  for (const PhaseSegment &segment : evaluation.criticalPath) {
     work += segment.time;
     if (segment.chunk < 0)
       update += segment.time;

@@ -43,7 +43,7 @@ void writeTables(const Problem &problem, const Plan &plan, Object &object) {
 
 Array writePath(const Problem &problem, const Evaluation &evaluation) {
   Array path;
-  for (const PathSegment &segment : evaluation.criticalPath) {
+  for (const PhaseSegment &segment : evaluation.criticalPath) {
     if (segment.chunk < 0) {
       path.push_back(Object{{"task", "update"}, {"time", segment.time}});
       continue;

@@ -89,7 +89,7 @@ TEST(StepPlanTest, PlansRandomPhasesLegally) {
     expectLegal(step, whole);
     if (HasFailure())
       return;
-    numSplit += llvm::any_of(plan.frames, [](const FrameLayout &frame) {
+    numSplit += llvm::any_of(plan.frames, [](const PlannedFrame &frame) {
       return frame.parts.size() > 4;
     });
     numSmaller += plan.arenaSize < whole.arenaSize;

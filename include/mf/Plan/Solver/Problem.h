@@ -183,7 +183,7 @@ struct Plan {
 
 /// A segment of the critical path: consecutive tasks of one phase of a chunk,
 /// or the update if `chunk` is -1.
-struct PathSegment {
+struct PhaseSegment {
   schedule::Phase phase = schedule::Phase::Forward;
   int32_t chunk = 0;
   int64_t count = 0;
@@ -202,7 +202,7 @@ struct Evaluation {
   std::vector<double> forward, backward;
   /// The segments of the critical path. Their times add up to `time`, except
   /// for transfers.
-  std::vector<PathSegment> criticalPath;
+  std::vector<PhaseSegment> criticalPath;
 };
 
 /// Evaluates a plan exactly by running the schedule with all micro-batches. The

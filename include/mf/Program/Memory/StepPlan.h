@@ -77,7 +77,7 @@ struct FramePart {
 
 /// The layout of a frame: its size, its parts in the order of their begins, and
 /// the offset of each residual in it. Every residual lies in one part.
-struct FrameLayout {
+struct PlannedFrame {
   int64_t size = 0;
   std::vector<FramePart> parts;
   std::vector<int64_t> residualOffsets;
@@ -98,7 +98,7 @@ struct FrameInstance {
 
 /// The plan. Vectors are in the order of the problem's vectors.
 struct StepPlan {
-  std::vector<FrameLayout> frames;
+  std::vector<PlannedFrame> frames;
   std::vector<RoutineLayout> routines;
   /// In the order of their first tasks.
   std::vector<FrameInstance> instances;

@@ -101,7 +101,7 @@ StepShapes::Ranges StepShapes::keep(std::vector<AddressRange> ranges) {
 std::vector<StepShapes::Ranges>
 StepShapes::splitByPart(int64_t frame,
                         const std::vector<AddressRange> &ranges) {
-  const FrameLayout &layout = layouts.frames[frame];
+  const PlannedFrame &layout = layouts.frames[frame];
   std::vector<std::vector<AddressRange>> split(layout.parts.size());
   for (const AddressRange &range : ranges) {
     size_t part = layout.getPart(range.begin);

@@ -168,10 +168,10 @@ FramePart getPart(const StepProblem &problem, const FrameMemory &frame,
 /// Stacks the residuals, part by part. Residuals that do not live through all
 /// phases are divided into `numGroups` groups; 0 means that the frame is one
 /// part.
-static FrameLayout stackResiduals(const StepProblem &problem,
-                                  const FrameMemory &frame, StackOrder order,
-                                  int64_t numGroups) {
-  FrameLayout layout;
+static PlannedFrame stackResiduals(const StepProblem &problem,
+                                   const FrameMemory &frame, StackOrder order,
+                                   int64_t numGroups) {
+  PlannedFrame layout;
   layout.residualOffsets.resize(frame.residuals.size(), 0);
   std::vector<size_t> rank(frame.residuals.size());
   for (const auto &[place, index] :
@@ -235,7 +235,7 @@ PackProblem getTemporaries(const StepProblem &problem,
 /// Appends the residuals that are live in the phase, fixed at their offsets.
 /// Instruction 0 of the phase is section `start`.
 void addResiduals(const StepProblem &problem, const FrameMemory &frame,
-                  const FrameLayout &layout, int64_t phase, int64_t length,
+                  const PlannedFrame &layout, int64_t phase, int64_t length,
                   int64_t start, PackProblem &items) {
   for (const auto &[index, residual] : llvm::enumerate(frame.residuals)) {
     auto range = getLiveRange(residual, phase, length);
@@ -251,7 +251,7 @@ void addResiduals(const StepProblem &problem, const FrameMemory &frame,
 /// Returns the temporaries of a phase, followed by fixed items: the residuals
 /// of `layout`, and its parts while they are not in the arena.
 PackProblem getPhaseItems(const StepProblem &problem, const FrameMemory &frame,
-                          const FrameLayout &layout, int64_t phase) {
+                          const PlannedFrame &layout, int64_t phase) {
   const RoutineMemory &routine = problem.routines[frame.phases[phase]];
   PackProblem items = getTemporaries(problem, routine);
   addResiduals(problem, frame, layout, phase, routine.length, 0, items);
@@ -292,7 +292,7 @@ RoutineLayout getPlaces(const PackProblem &items, const PackResult &result,
 
 /// Packs the temporaries of a phase around the residuals of `layout`.
 RoutineLayout packPhase(const StepProblem &problem, const FrameMemory &frame,
-                        const FrameLayout &layout, int64_t phase,
+                        const PlannedFrame &layout, int64_t phase,
                         const PackEffort &effort) {
   PackProblem items = getPhaseItems(problem, frame, layout, phase);
   int64_t goodPeak = std::max(layout.size, getLargest(getLiveProfile(items)));
@@ -325,7 +325,7 @@ std::pair<int64_t, int64_t> getCost(const ChunkLayout &layout) {
 /// Returns the scratch size that no layout can avoid if the frame has the size
 /// of its residuals.
 int64_t getScratchBound(const StepProblem &problem, const FrameMemory &frame,
-                        const FrameLayout &layout) {
+                        const PlannedFrame &layout) {
   int64_t bound = 0;
   for (size_t phase = 0; phase < frame.phases.size(); ++phase) {
     PackProblem items =
@@ -372,7 +372,7 @@ ChunkLayout packTogether(const StepProblem &problem, const FrameMemory &frame,
   }
   items.numSections = static_cast<int32_t>(length);
   size_t firstResidual = items.items.size();
-  FrameLayout stack = stackResiduals(problem, frame, StackOrder::Birth, 0);
+  PlannedFrame stack = stackResiduals(problem, frame, StackOrder::Birth, 0);
   for (const auto &[index, residual] : llvm::enumerate(frame.residuals)) {
     PackItem item =
         makeItem(problem, starts[residual.birthPhase] + residual.birth,

@@ -17,7 +17,7 @@ namespace mf::memory {
 
 /// The layouts of a frame and of the routines that are its phases.
 struct ChunkLayout {
-  FrameLayout frame;
+  PlannedFrame frame;
   std::vector<RoutineLayout> phases;
 };
 

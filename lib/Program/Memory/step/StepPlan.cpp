@@ -21,7 +21,7 @@ double StepPlan::getGap() const {
 
 bool StepPlan::hasParts() const {
   return llvm::any_of(
-      frames, [](const FrameLayout &frame) { return frame.parts.size() > 1; });
+      frames, [](const PlannedFrame &frame) { return frame.parts.size() > 1; });
 }
 
 std::pair<int64_t, int64_t> FramePart::getRange(int64_t phase,
@@ -51,7 +51,7 @@ std::string StepPlan::describePackers() const {
          "; frames: " + countPackers(frames) + "; blocks: " + packer;
 }
 
-size_t FrameLayout::getPart(int64_t offset) const {
+size_t PlannedFrame::getPart(int64_t offset) const {
   auto next = llvm::upper_bound(parts, offset,
                                 [](int64_t offset, const FramePart &part) {
                                   return offset < part.begin;

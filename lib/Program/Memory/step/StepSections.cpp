@@ -8,7 +8,7 @@ namespace mf::memory {
 
 StepSections::StepSections(const StepProblem &problem,
                            const FrameInstances &instances,
-                           llvm::ArrayRef<FrameLayout> frames)
+                           llvm::ArrayRef<PlannedFrame> frames)
     : begins(problem.tasks.size(), {0}) {
   auto cut = [&](StepMoment moment) {
     if (moment.task < static_cast<int64_t>(begins.size()))

@@ -20,7 +20,7 @@ namespace mf::memory {
 class StepSections {
 public:
   StepSections(const StepProblem &problem, const FrameInstances &instances,
-               llvm::ArrayRef<FrameLayout> frames);
+               llvm::ArrayRef<PlannedFrame> frames);
 
   int32_t getNumSections() const { return firsts.back(); }
   /// Returns the first section of a task; `task` may be one past the last.

@@ -389,7 +389,7 @@ Error LayoutVerifier::verifyShapes() {
 /// Checks that the parts of a frame cover it, one after another.
 Error LayoutVerifier::verifyParts(size_t index) {
   const FrameMemory &frame = problem.frames[index];
-  const FrameLayout &layout = plan.frames[index];
+  const PlannedFrame &layout = plan.frames[index];
   int64_t end = 0;
   for (const auto &[number, part] : llvm::enumerate(layout.parts)) {
     std::string owner =
@@ -488,7 +488,7 @@ Error LayoutVerifier::verifyRoutine(size_t index) {
 
 Error LayoutVerifier::verifyBetweenPhases(size_t index) {
   const FrameMemory &frame = problem.frames[index];
-  const FrameLayout &layout = plan.frames[index];
+  const PlannedFrame &layout = plan.frames[index];
   std::vector<MemoryBlock> blocks;
   for (const auto &[residual, offset] :
        llvm::zip(frame.residuals, layout.residualOffsets)) {
