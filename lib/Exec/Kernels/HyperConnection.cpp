@@ -126,15 +126,9 @@ KernelOrError makeMhcPre(const KernelSpec &spec, SpecChecker &checker) {
 
 KernelOrError makeMhcPost(const KernelSpec &spec, SpecChecker &checker) {
   SiteShape shape;
-  checker.requireInputRank(3, 1);
+  readMixing(spec, 0, checker, shape);
   if (!checker.hasFailed())
-    readStreams(spec, 0, spec.inputs[3].dims.back(), checker, shape);
-  if (!checker.hasFailed()) {
-    checker.requireInput(1, shape.getMatrices());
-    checker.requireInput(2, shape.getHidden());
-    checker.requireInput(3, shape.getShares());
     checker.requireOutput(0, shape.getStreams());
-  }
   if (llvm::Error error = checker.takeError())
     return error;
   return makeTiledKernel(shape.getTiles(), [shape](

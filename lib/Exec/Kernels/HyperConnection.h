@@ -71,6 +71,21 @@ inline void readStreams(const KernelSpec &spec, size_t index, int64_t count,
   shape.length = streams.dims[1];
 }
 
+/// Reads what mixes streams: the streams, the matrices, the layer's result and
+/// its shares, which are inputs in this order from `first` on.
+inline void readMixing(const KernelSpec &spec, size_t first,
+                       SpecChecker &checker, SiteShape &shape) {
+  checker.requireInputRank(first + 3, 1);
+  if (!checker.hasFailed())
+    readStreams(spec, first, spec.inputs[first + 3].dims.back(), checker,
+                shape);
+  if (!checker.hasFailed()) {
+    checker.requireInput(first + 1, shape.getMatrices());
+    checker.requireInput(first + 2, shape.getHidden());
+    checker.requireInput(first + 3, shape.getShares());
+  }
+}
+
 } // namespace mf
 
 #endif // MF_LIB_EXEC_KERNELS_HYPERCONNECTION_H

@@ -229,14 +229,9 @@ KernelOrError makeMhcPreBackward(const KernelSpec &spec, SpecChecker &checker) {
 KernelOrError makeMhcPostBackward(const KernelSpec &spec,
                                   SpecChecker &checker) {
   SiteShape shape;
-  checker.requireInputRank(4, 1);
-  if (!checker.hasFailed())
-    readStreams(spec, 1, spec.inputs[4].dims.back(), checker, shape);
+  readMixing(spec, 1, checker, shape);
   if (!checker.hasFailed()) {
     checker.requireInput(0, shape.getStreams());
-    checker.requireInput(2, shape.getMatrices());
-    checker.requireInput(3, shape.getHidden());
-    checker.requireInput(4, shape.getShares());
     checker.requireOutput(0, shape.getStreams());
     checker.requireOutput(1, shape.getMatrices());
     checker.requireOutput(2, shape.getHidden());
