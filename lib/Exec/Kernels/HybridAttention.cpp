@@ -8,14 +8,6 @@
 namespace mf {
 namespace {
 
-/// Returns the address of an input, or null if there is none.
-template <typename T = const void>
-T *findInput(const KernelOperands &operands, size_t index) {
-  return index < operands.inputs.size()
-             ? static_cast<T *>(operands.inputs[index])
-             : nullptr;
-}
-
 class HybridAttentionKernel : public Kernel {
 public:
   explicit HybridAttentionKernel(const HybridShape &shape) : shape(shape) {}
@@ -72,13 +64,7 @@ private:
 KernelOrError makeHybridAttention(const KernelSpec &spec,
                                   SpecChecker &checker) {
   HybridShape shape;
-  readQuery(spec, 0, checker, shape);
-  shape.keys = readRows(spec, 1, checker, shape);
-  readSight(checker, shape);
-  if (spec.inputs.size() > 4)
-    shape.entries = readRows(spec, 4, checker, shape);
-  if (spec.inputs.size() > 5)
-    readChosen(spec, 5, checker, shape);
+  readSeen(spec, 0, 4, checker, shape);
   checker.requireInput(2, shape.getPositions());
   checker.requireInput(3, {DType::F32, {shape.heads}});
   checker.requireOutput(0, shape.getQuery());

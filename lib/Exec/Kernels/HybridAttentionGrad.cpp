@@ -48,22 +48,21 @@ public:
 private:
   void runQuery(const KernelOperands &operands, int64_t query,
                 float *own) const {
-    auto get = [&](size_t index) {
-      return index < operands.inputs.size() ? operands.inputs[index] : nullptr;
-    };
     SeenRows rows(shape);
-    rows.find(get(2), get(7), static_cast<const int32_t *>(get(8)),
-              static_cast<const int32_t *>(get(3)), query);
+    rows.find(operands.inputs[2], findInput(operands, 7),
+              findInput<const int32_t>(operands, 8),
+              static_cast<const int32_t *>(operands.inputs[3]), query);
     const int64_t first = query * shape.heads, width = shape.width;
     WideRows queries(shape.type, width), out(queries), gradients(queries);
-    queries.take(get(1), first, shape.heads);
-    out.take(get(5), first, shape.heads);
-    gradients.take(get(0), first, shape.heads);
+    queries.take(operands.inputs[1], first, shape.heads);
+    out.take(operands.inputs[5], first, shape.heads);
+    gradients.take(operands.inputs[0], first, shape.heads);
     std::vector<float> probabilities(rows.size()), slopes(rows.size()),
         dq(width);
     for (int64_t head = 0; head < shape.heads; ++head) {
       const float *q = queries.get(head), *dout = gradients.get(head);
-      const float logSum = static_cast<const float *>(get(6))[first + head];
+      const float logSum =
+          static_cast<const float *>(operands.inputs[6])[first + head];
       float delta = 0;
       runRowProducts(DType::F32, out.get(head), dout, &delta, 1, width);
       rows.multiply(q, shape.scale, probabilities.data());
@@ -83,7 +82,8 @@ private:
                   at(operands.outputs[0], shape.type, (first + head) * width),
                   width);
       float share = 0;
-      runExponentials(DType::F32, static_cast<const float *>(get(4)) + head,
+      runExponentials(DType::F32,
+                      static_cast<const float *>(operands.inputs[4]) + head,
                       logSum, &share, 1);
       own[shape.getNumRows() * width + head] -= share * delta;
     }
@@ -98,13 +98,7 @@ private:
 KernelOrError makeHybridAttentionGrad(const KernelSpec &spec,
                                       SpecChecker &checker) {
   HybridShape shape;
-  readQuery(spec, 1, checker, shape);
-  shape.keys = readRows(spec, 2, checker, shape);
-  readSight(checker, shape);
-  if (spec.inputs.size() > 7)
-    shape.entries = readRows(spec, 7, checker, shape);
-  if (spec.inputs.size() > 8)
-    readChosen(spec, 8, checker, shape);
+  readSeen(spec, 1, 7, checker, shape);
   checker.requireInput(0, shape.getQuery());
   checker.requireInput(3, shape.getPositions());
   checker.requireInput(4, {DType::F32, {shape.heads}});

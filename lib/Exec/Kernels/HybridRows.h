@@ -83,24 +83,32 @@ inline int64_t readRows(const KernelSpec &spec, size_t index,
   return rows;
 }
 
-/// Returns the number of chosen entries of a query, by input `index`.
-inline int64_t readChosen(const KernelSpec &spec, size_t index,
-                          SpecChecker &checker, HybridShape &shape) {
+/// Reads the number of chosen entries of a query, input `index`.
+inline void readChosen(const KernelSpec &spec, size_t index,
+                       SpecChecker &checker, HybridShape &shape) {
   checker.requireInputRank(index, 3);
   if (checker.hasFailed())
-    return 0;
+    return;
   shape.chosen = spec.inputs[index].dims.back();
   checker.requireInput(index, shape.getChosen(DType::I32));
-  return shape.chosen;
 }
 
-/// Reads what a query sees, and the factor of scores.
-inline void readSight(SpecChecker &checker, HybridShape &shape) {
+/// Reads what a query sees, and the factor of scores. Queries and keys are
+/// inputs `query` and the next; entries and the chosen ones are optional, from
+/// input `entries` on.
+inline void readSeen(const KernelSpec &spec, size_t query, size_t entries,
+                     SpecChecker &checker, HybridShape &shape) {
+  readQuery(spec, query, checker, shape);
+  shape.keys = readRows(spec, query + 1, checker, shape);
   shape.window = checker.getInt("window");
   shape.ratio = checker.getInt("ratio");
   shape.scale = static_cast<float>(checker.getDouble("scale"));
   checker.require(shape.window >= 1, "attribute 'window' is below 1");
   checker.require(shape.ratio >= 0, "attribute 'ratio' is negative");
+  if (spec.inputs.size() > entries)
+    shape.entries = readRows(spec, entries, checker, shape);
+  if (spec.inputs.size() > entries + 1)
+    readChosen(spec, entries + 1, checker, shape);
 }
 
 /// Returns the number of entries that a query at a position sees. All tokens of
@@ -108,6 +116,14 @@ inline void readSight(SpecChecker &checker, HybridShape &shape) {
 inline int64_t getNumSeen(int64_t position, int64_t ratio, int64_t entries) {
   return position < 0 || ratio < 1 ? 0
                                    : std::min(entries, (position + 1) / ratio);
+}
+
+/// Returns the address of an input, or null if there is none.
+template <typename T = const void>
+T *findInput(const KernelOperands &operands, size_t index) {
+  return index < operands.inputs.size()
+             ? static_cast<T *>(operands.inputs[index])
+             : nullptr;
 }
 
 /// Rows of a tensor in fp32.

@@ -54,9 +54,7 @@ private:
     const auto *factors = static_cast<const float *>(operands.inputs[2]),
                *bias = static_cast<const float *>(operands.inputs[3]);
     for (int64_t i = 0; i < numbers; ++i)
-      values[i] =
-          factors[std::min<int64_t>(i / count, 2)] * (projected[i] * rstd) +
-          bias[i];
+      values[i] = factors[shape.getPart(i)] * (projected[i] * rstd) + bias[i];
     runUnaryLoop(UnaryOp::Sigmoid, DType::F32, values, values, 2 * count, 0);
     float *reads = getOutput(3, count), *shares = getOutput(1, count);
     std::fill(result, result + hidden, 0.0f);

@@ -24,6 +24,10 @@ struct SiteShape {
   int64_t getNumTokens() const { return batch * length; }
   int64_t getWidth() const { return count * hidden; }
   int64_t getNumNumbers() const { return count * (count + 2); }
+  /// Returns the factor of a token's number: that of reads, shares or matrices.
+  int64_t getPart(int64_t number) const {
+    return std::min<int64_t>(number / count, 2);
+  }
   /// Returns the tiles of tokens that are computed independently.
   Tiles getTiles() const { return tileRows(getNumTokens(), getWidth()); }
 

@@ -57,10 +57,7 @@ private:
     return static_cast<const float *>(operands.inputs[input]);
   }
   float getFactor(const KernelOperands &operands, int64_t number) const {
-    return get(operands, Factors)[getPart(number)];
-  }
-  int64_t getPart(int64_t number) const {
-    return std::min<int64_t>(number / shape.count, 2);
+    return get(operands, Factors)[shape.getPart(number)];
   }
   /// Returns the gradients of a token's numbers behind factor and bias.
   float *getNumberGradients(const KernelOperands &operands,
@@ -181,7 +178,7 @@ private:
     for (int64_t i = 0; i < numbers; ++i) {
       static_cast<float *>(operands.outputs[3])[i] =
           static_cast<float>(bias[i]);
-      parts[getPart(i)] += factors[i];
+      parts[shape.getPart(i)] += factors[i];
     }
     for (size_t part = 0; part < parts.size(); ++part)
       static_cast<float *>(operands.outputs[2])[part] =
