@@ -18,9 +18,9 @@ from deepseek4_matches_torch import BATCH, FUSED, HYBRID, LATENT, SHORT, STREAMS
 class Model:
     """A model with parameters by formula, which `change` may change: (name, value) to value."""
 
-    def __init__(self, tools, name, model, change=lambda name, value: value, parallel=None):
+    def __init__(self, tools, name, model, change=lambda name, value: value, parallel=None, memory=()):
         self.tools, self.name, self.model = tools, name, model
-        self.mlir, self.step = lower(tools, name, model, parallel)
+        self.mlir, self.step = lower(tools, name, model, parallel, memory)
         shapes = {n: s for n, s in tools.parameters(self.mlir).items() if "mtp.embeddings" not in n}
         values = {n: change(n, torch_deepseek4.make_parameter(n, s)) for n, s in shapes.items()}
         self.weights = tools.path(name + ".weights.safetensors")
@@ -239,7 +239,8 @@ def check_names(tools):
 
 
 def check_documents(tools):
-    """A token sees nothing of documents before its own, and ranks agree on where documents start."""
+    """A token sees nothing of documents before its own, ranks agree on where documents start, and memory options change
+    no bit."""
     length, vocabulary, end = HYBRID["seq_length"], HYBRID["vocab_size"], 5
     base = dict(HYBRID, eod=end, num_nextn_predict_layers=0, num_hidden_layers=1, num_hash_layers=0, first_k_dense_replace=1)
     rows = torch_deepseek4.make_tokens(BATCH, length, vocabulary)
@@ -262,10 +263,21 @@ def check_documents(tools):
     )  # fmt: skip
     whole = Model(tools, "documents", base).run()
     yield "documents change the step", step_results.get_distance(whole, Model(tools, "undivided", dict(base, eod=None)).run()) > 1e-3
+    sections = {
+        "full recompute": "recompute: {mode: full, full_recompute_layer: ['0-2']}",
+        "recomputed attention": "recompute: {mode: select, select_module: {core_attention: ['0-3'], attn_hc: ['1']}}",
+        "swap": "swap: {enable: True, default_prefetch: 1, layer_swap: [{layers: ['0-2']}]}",
+    }
     for parallel in ({"data": 2, "shard": 2, "expert": 2}, {"tensor": 2}, {"pipeline": 2}):
         layout = ", ".join("%s %d" % item for item in parallel.items())
-        shared = Model(tools, "documents-" + "-".join(parallel), base, parallel=parallel).run()
+        name = "documents-" + "-".join(parallel)
+        model = Model(tools, name, base, parallel=parallel)
+        shared = model.run()
         yield "documents: " + layout, step_results.get_distance(whole, shared) < 2e-5
+        for what, section in sections.items() if "data" in parallel else ():
+            changed = Model(tools, name + "-" + what.replace(" ", "-"), base, parallel=parallel, memory=[section])
+            yield "documents: another program with " + what, open(changed.step).read() != open(model.step).read()
+            yield "documents: the same bits with " + what, changed.run().has_same_bits(shared)
 
 
 def check_sight(tools):

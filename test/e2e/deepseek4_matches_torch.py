@@ -99,14 +99,15 @@ ADAPTERS = {
 }  # fmt: skip
 
 
-def lower(tools, name, model, parallel=None):
+def lower(tools, name, model, parallel=None, memory=()):
+    """Lowers a step of `model`; `memory` are sections of memory options as text."""
     optimizer = {"type": "AdamW", "weight_decay": 0.1}
     training_keys = {"max_norm": 1.0}
     yaml, parallel = tools.path(name + ".yaml"), parallel or {}
     documents = model.get("eod")
     model = {key: value for key, value in model.items() if key != "eod"}
     configuration = Configuration(
-        model, parallel, {}, (1, BATCH // parallel.get("data", 1)), optimizer=optimizer, training=training_keys,
+        model, parallel, {}, (1, BATCH // parallel.get("data", 1)), memory, optimizer=optimizer, training=training_keys,
         adapters=ADAPTERS.get(name),
     )  # fmt: skip
     configuration.write(yaml)
