@@ -939,9 +939,13 @@ void ChunkTimeline::addBlocks() {
     if (release < 0 && releaseOfRun >= 0)
       add(Part::Kept, block.bytes, getBackward(tape.runs[ownRun].last),
           hasStages() ? getEndOfNext(block.first) : releaseOfRun);
+    // The function that computes a run again holds the gradients of what the
+    // run passes on until the backward of the run has ended.
+    const bool leavesRun = ownRun >= 0 && block.lastReader >= 0 &&
+                           tape.runOf[block.lastReader] != ownRun;
     if (block.hasGradient && block.lastReader >= 0)
       add(Part::Values, block.bytes, getBackward(block.lastReader),
-          getBackward(block.first));
+          getBackward(leavesRun ? tape.runs[ownRun].first : block.first));
   }
   // The buffer in which the gradient of the output arrives. The stage makes the
   // buffer when the stage sends the output, and frees it after the backward.
@@ -1048,15 +1052,18 @@ void ChunkTimeline::addTables() {
 /// they wait for when the gradients of the next layer exist. With stages, ranks
 /// reduce once a step: the backward of a chunk returns the gradients of all its
 /// weights together, in their types, and the next backward adds them to whole
-/// sums in fp32, layer by layer.
+/// sums in fp32, layer by layer. A head returns gradients in fp32.
 void ChunkTimeline::addWeightGradients() {
   enum : size_t { first, second, later };
   for (WeightRead read : tape.weightReads) {
     const size_t layer = findLayer(read.operation);
     const int64_t own = getBackward(tape.layers[layer].begin);
-    const int64_t bytes = getBlockBytes(read.bytes);
     const int64_t wide =
         getBlockBytes(read.isNarrow ? 2 * read.bytes : read.bytes);
+    LayerOp owner = tape.layers[layer].layer;
+    const int64_t bytes = hasStages() && owner.getKind() == LayerKind::Head
+                              ? wide
+                              : getBlockBytes(read.bytes);
     if (hasStages()) {
       for (size_t backward : {first, second, later})
         addLasting(backward, Part::WeightGradients, bytes,

@@ -1,6 +1,8 @@
 // What the trainer of the dynamic graph holds: each operator says what is kept of it, and the largest moment is written with its parts.
 // RUN: %roundtrip --split-input-file --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %s | FileCheck %s
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %S/Inputs/one_loss.mlir | FileCheck %s --check-prefix=LOSS
+// RUN: sed -e 's/stages = 1, interleave = 1, micro_batches = 1/stages = 2, interleave = 1, micro_batches = 4/' -e '/@lm_head/s/stage = 0/stage = 1/' %S/Inputs/one_loss.mlir > %t.mlir
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %t.mlir | FileCheck %s --check-prefix=LAST
 
 // Of the loss, 3 1/2 planes of logits are alive at the scatter of the labels: those in bf16 and their log-softmax, which are kept, the
 // probabilities and the gradient.
@@ -9,6 +11,10 @@
 //   values        the probabilities and the gradient in fp32, 33,554,432 bytes each
 //   tables        a compressed mask of 4 MiB
 // LOSS: trainer_memory = [{at = "lm_head.loss: scatter_add", kept_by_chunk = array<i64: {{[0-9]+}}>, lasting = 1707520 : i64, live = 140214272 : i64, parts = {kept = 50415616 : i64, states = 1707520 : i64, tables = 4194816 : i64, values = 67109376 : i64, workspace = 16786944 : i64}, task = "B0"}]
+
+// On the last of two stages, the third micro-batch finds a sum in fp32 and the last gradient, which a head returns in fp32: 4096 x 16 x 4 =
+// 262,144 bytes in blocks of 262,656.
+// LAST: {at = "lm_head.loss: scatter_add", {{.*}}parts = {gradient_sums = 262656 : i64, {{[^}]*}}weight_gradients = 262656 : i64, {{.*}}task = "B2"}]
 
 // A view has the memory of its operand: the norm of half of a product keeps all of it, 64 x 512 x 2 = 65,536 bytes in a block of 66,048.
 // Beside it forward keeps the inputs of both products, 2,560 and 33,280, and a number for each row, 512.
@@ -41,9 +47,10 @@ mf.model @views attributes {
 // -----
 
 // The operators in front of the last product run again before its backward, and forward keeps only what they read from outside: the layer's
-// input. Before the backward of the first product, the rest is free again.
+// input. Before the backward of the first product, the rest is free again but the gradient of the run's result, 64 x 256 x 2 = 32,768 bytes in a
+// block of 33,280, beside that of the first product's result, 66,048.
 // CHECK-LABEL: mf.model @recomputed
-// CHECK-SAME: trainer_memory = [{at = "layers.0.matmul", {{.*}}parts = {kept = 2560 : i64,
+// CHECK-SAME: trainer_memory = [{at = "layers.0.matmul", {{.*}}parts = {kept = 2560 : i64, {{.*}}values = 99328 : i64,
 mf.model @recomputed attributes {
     micro_batch_size = 1 : i64, sequence_length = 64 : i64, vocab_size = 16 : i64, compressed_mask,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
