@@ -1,4 +1,4 @@
-//===- ReduceSum.cpp - Sums over any dimensions ---------------------------===//
+//===- Reduction.cpp - Sums and largest elements over dimensions --------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -8,15 +8,21 @@
 
 #include "ElementwiseLoops.h"
 #include "Factories.h"
+#include "FunctionKernel.h"
 #include "ReduceLoops.h"
-#include "Reduction.h"
+#include "RowLoops.h"
 #include "Scratch.h"
+#include "SpecChecker.h"
 #include "Tiles.h"
+#include "mf/Program/Signatures/KernelBlocks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace mf {
+namespace {
 
 int64_t getOffset(const StridedLoops &loops, int64_t iteration) {
   int64_t offset = 0;
@@ -26,8 +32,6 @@ int64_t getOffset(const StridedLoops &loops, int64_t iteration) {
   }
   return offset;
 }
-
-namespace {
 
 class ReduceSumKernel : public Kernel {
 public:
@@ -124,8 +128,6 @@ private:
   ReductionCut cut;
 };
 
-} // namespace
-
 llvm::SmallVector<bool, 4> requireReduction(SpecChecker &checker,
                                             const KernelSpec &spec) {
   const TensorShape &x = spec.inputs[0];
@@ -148,12 +150,102 @@ llvm::SmallVector<bool, 4> requireReduction(SpecChecker &checker,
   return isReduced;
 }
 
+/// Rows are runs of the last dimension, those of one result one after another.
+class LargestKernel : public Kernel {
+public:
+  LargestKernel(DType type, llvm::ArrayRef<int64_t> dims,
+                llvm::ArrayRef<bool> isReduced)
+      : type(type), columns(dims.back()) {
+    int64_t stride = columns;
+    for (size_t i = dims.size() - 1; i-- > 0;) {
+      (isReduced[i] ? reduced : kept).push_back({dims[i], stride});
+      stride *= dims[i];
+    }
+    // Loops are listed from the outermost on.
+    std::reverse(kept.begin(), kept.end());
+    std::reverse(reduced.begin(), reduced.end());
+    for (const StridedLoop &loop : kept)
+      results *= loop.size;
+    for (const StridedLoop &loop : reduced)
+      rows *= loop.size;
+  }
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    pool.parallelFor(results, [&](int64_t result) {
+      float largest = 0;
+      for (int64_t row = 0; row < rows; ++row) {
+        float own = 0;
+        runRowMax(type,
+                  at(operands.inputs[0], type,
+                     getOffset(kept, result) + getOffset(reduced, row)),
+                  &own, /*rows=*/1, columns);
+        // NaN stays, wherever it is.
+        if (row == 0 || own > largest || std::isnan(own))
+          largest = own;
+      }
+      runCastLoop(DType::F32, type, &largest,
+                  at(operands.outputs[0], type, result), 1);
+    });
+  }
+
+private:
+  DType type;
+  int64_t columns, results = 1, rows = 1;
+  StridedLoops kept, reduced;
+};
+
+/// Whole cache lines, and few enough that rows of experts make several strips.
+constexpr int64_t sumsPerStrip = 64;
+
+} // namespace
+
 KernelOrError makeReduceSum(const KernelSpec &spec, SpecChecker &checker) {
   llvm::SmallVector<bool, 4> isReduced = requireReduction(checker, spec);
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<ReduceSumKernel>(
       spec.inputs[0].type, ReductionCut(spec.inputs[0].dims, isReduced));
+}
+
+KernelOrError makeLargest(const KernelSpec &spec, SpecChecker &checker) {
+  llvm::SmallVector<bool, 4> isReduced = requireReduction(checker, spec);
+  checker.require(!isReduced.empty() && isReduced.back(),
+                  "attribute 'axes' lacks the last dimension, whose rows "
+                  "this kernel reads");
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<LargestKernel>(spec.inputs[0].type,
+                                         spec.inputs[0].dims, isReduced);
+}
+
+KernelOrError makeCumsum(const KernelSpec &spec, SpecChecker &checker) {
+  checker.requireFloatInput(0);
+  const int64_t axis = checker.getAxis("axis", spec.inputs[0].dims.size());
+  checker.requireOutput(0, spec.inputs[0]);
+  if (llvm::Error error = checker.takeError())
+    return error;
+  const TensorShape &x = spec.inputs[0];
+  const int64_t length = x.dims[axis];
+  int64_t inner = 1;
+  for (size_t i = axis + 1; i < x.dims.size(); ++i)
+    inner *= x.dims[i];
+  const int64_t outer = x.getNumElements() / (length * inner);
+  const Tiles strips(inner, sumsPerStrip);
+  // A tile is a strip of neighbouring sums, from the first element of the axis
+  // to the last; or whole rows, if the axis is the last one. Short ones are
+  // grouped to be worth a thread's while.
+  return makeTiledKernel(
+      tileRows(outer * strips.count, length * std::min(inner, sumsPerStrip)),
+      [strips, length, inner, type = x.type](const KernelOperands &operands,
+                                             int64_t begin, int64_t size) {
+        for (int64_t i = begin; i < begin + size; ++i) {
+          auto [first, width] = strips[i % strips.count];
+          const int64_t start = i / strips.count * length * inner + first;
+          runCumsumLoop(type, at(operands.inputs[0], type, start),
+                        at(operands.outputs[0], type, start), length, inner,
+                        width);
+        }
+      });
 }
 
 } // namespace mf
