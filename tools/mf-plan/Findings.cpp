@@ -2,21 +2,57 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Findings.h"
-#include "LimitRange.h"
 #include "mf/Plan/Solver/FrontierPrint.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "mf/Plan/Solver/RefusalPrint.h"
+#include "mf/Support/AtomicFile.h"
 #include "tools/terminal/ProgressLine.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mf::solver;
 using llvm::Error;
 using llvm::Expected;
 using llvm::formatv;
+using llvm::StringRef;
 
 namespace mf::tools {
+
+static bool isFile(StringRef path) { return !path.empty() && path != "-"; }
+
+Error checkOutputPaths(llvm::ArrayRef<std::string> paths) {
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (!isFile(paths[i]))
+      continue;
+    if (llvm::is_contained(paths.take_front(i), paths[i]))
+      return llvm::createStringError("'" + paths[i] +
+                                     "' is given for two outputs, expected a "
+                                     "file for each");
+    // The file is removed again; this only tests that it can be written.
+    if (auto file = AtomicFile::create(paths[i]); !file)
+      return file.takeError();
+  }
+  return Error::success();
+}
+
+void Outputs::add(StringRef path, std::string text) {
+  if (!path.empty())
+    files.push_back({path.str(), std::move(text)});
+}
+
+Error Outputs::write() const {
+  for (const File &file : files)
+    if (isFile(file.path)) {
+      if (Error error = writeFileAtomically(file.path, file.text))
+        return error;
+    } else {
+      llvm::outs() << file.text;
+    }
+  return Error::success();
+}
 
 static std::string printJson(const llvm::json::Value &json) {
   return formatv("{0:2}\n", json);

@@ -2,16 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "PlanCommand.h"
-#include "Outputs.h"
+#include "Findings.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "mf/Support/DiagnosticError.h"
 #include "tools/terminal/Interrupt.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using llvm::Error;
 
 namespace mf::tools {
+
+llvm::Expected<std::string> readInput(llvm::StringRef path) {
+  auto file = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+  if (!file)
+    return llvm::createStringError("cannot read '" + path +
+                                   "': " + file.getError().message());
+  return (*file)->getBuffer().str();
+}
+
+llvm::StringRef nameInput(llvm::StringRef path) {
+  return path == "-" ? "<stdin>" : path;
+}
 
 namespace {
 

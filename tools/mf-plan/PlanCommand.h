@@ -7,8 +7,17 @@
 #include "PlanOptions.h"
 #include "mf/Plan/Settings/StepPlanner.h"
 #include "tools/terminal/Interrupt.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <string>
 
 namespace mf::tools {
+
+/// Returns the text of a file, or of standard input for "-".
+llvm::Expected<std::string> readInput(llvm::StringRef path);
+
+/// Returns the name of the file for messages.
+llvm::StringRef nameInput(llvm::StringRef path);
 
 /// Searches, prints and writes what is found, and prints errors. Returns the
 /// exit code of the program.

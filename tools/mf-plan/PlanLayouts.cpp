@@ -3,7 +3,6 @@
 
 #include "Findings.h"
 #include "PlanCommand.h"
-#include "SettingText.h"
 #include "TrainingReport.h"
 #include "mf/Frontend/Config/SettingChanges.h"
 #include "mf/Plan/Settings/LayoutSearch.h"

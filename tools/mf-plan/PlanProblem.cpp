@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Findings.h"
-#include "InputText.h"
 #include "PlanCommand.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "mf/Plan/Solver/ProblemJson.h"

@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Findings.h"
-#include "InputText.h"
-#include "LimitRange.h"
 #include "PlanCommand.h"
-#include "SettingText.h"
 #include "TrainingReport.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/TrainingConfig.h"

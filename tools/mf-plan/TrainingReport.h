@@ -4,11 +4,15 @@
 #ifndef MF_TOOLS_MF_PLAN_TRAININGREPORT_H
 #define MF_TOOLS_MF_PLAN_TRAININGREPORT_H
 
+#include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Plan/Settings/StepPlanner.h"
 #include "mf/Plan/Solver/PlanUnits.h"
 #include "llvm/Support/JSON.h"
 
 namespace mf::tools {
+
+/// Returns the settings that have a value, keyed by the names of the YAML.
+llvm::json::Object writeSettings(const MemorySettings &settings);
 
 /// Returns units that print seconds and bytes in a form suited to the duration
 /// of the step and the memory limit.

@@ -13,6 +13,7 @@
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "tools/bytecode/GuardedParse.h"
+#include "tools/mf-plan/PlanCommand.h"
 #include "tools/targets/TargetOptions.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
@@ -71,10 +72,6 @@ static Expected<std::unique_ptr<llvm::MemoryBuffer>> openInput(StringRef path) {
     return createStringError("cannot read '" + path +
                              "': " + buffer.getError().message());
   return std::move(*buffer);
-}
-
-static std::string nameInput(StringRef path) {
-  return path == "-" ? "<stdin>" : path.str();
 }
 
 static std::string describeChange(StringRef change) {
@@ -144,7 +141,7 @@ static Error addModel(const StepOptions &options, StringRef path,
   if (!model)
     return model.takeError();
   input.model = (*model)->getBuffer().str();
-  input.modelName = nameInput(path);
+  input.modelName = nameInput(path).str();
   return Error::success();
 }
 
@@ -174,7 +171,7 @@ Expected<YamlInput> readYaml(const StepOptions &options, StringRef path) {
                              "settings can be changed");
   YamlInput input{getCompilerInput(options, StepRequest()),
                   (*text)->getBuffer().str()};
-  input.compiler.fileName = nameInput(path);
+  input.compiler.fileName = nameInput(path).str();
   if (!options.model.empty())
     if (Error error = addModel(options, options.model, input.compiler))
       return error;
@@ -249,7 +246,7 @@ static Expected<InputStep> readIr(const StepOptions &options,
                              "' is IR, which has no keys; expected a YAML");
   planner::CompilerInput input = getCompilerInput(options, request);
   input.model = text->getBuffer().str();
-  input.modelName = nameInput(request.input);
+  input.modelName = nameInput(request.input).str();
   InputStep step;
   step.source = *input.model;
   {
@@ -284,7 +281,7 @@ Expected<InputStep> readStep(const StepOptions &options,
     return readIr(options, request, std::move(*text), context);
   }
   planner::CompilerInput input = getCompilerInput(options, request);
-  input.fileName = nameInput(request.input);
+  input.fileName = nameInput(request.input).str();
   if (!options.model.empty())
     if (Error error = addModel(options, options.model, input))
       return error;
