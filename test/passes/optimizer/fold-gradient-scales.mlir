@@ -49,3 +49,38 @@ mf.model @obstacle attributes {micro_batch_size = 1 : i64, sequence_length = 8 :
 }
 // REMARK: stage 0 multiplies gradients in place: mf.record_statistic needs them so
 // PLAN-NEXT: mf.scale_gradients of 1 gradients: in place, for mf.record_statistic
+
+// A scale that stays keeps those in front of it: the factors would come in another order, and round differently.
+// CHECK-LABEL: mf.model @order
+mf.model @order attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @load : tensor<8xf32> init <zeros> {update_rule = #mf.update_rule<record>}
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // CHECK: mf.scale_gradients [@load] by %[[LR:.*]] : tensor<f32>
+    mf.scale_gradients [@load] by %lr : tensor<f32>
+    // CHECK-NEXT: mf.scale_gradients [@load]
+    mf.scale_gradients [@load] by %step : tensor<f32>
+    %value = mf.record_statistic @load : tensor<8xf32>
+    mf.return
+  }
+}
+// PLAN-NEXT: mf.scale_gradients of 1 gradients: in place, for mf.record_statistic
+// PLAN-NEXT: mf.scale_gradients of 1 gradients: in place, for mf.scale_gradients
+
+// A norm in front reads the gradient without the factor; a norm behind that also reads what is not scaled needs the product.
+// CHECK-LABEL: mf.model @some
+mf.model @some attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<8x8xbf16> init <ones>
+  mf.param @gamma : tensor<8xf32> init <ones>
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>, %scale: tensor<f32>) attributes {stage = 0 : i64} {
+    // CHECK: mf.gradient_norms [@w, @gamma] at [0, 1] : tensor<2xf32>
+    %norms = mf.gradient_norms [@w, @gamma] at [0, 1] : tensor<2xf32>
+    // CHECK-NEXT: mf.scale_gradients [@w]
+    mf.scale_gradients [@w] by %scale : tensor<f32>
+    // CHECK-NEXT: mf.gradient_norms [@w, @gamma] at [0, 1] times %{{.*}} : tensor<f32> : tensor<2xf32>
+    mf.scale_gradients [@w, @gamma] by %lr : tensor<f32>
+    %both = mf.gradient_norms [@w, @gamma] at [0, 1] : tensor<2xf32>
+    mf.return
+  }
+}
+// PLAN-NEXT: mf.scale_gradients of 2 gradients: in 1 operators that read them
+// PLAN-NEXT: mf.scale_gradients of 1 gradients: in place, for mf.gradient_norms
