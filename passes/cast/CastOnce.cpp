@@ -7,7 +7,6 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
-#include "passes/cast/CastPlan.h"
 #include "passes/lower/ProgramBuilder.h"
 #include "passes/plan-memory/MemoryLimit.h"
 #include "passes/plan-memory/StageProblem.h"
@@ -33,6 +32,28 @@ struct ParameterCasts {
   llvm::SmallVector<ascend::LaunchOp> launches;
   /// How often they run in a step.
   int64_t runs = 0;
+
+  /// Returns the bytes of a copy.
+  int64_t getBytesKept() { return converted.getBytes(); }
+  /// Returns the bytes that all conversions but one read and write.
+  int64_t getBytesSaved() {
+    return (runs - 1) *
+           (getBytesKept() +
+            cast<ascend::BufferType>(parameter.getType()).getBytes());
+  }
+};
+
+/// The parameters that get a copy. A copy uses memory until its last reader in
+/// the step, and saves all conversions but one.
+struct CastPlan {
+  /// Their indices, in ascending order.
+  std::vector<size_t> copied;
+  int64_t castsSaved = 0;
+  int64_t bytesSaved = 0;
+  int64_t bytesKept = 0;
+  /// The number of parameters that are converted several times but get no copy
+  /// for lack of memory.
+  int64_t withoutRoom = 0;
 };
 
 } // namespace
@@ -131,6 +152,60 @@ findParameterCasts(ascend::ProgramOp program) {
   for (auto &[parameter, entry] : casts)
     found.push_back(std::move(entry));
   return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Choice of copies
+//===----------------------------------------------------------------------===//
+
+/// Compares exactly: the bytes of a step may have more digits than a double.
+static bool isWorthMore(ParameterCasts &a, ParameterCasts &b) {
+  return static_cast<__int128>(a.getBytesSaved()) * b.getBytesKept() >
+         static_cast<__int128>(b.getBytesSaved()) * a.getBytesKept();
+}
+
+/// Chooses copies in descending order of bytes saved per byte kept, ties in
+/// their order, until `room` bytes are used; all copies if there is no limit. A
+/// copy that does not fit is skipped, so that smaller ones may still fit. A
+/// parameter that is converted once gets none.
+static CastPlan planCasts(MutableArrayRef<ParameterCasts> casts,
+                          std::optional<int64_t> room) {
+  std::vector<size_t> order;
+  for (auto [index, entry] : llvm::enumerate(casts))
+    if (entry.runs > 1)
+      order.push_back(index);
+  llvm::sort(order, [&](size_t a, size_t b) {
+    const bool isMore = isWorthMore(casts[a], casts[b]);
+    const bool isLess = isWorthMore(casts[b], casts[a]);
+    return isMore || (!isLess && a < b);
+  });
+  CastPlan plan;
+  for (size_t index : order) {
+    ParameterCasts &entry = casts[index];
+    if (room && plan.bytesKept + entry.getBytesKept() > *room) {
+      ++plan.withoutRoom;
+      continue;
+    }
+    plan.copied.push_back(index);
+    plan.castsSaved += entry.runs - 1;
+    plan.bytesSaved += entry.getBytesSaved();
+    plan.bytesKept += entry.getBytesKept();
+  }
+  llvm::sort(plan.copied);
+  return plan;
+}
+
+static void print(MutableArrayRef<ParameterCasts> casts, const CastPlan &plan,
+                  raw_ostream &os) {
+  for (auto [index, entry] : llvm::enumerate(casts)) {
+    os << entry.parameter.getSymName() << ": " << entry.runs
+       << (entry.runs == 1 ? " conversion" : " conversions");
+    if (llvm::is_contained(plan.copied, index))
+      os << ", once with a copy of " << entry.getBytesKept() << " bytes";
+    else if (entry.runs > 1)
+      os << ", no room for a copy of " << entry.getBytesKept() << " bytes";
+    os << '\n';
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -270,15 +345,12 @@ struct CastOncePass
     std::vector<ParameterCasts> casts = findParameterCasts(program);
     if (casts.empty())
       return;
-    std::vector<ConvertedParameter> parameters;
-    for (ParameterCasts &entry : casts)
-      parameters.push_back(describe(entry));
     std::optional<int64_t> room;
     if (apply && failed(getRoom(program, room)))
       return signalPassFailure();
-    const CastPlan plan = planCasts(parameters, room);
+    const CastPlan plan = planCasts(casts, room);
     if (printPlan)
-      printCasts(parameters, plan, PrintedPlan(program).os());
+      print(casts, plan, PrintedPlan(program).os());
     emitRemark(program, plan);
     if (!apply)
       return;
@@ -289,17 +361,6 @@ struct CastOncePass
   }
 
 private:
-  static ConvertedParameter describe(ParameterCasts &casts) {
-    ConvertedParameter described;
-    described.name = casts.parameter.getSymName();
-    described.casts = casts.runs;
-    described.bytesKept = casts.converted.getBytes();
-    described.bytesMoved =
-        described.bytesKept +
-        cast<ascend::BufferType>(casts.parameter.getType()).getBytes();
-    return described;
-  }
-
   /// Returns the memory between the stage's peak and its limit; none without a
   /// limit.
   LogicalResult getRoom(ascend::ProgramOp program,
@@ -334,13 +395,13 @@ private:
                                      .category("cast")
                                      .function(program.getSymName());
     const auto copied = static_cast<int64_t>(plan.copied.size());
-    auto add = [&](auto &&said) {
-      said << remark::metric("parameters", copied)
-           << remark::metric("conversions saved", plan.castsSaved)
-           << remark::metric("bytes kept", plan.bytesKept)
-           << remark::metric("bytes not moved", plan.bytesSaved);
+    auto add = [&](auto &&remark) {
+      remark << remark::metric("parameters", copied)
+             << remark::metric("conversions saved", plan.castsSaved)
+             << remark::metric("bytes kept", plan.bytesKept)
+             << remark::metric("bytes not moved", plan.bytesSaved);
       if (plan.withoutRoom > 0)
-        said << remark::metric("parameters without room", plan.withoutRoom);
+        remark << remark::metric("parameters without room", plan.withoutRoom);
     };
     if (!apply)
       return add(remark::missed(program.getLoc(), options) << remark::add(
