@@ -4,7 +4,6 @@
 #include "mf/Exec/Data/LossMonitor.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -119,14 +118,13 @@ std::string formatFloat32(float value) {
                                              : decimal.getPositional("0"));
 }
 
-std::string formatStepLine(const StepReport &report) {
+std::string formatStepLine(const StepMeasurement &step,
+                           const StepPrintOptions &options) {
   std::string line;
   raw_string_ostream out(line);
-  out << format("INFO - { Epoch:[%3lld/%3lld], step:[%5lld/%5lld], loss: ",
-                static_cast<long long>(report.epoch),
-                static_cast<long long>(report.numEpochs),
-                static_cast<long long>(report.step),
-                static_cast<long long>(report.stepsPerEpoch));
+  out << format("INFO - { Epoch:[  1/  1], step:[%5lld/%5lld], loss: ",
+                static_cast<long long>(step.step),
+                static_cast<long long>(options.steps));
   auto printLoss = [&](float loss) {
     // C may print a sign, whereas Python does not.
     if (std::isnan(loss))
@@ -134,40 +132,38 @@ std::string formatStepLine(const StepReport &report) {
     else
       out << format("%5.3f", loss);
   };
-  if (report.loss)
-    printLoss(*report.loss);
+  if (step.loss)
+    printLoss(*step.loss);
   else
     out << " None";
-  for (const auto &[name, part] : report.lossParts) {
+  for (const auto &[name, part] : step.lossParts) {
     out << ", " << name << ": ";
     printLoss(part);
   }
   out << format(", per_step_time: %lldms",
-                static_cast<long long>(report.stepMilliseconds))
-      << ", lr: " << formatFloat32(report.learningRate)
-      << ", overflow cond: " << (report.overflow ? "True" : "False")
-      << ", loss_scale: " << formatFloat32(report.lossScale)
+                static_cast<long long>(step.seconds * 1e3))
+      << ", lr: " << formatFloat32(step.learningRate)
+      << ", overflow cond: " << (step.overflow ? "True" : "False")
+      << ", loss_scale: " << formatFloat32(step.lossScale)
       << ", global_norm: "
-      << (report.globalNorm ? formatFloat32Array(*report.globalNorm) : "None");
-  if (report.teraflopsPerRank)
+      << (step.globalNorm ? formatFloat32Array(*step.globalNorm) : "None");
+  if (options.teraflopsPerRank)
     out << format(", train_throughput_per_npu: %.3fT",
-                  *report.teraflopsPerRank);
+                  *options.teraflopsPerRank);
   return line;
 }
 
-std::string formatProgressLine(const StepReport &report,
-                               int64_t sequencesPerStepAndRank) {
-  const int64_t done = (report.epoch - 1) * report.stepsPerEpoch + report.step;
-  const int64_t all = report.numEpochs * report.stepsPerEpoch;
+std::string formatProgressLine(const StepMeasurement &step, int64_t steps,
+                               int64_t sequencesPerStep) {
   const double fraction =
-      all <= 0
-          ? 1.0
-          : std::clamp(static_cast<double>(done) / static_cast<double>(all),
-                       0.0, 1.0);
+      steps <= 0 ? 1.0
+                 : std::clamp(static_cast<double>(step.step) /
+                                  static_cast<double>(steps),
+                              0.0, 1.0);
   // A clock too coarse for the step must not divide by zero.
-  const double seconds = std::max(report.stepMilliseconds, 1e-3) / 1000;
+  const double seconds = std::max(step.seconds * 1e3, 1e-3) / 1000;
   const auto remaining = static_cast<int64_t>(
-      seconds * static_cast<double>(std::max<int64_t>(0, all - done)));
+      seconds * static_cast<double>(std::max<int64_t>(0, steps - step.step)));
   const int cells = static_cast<int>(50 * fraction);
   std::string line;
   raw_string_ostream out(line);
@@ -175,9 +171,20 @@ std::string formatProgressLine(const StepReport &report,
   for (int i = 0; i < 50; ++i)
     out << (i < cells ? "\u2588" : " ");
   out << format("| %.5f samples/s/p  ",
-                static_cast<double>(sequencesPerStepAndRank) / seconds)
+                static_cast<double>(sequencesPerStep) / seconds)
       << formatDuration(remaining) << " }";
   return line;
+}
+
+void printStep(const StepMeasurement &step, const StepPrintOptions &options,
+               raw_ostream &os) {
+  os << formatStepLine(step, options) << '\n';
+  for (const std::string &text : formatDropRates(step.dropRates))
+    os << text << '\n';
+  if (options.sequencesPerStep)
+    os << formatProgressLine(step, options.steps, *options.sequencesPerStep)
+       << '\n';
+  os.flush();
 }
 
 } // namespace mf

@@ -3,7 +3,7 @@
 
 #include "mf/Exec/Ranks/Training.h"
 #include "mf/Exec/Data/Checkpoint.h"
-#include "mf/Exec/Data/StepPrint.h"
+#include "mf/Exec/Data/LossMonitor.h"
 #include "mf/Exec/Ranks/LearningRate.h"
 #include "mf/Exec/Ranks/LossScaler.h"
 #include "mf/Support/AtomicFile.h"

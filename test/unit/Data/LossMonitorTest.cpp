@@ -13,52 +13,56 @@ using testing::HasSubstr;
 
 namespace {
 
-StepReport makeReport() {
-  StepReport report;
-  report.numEpochs = 2;
-  report.stepsPerEpoch = 100;
-  report.loss = 10.6534F;
-  report.stepMilliseconds = 1234.9;
-  report.learningRate = 1e-5F;
-  report.globalNorm = 1.234F;
-  report.teraflopsPerRank = 12.3451;
-  return report;
+StepMeasurement makeStep() {
+  StepMeasurement step;
+  step.loss = 10.6534F;
+  step.seconds = 1.2349;
+  step.learningRate = 1e-5F;
+  step.globalNorm = 1.234F;
+  return step;
+}
+
+std::string formatLine(const StepMeasurement &step,
+                       std::optional<double> teraflopsPerRank = {}) {
+  StepPrintOptions options;
+  options.steps = 100;
+  options.teraflopsPerRank = teraflopsPerRank;
+  return formatStepLine(step, options);
 }
 
 TEST(LossMonitorTest, StepLineIsThatOfMindSporeTransformers) {
-  StepReport report = makeReport();
-  EXPECT_EQ(formatStepLine(report),
-            "INFO - { Epoch:[  1/  2], step:[    1/  100], loss: 10.653, "
+  StepMeasurement step = makeStep();
+  EXPECT_EQ(formatLine(step, 12.3451),
+            "INFO - { Epoch:[  1/  1], step:[    1/  100], loss: 10.653, "
             "per_step_time: 1234ms, lr: 1e-05, overflow cond: False, "
             "loss_scale: 1.0, global_norm: [1.234], "
             "train_throughput_per_npu: 12.345T");
-  report.globalNorm.reset();
-  report.teraflopsPerRank.reset();
-  report.overflow = true;
-  report.lossScale = 65536;
-  report.learningRate = 0;
-  report.loss = std::nanf("");
-  EXPECT_EQ(formatStepLine(report),
-            "INFO - { Epoch:[  1/  2], step:[    1/  100], loss:   nan, "
+  step.globalNorm.reset();
+  step.overflow = true;
+  step.lossScale = 65536;
+  step.learningRate = 0;
+  step.loss = std::nanf("");
+  EXPECT_EQ(formatLine(step),
+            "INFO - { Epoch:[  1/  1], step:[    1/  100], loss:   nan, "
             "per_step_time: 1234ms, lr: 0.0, overflow cond: True, "
             "loss_scale: 65536.0, global_norm: None");
 }
 
 TEST(LossMonitorTest, ProgramWithoutALossHasNoneToPrint) {
-  StepReport report = makeReport();
-  report.loss.reset();
-  EXPECT_THAT(formatStepLine(report),
+  StepMeasurement step = makeStep();
+  step.loss.reset();
+  EXPECT_THAT(formatLine(step),
               HasSubstr("step:[    1/  100], loss:  None, per_step_time:"));
 }
 
 TEST(LossMonitorTest, PartsFollowTheirSum) {
-  StepReport report = makeReport();
-  report.lossParts = {{"mtp_10_loss", 0.5F},
+  StepMeasurement step = makeStep();
+  step.lossParts = {{"mtp_10_loss", 0.5F},
                       {"mtp_2_loss", std::nanf("")},
                       {"load_balancing_loss", 1.0F},
                       {"lm_loss", 5.6244F}};
-  sortLossParts(report.lossParts);
-  EXPECT_THAT(formatStepLine(report),
+  sortLossParts(step.lossParts);
+  EXPECT_THAT(formatLine(step),
               HasSubstr("loss: 10.653, lm_loss: 5.624, load_balancing_loss: "
                         "1.000, mtp_2_loss:   nan, mtp_10_loss: 0.500, "
                         "per_step_time:"));
@@ -68,10 +72,9 @@ TEST(LossMonitorTest, PartsFollowTheirSum) {
 
 TEST(LossMonitorTest, GlobalNormPrintsAsANumPyArray) {
   auto norm = [](float value) {
-    StepReport report = makeReport();
-    report.globalNorm = value;
-    report.teraflopsPerRank.reset();
-    const std::string line = formatStepLine(report);
+    StepMeasurement step = makeStep();
+    step.globalNorm = value;
+      const std::string line = formatLine(step);
     return line.substr(line.find("global_norm: ") + 13);
   };
   EXPECT_EQ(norm(1), "[1.]");
@@ -108,28 +111,25 @@ TEST(LossMonitorTest, ShortestFloatsReadBack) {
 }
 
 TEST(LossMonitorTest, ProgressLine) {
-  StepReport report = makeReport();
-  report.stepMilliseconds = 2000;
-  report.step = 50;
-  EXPECT_EQ(formatProgressLine(report, 8),
+  StepMeasurement step;
+  step.seconds = 2;
+  step.step = 50;
+  EXPECT_EQ(formatProgressLine(step, 200, 8),
             "INFO -   25.0% |"
             "\u2588\u2588\u2588\u2588\u2588\u2588\u2588"
             "\u2588\u2588\u2588\u2588\u2588" +
                 std::string(38, ' ') + "| 4.00000 samples/s/p  0:05:00 }");
-  report.epoch = 2;
-  report.step = 100;
-  EXPECT_THAT(formatProgressLine(report, 8), HasSubstr("  100.0% |\u2588"));
-  EXPECT_THAT(formatProgressLine(report, 8), HasSubstr("  0:00:00 }"));
-  report.stepMilliseconds = 0;
-  EXPECT_THAT(formatProgressLine(report, 8), HasSubstr("samples/s/p"));
-  report.epoch = 1;
-  report.step = 1;
-  report.numEpochs = 1;
-  report.stepsPerEpoch = 100001;
-  report.stepMilliseconds = 1000;
-  EXPECT_THAT(formatProgressLine(report, 8), HasSubstr("1 day, 3:46:40 }"));
-  report.stepsPerEpoch = 300001;
-  EXPECT_THAT(formatProgressLine(report, 8), HasSubstr("3 days, 11:20:00 }"));
+  step.step = 200;
+  EXPECT_THAT(formatProgressLine(step, 200, 8), HasSubstr("  100.0% |\u2588"));
+  EXPECT_THAT(formatProgressLine(step, 200, 8), HasSubstr("  0:00:00 }"));
+  step.seconds = 0;
+  EXPECT_THAT(formatProgressLine(step, 200, 8), HasSubstr("samples/s/p"));
+  step.step = 1;
+  step.seconds = 1;
+  EXPECT_THAT(formatProgressLine(step, 100001, 8),
+              HasSubstr("1 day, 3:46:40 }"));
+  EXPECT_THAT(formatProgressLine(step, 300001, 8),
+              HasSubstr("3 days, 11:20:00 }"));
 }
 
 } // namespace

@@ -18,43 +18,38 @@
 #ifndef MF_EXEC_DATA_LOSSMONITOR_H
 #define MF_EXEC_DATA_LOSSMONITOR_H
 
-#include "mf/Exec/Data/LossParts.h"
-#include <cstdint>
-#include <optional>
-#include <string>
+#include "mf/Exec/Data/RunReport.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace mf {
 
-/// The values that are printed about one step.
-struct StepReport {
-  int64_t epoch = 1;
-  int64_t numEpochs = 1;
-  /// The number of the step within the epoch, from 1.
-  int64_t step = 1;
-  int64_t stepsPerEpoch = 1;
-  /// The loss. Printed as None if the program reports none.
-  std::optional<float> loss;
-  /// The parts of the loss. If there are any, they follow it.
-  LossParts lossParts;
-  double stepMilliseconds = 0;
-  float learningRate = 0;
-  bool overflow = false;
-  float lossScale = 1;
-  /// The global norm. Printed as None if gradients are not clipped.
-  std::optional<float> globalNorm;
+/// Properties of a run that are not measured.
+struct StepPrintOptions {
+  /// The number of steps of the run, which is one epoch.
+  int64_t steps = 1;
   /// The model FLOPs per second of a rank, in units of 1e12. If it is not set,
   /// the field is left out, as MindSpore Transformers does for a model whose
   /// FLOPs it does not know.
   std::optional<double> teraflopsPerRank;
+  /// The number of sequences in a step. Empty to print no progress.
+  std::optional<int64_t> sequencesPerStep;
 };
 
-/// Returns the first line, with its "INFO - " and without a newline.
-std::string formatStepLine(const StepReport &report);
+/// Returns the first line, with its "INFO - " and without a newline. A loss
+/// that the program does not report and the norm of gradients that are not
+/// clipped are None.
+std::string formatStepLine(const StepMeasurement &step,
+                           const StepPrintOptions &options);
 
-/// Returns the second line: progress over all epochs, sequences per second and
-/// rank, and the remaining time at the pace of this step.
-std::string formatProgressLine(const StepReport &report,
-                               int64_t sequencesPerStepAndRank);
+/// Returns the second line: progress over all steps, sequences per second, and
+/// the remaining time at the pace of this step.
+std::string formatProgressLine(const StepMeasurement &step, int64_t steps,
+                               int64_t sequencesPerStep);
+
+/// Prints both lines, with the fractions of rows that experts drop between
+/// them.
+void printStep(const StepMeasurement &step, const StepPrintOptions &options,
+               llvm::raw_ostream &os);
 
 /// Formats `value` with the fewest digits that read back to the same fp32
 /// number, as NumPy prints a float32 scalar: 1e-05, 1e-04, 0.001, 1.0,
