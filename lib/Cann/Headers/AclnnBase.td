@@ -39,6 +39,7 @@ def Scalar : Required<"const aclScalar *">;
 def Ints : Required<"const aclIntArray *">;
 def Bools : Required<"const aclBoolArray *">;
 def Text : Required<"char *">;
+def ConstantText : Required<"const char *">;
 def OptionalTensors : Parameter<"const aclTensorList *">;
 def OptionalOutTensors : Parameter<"aclTensorList *">;
 def OptionalScalar : Parameter<"const aclScalar *">;

@@ -238,6 +238,18 @@ def : Header<"layer_norm_backward", [
     Tensor:$biasOptional, Bools:$outputMask, Out:$gradInputOut,
     Out:$gradWeightOut, Out:$gradBiasOut)>]>;
 
+// The keys with the largest sums over heads of w * relu(q k), of those that a
+// query sees.
+def : Header<"lightning_indexer_v2", [
+  Operator<"aclnnLightningIndexerV2", (ins Tensor:$q, Tensor:$k, Tensor:$w,
+    Tensor:$cuSeqlensQOptional, Tensor:$cuSeqlensKOptional,
+    Tensor:$sequsedQOptional, Tensor:$sequsedKOptional,
+    Tensor:$cmpResidualKOptional, Tensor:$blockTableOptional,
+    Tensor:$outputIdxOffsetOptional, Tensor:$metadataOptional, Int:$topk,
+    Int:$maxSeqlenQ, Text:$layoutQOptional, Text:$layoutKOptional,
+    Int:$maskMode, Int:$cmpRatio, Int:$returnValue, Out:$sparseIndicesOut,
+    Out:$sparseValuesOut)>]>;
+
 // Natural logarithm.
 def : Header<"log", [
   Operator<"aclnnLog", (ins In:$self, Result:$out), "makeUnary">]>;
@@ -420,6 +432,53 @@ def : Header<"sort", [
 def : Header<"softplus", [
   Operator<"aclnnSoftplus", (ins In:$self, Scalar:$beta, Scalar:$threshold,
     Result:$out)>]>;
+
+// Attention over a window of oriKv and over cmpKv, whose vectors are keys and
+// values, with a sink for each head.
+def : Header<"sparse_flash_mla", [
+  Operator<"aclnnSparseFlashMla", (ins Tensor:$q, Tensor:$oriKvOptional,
+    Tensor:$cmpKvOptional, Tensor:$oriSparseIndicesOptional,
+    Tensor:$cmpSparseIndicesOptional, Tensor:$oriBlockTableOptional,
+    Tensor:$cmpBlockTableOptional, Tensor:$cuSeqlensQOptional,
+    Tensor:$cuSeqlensOriKvOptional, Tensor:$cuSeqlensCmpKvOptional,
+    Tensor:$sequsedQOptional, Tensor:$sequsedOriKvOptional,
+    Tensor:$sequsedCmpKvOptional, Tensor:$cmpResidualKvOptional,
+    Tensor:$oriTopkLengthOptional, Tensor:$cmpTopkLengthOptional,
+    Tensor:$sinksOptional, Tensor:$metadataOptional, Double:$softmaxScale,
+    Int:$cmpRatio, Int:$oriMaskMode, Int:$cmpMaskMode, Int:$oriWinLeft,
+    Int:$oriWinRight, Text:$layoutQOptional, Text:$layoutKvOptional,
+    Int:$topkValueMode, Bool:$returnSoftmaxLse, Out:$attnOutOut,
+    Out:$softmaxLseOutOptional)>]>;
+
+// Gradients of aclnnSparseFlashMla, and the means over heads of probabilities.
+def : Header<"sparse_flash_mla_grad", [
+  Operator<"aclnnSparseFlashMlaGrad", (ins Tensor:$query, Tensor:$dOut,
+    Tensor:$out, Tensor:$lse, Tensor:$oriKvOptional, Tensor:$cmpKvOptional,
+    Tensor:$oriSparseIndicesOptional, Tensor:$cmpSparseIndicesOptional,
+    Tensor:$cuSeqlensQOptional, Tensor:$cuSeqlensOriKvOptional,
+    Tensor:$cuSeqlensCmpKvOptional, Tensor:$sequsedQOptional,
+    Tensor:$sequsedOriKvOptional, Tensor:$sequsedCmpKvOptional,
+    Tensor:$cmpResidualKvOptional, Tensor:$oriTopkLengthOptional,
+    Tensor:$cmpTopkLengthOptional, Tensor:$sinksOptional,
+    Tensor:$metadataOptional, Double:$scaleValue, Int:$cmpRatio,
+    Int:$oriMaskMode, Int:$cmpMaskMode, Int:$oriWinLeft, Int:$oriWinRight,
+    Text:$layoutQOptional, Text:$layoutKvOptional, Out:$dQueryOut,
+    Out:$dOriKvOutOptional, Out:$dCmpKvOutOptional, Out:$dSinksOutOptional,
+    Out:$oriSoftmaxL1NormOptional, Out:$cmpSoftmaxL1NormOptional)>]>;
+
+// Which core computes what of aclnnSparseFlashMla.
+def : Header<"sparse_flash_mla_metadata", [
+  Operator<"aclnnSparseFlashMlaMetadata", (ins Tensor:$cuSeqlensQOptional,
+    Tensor:$cuSeqlensOriKvOptional, Tensor:$cuSeqlensCmpKvOptional,
+    Tensor:$sequsedQOptional, Tensor:$sequsedOriKvOptional,
+    Tensor:$sequsedCmpKvOptional, Tensor:$cmpResidualKvOptional,
+    Tensor:$oriTopkLengthOptional, Tensor:$cmpTopkLengthOptional,
+    Int:$numHeadsQ, Int:$numHeadsKv, Int:$headDim, Int:$batchSize,
+    Int:$maxSeqlenQ, Int:$maxSeqlenOriKv, Int:$maxSeqlenCmpKv, Int:$oriTopk,
+    Int:$cmpTopk, Int:$cmpRatio, Int:$oriMaskMode, Int:$cmpMaskMode,
+    Int:$oriWinLeft, Int:$oriWinRight, ConstantText:$layoutQOptional,
+    ConstantText:$layoutKvOptional, Bool:$hasOriKv, Bool:$hasCmpKv,
+    Out:$metaData)>]>;
 
 // Square root.
 def : Header<"sqrt", [

@@ -184,12 +184,7 @@ TEST_F(OperatorTest, ErrorsOfTasksComeToWhoWaits) {
   EXPECT_EQ(aclnnEmbedding(nullptr, 0, executor, stream), ACLNN_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_ERROR_RT_AICORE_EXCEPTION);
   EXPECT_THAT(getError(), HasSubstr("aclnnEmbedding: index 2 is outside"));
-  // The device does not work any more: all goes with the process.
-  aclFinalize();
-  aclInit(nullptr);
-  aclrtSetDevice(0);
-  stream = createStream();
-  memories.clear();
+  restart();
 }
 
 TEST_F(OperatorTest, AttentionRepeatsItsStatistics) {

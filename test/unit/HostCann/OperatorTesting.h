@@ -25,6 +25,16 @@ protected:
     HostCannTest::TearDown();
   }
 
+  /// Takes another device after an error of a task, with which the device does
+  /// not work any more: all goes with the process.
+  void restart() {
+    aclFinalize();
+    aclInit(nullptr);
+    aclrtSetDevice(0);
+    stream = createStream();
+    memories.clear();
+  }
+
   aclTensor *make(const std::vector<int64_t> &dims, aclDataType type,
                   const void *values, size_t bytes,
                   const std::vector<int64_t> &strides = {}) {

@@ -56,6 +56,13 @@ int Runtime::require(bool needsDevice) {
   return ACL_SUCCESS;
 }
 
+int Runtime::setDeterministic(bool on) {
+  if (const int code = require(/*needsDevice=*/true))
+    return code;
+  isInOrder = on;
+  return ACL_SUCCESS;
+}
+
 int Runtime::initialize() {
   std::lock_guard<std::mutex> lock(mutex);
   if (isInitialized)
@@ -71,6 +78,7 @@ int Runtime::finalize() {
   if (!isInitialized)
     return fail(ACL_ERROR_UNINITIALIZE, "aclFinalize without aclInit");
   isInitialized = false;
+  isInOrder = false;
   std::vector<std::string> left = {memory.describeLeaks()};
   if (!streams.empty())
     left.push_back(std::to_string(streams.size()) + " streams");

@@ -83,6 +83,10 @@ public:
   /// Returns the device of the calling thread; negative if there is none.
   static int32_t getDevice();
 
+  /// Sets whether operators are prepared in their deterministic mode.
+  int setDeterministic(bool on);
+  bool isDeterministic() const { return isInOrder; }
+
   int createStream(void **stream);
   int destroyStream(void *stream);
   int synchronizeStream(void *stream, int32_t milliseconds);
@@ -156,6 +160,7 @@ private:
 
   std::mutex mutex;
   bool isInitialized = false;
+  std::atomic<bool> isInOrder = false;
   int32_t numDevices = 8;
   size_t memoryLimit = size_t{64} << 30;
   std::map<int32_t, DeviceState> devices;

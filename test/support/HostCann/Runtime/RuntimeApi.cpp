@@ -73,7 +73,7 @@ aclError aclrtCtxSetSysParamOpt(aclSysParamOpt option, int64_t value) {
   if (option != ACL_OPT_DETERMINISTIC || value < 0 || value > 1)
     return fail(ACL_ERROR_INVALID_PARAM, "expected ACL_OPT_DETERMINISTIC with "
                                          "0 or 1");
-  return Runtime::get().require(/*needsDevice=*/true);
+  return Runtime::get().setDeterministic(value == 1);
 }
 aclError aclrtSetSysParamOpt(aclSysParamOpt option, int64_t value) {
   return aclrtCtxSetSysParamOpt(option, value);
