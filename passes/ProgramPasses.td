@@ -162,7 +162,8 @@ def LegalizeForCann : Pass<"ascend-legalize-for-cann", "::mf::ascend::ProgramOp"
 
     The workspaces that functions of CANN need themselves are known only on the
     device, and the program asks for them when it starts. For each kernel a remark
-    states its needs, or that CANN has no counterpart.
+    states its needs, that CANN has no counterpart, or that CANN adds up in any
+    order.
 
     ```mlir
     ascend.launch "aclnnCrossEntropyLoss"(%x, %labels) -> (%loss, %sum, %count) {ignore_index = -100 : i64} cell "lm_head.loss" : ...

@@ -48,21 +48,21 @@ class ExcludedRows {
                           "masked_fill_scalar"];
 }
 
-// Computes `local` and `outside` of LocalIndices for `index` into the rows of the
-// tensor `rows`, all of which this rank has.
-class RowsOf<string rows> {
-  string text = !subst("ROWS", rows, [{
+// Computes `local` and `outside` of LocalIndices for the tensor `indices` into the
+// rows of the tensor `rows`, all of which this rank has.
+class RowsOf<string rows, string indices = "index"> {
+  string text = !subst("ROWS", rows, !subst("INDICES", indices, [{
     const int64_t numRows = ROWS.dims[ROWS.dims.size() - 2];
-    const CannTensor local = stream.makeScratch(index.dims, ACL_INT32);
-    const CannTensor outside = stream.makeScratch(index.dims, ACL_BOOL);
-    const CannTensor above = stream.makeScratch(index.dims, ACL_BOOL);
-    stream.call(MF_CANN(aclnnLtScalar), tensor(index), integer(0), tensor(outside));
-    stream.call(MF_CANN(aclnnGeScalar), tensor(index), integer(numRows), tensor(above));
+    const CannTensor local = stream.makeScratch(INDICES.dims, ACL_INT32);
+    const CannTensor outside = stream.makeScratch(INDICES.dims, ACL_BOOL);
+    const CannTensor above = stream.makeScratch(INDICES.dims, ACL_BOOL);
+    stream.call(MF_CANN(aclnnLtScalar), tensor(INDICES), integer(0), tensor(outside));
+    stream.call(MF_CANN(aclnnGeScalar), tensor(INDICES), integer(numRows), tensor(above));
     stream.call(MF_CANN(aclnnInplaceLogicalOr), tensor(outside), tensor(above));
-    stream.call(MF_CANN(aclnnInplaceCopy), tensor(local), tensor(index));
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(local), tensor(INDICES));
     stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(local),
                 tensor(outside), integer(0));
-}]);
+}]));
   list<string> headers = ["lt_scalar", "ge_scalar", "logical_or", "copy",
                           "masked_fill_scalar"];
 }

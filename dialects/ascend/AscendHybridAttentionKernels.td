@@ -8,16 +8,77 @@
 //
 //===----------------------------------------------------------------------===//
 
-// `keys` is a C++ expression for the number of keys that a query sees,
-// `products` the number of products of queries and keys, and `cannKernel` the
-// kernel of CANN, which programs do not call.
+// Programs on CANN call the kernels of CANN 9.1 for Atlas A2 and A3. Sizes that
+// those kernels do not take are refused.
+
+class HybridCann {
+  // Ends the refusals.
+  string wayOut = "; or set apply_dsa_kernel_fusion: False\"";
+  // Computes the sizes of queries, keys and entries, which are rows that all
+  // heads share: `numEntries` is 0 without entries.
+  string sizes = [{
+    const int64_t batch = query.dims[0], numQueries = query.dims[1],
+                  heads = query.dims[2], width = query.dims[3];
+    stream.require(query.type != ACL_FLOAT,
+                   "expected a compute_dtype of bfloat16 or float16}] # wayOut # [{);
+}];
+  // The kernels take no positions. The last query is that of the last key.
+  string allQueries = [{
+    stream.require(numQueries == COUNT,
+                   "expected ranks that have all tokens of a sequence, without tensor "
+                   "and context parallel}] # wayOut # [{);
+}];
+  // Computes `residual`, the tokens behind the last entry, for each sample.
+  string residual = [{
+    CannTensor residual;
+    if (numEntries > 0) {
+      residual = stream.makeScratch({batch}, ACL_INT32);
+      stream.call(MF_CANN(aclnnInplaceFillScalar), tensor(residual),
+                  integer(numQueries - numEntries * ratio));
+    }
+}];
+}
+
+// Computes the operands of attention that are not those of mf's kernel. Indices
+// have 512 or 1024 places for each query, of which those behind the last one name
+// no entry.
+class HybridOperands : HybridCann {
+  string text = sizes # !subst("COUNT", "keys.dims[1]", allQueries) # [{
+    const int64_t numEntries = entries.isThere() ? entries.dims[1] : 0;
+    stream.require(width == 512, "expected a v_head_dim of 512}] # wayOut # [{);
+    stream.require(heads <= 128 && (heads & (heads - 1)) == 0,
+                   "expected a power of two up to 128 for num_attention_heads}]
+                   # wayOut # [{);
+    stream.require(window == 128 || (window < 128 && window == numQueries),
+                   "expected a sliding_window of 128}] # wayOut # [{);
+    stream.require(numEntries == 0 || ratio == (indices.isThere() ? 4 : 128),
+                   "expected compress_ratios of 4 with an indexer, without "
+                   "csa_dense_mode, and of 128}] # wayOut # [{);
+    stream.require(!indices.isThere() || indices.dims.back() <= 1024,
+                   "expected an index_topk up to 1024}] # wayOut # [{);
+}] # residual # [{
+    CannTensor chosen;
+    if (indices.isThere()) {
+      const int64_t given = indices.dims.back(), places = given <= 512 ? 512 : 1024;
+      chosen = reshape(indices, {batch, numQueries, 1, given});
+      if (given < places) {
+        const CannTensor some = chosen;
+        chosen = stream.makeScratch({batch, numQueries, 1, places}, ACL_INT32);
+        stream.call(MF_CANN(aclnnConstantPadNd), tensor(some),
+                    ints({0, places - given}), integer(-1), tensor(chosen));
+      }
+    }
+    const int64_t compression = numEntries > 0 ? ratio : 1;
+    const CannTensor sharedKeys = withHead(keys), sharedEntries = withHead(entries);
+    char layout[] = "BSND";
+}];
+  list<string> headers = ["fill_scalar", "constant_pad_nd"];
+}
+
+// `keys` is a C++ expression for the number of keys that a query sees, and
+// `products` the number of products of queries and keys.
 class HybridKernel<string kernelName, string kernelFactory, string keys,
-                   string products, string cannKernel>
-    : Kernel<kernelName, kernelFactory> {
-  let cannBody = [{
-    stream.require(false, "mf does not call }] # cannKernel # [{, which CANN has "
-                          "for it; 'apply_dsa_kernel_fusion: False' selects single "
-                          "operators, which mf calls");}];
+                   string products> : Kernel<kernelName, kernelFactory> {
   let engine = Cube;
   let flops = "getHybridFlops(spec, " # keys # ", " # products # ")";
   let measures = [Measure<"keys", keys>,
@@ -27,8 +88,26 @@ class HybridKernel<string kernelName, string kernelFactory, string keys,
 }
 
 def HybridAttention : HybridKernel<"mfHybridAttention", "makeHybridAttention",
-                                   "getHybridKeys(spec, 1, 4)", "2",
-                                   "aclnnSparseFlashMla"> {
+                                   "getHybridKeys(spec, 1, 4)", "2"> {
+  defvar operands = HybridOperands<>;
+  let cannBody = operands.text # [{
+    const int64_t numChosen = chosen.isThere() ? chosen.dims.back() : 0;
+    const CannTensor metadata = stream.makeScratch({1024}, ACL_INT32);
+    stream.call(MF_CANN(aclnnSparseFlashMlaMetadata), nullptr, nullptr, nullptr,
+                nullptr, nullptr, nullptr, tensor(residual), nullptr, nullptr, heads,
+                int64_t{1}, width, batch, numQueries, numQueries, numEntries,
+                int64_t{0}, numChosen, compression, int64_t{4}, int64_t{3},
+                int64_t{127}, int64_t{0}, layout, layout, true, numEntries > 0,
+                tensor(metadata));
+    stream.call(MF_CANN(aclnnSparseFlashMla), tensor(query), tensor(sharedKeys),
+                tensor(sharedEntries), nullptr, tensor(chosen), nullptr, nullptr,
+                nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                tensor(residual), nullptr, nullptr, tensor(sink), tensor(metadata),
+                scale, compression, int64_t{4}, int64_t{3}, int64_t{127}, int64_t{0},
+                layout, layout, int64_t{1}, true, tensor(out),
+                tensor(reshape(logSum, {batch, 1, numQueries, heads})));}];
+  let cannHeaders = operands.headers #
+                    ["sparse_flash_mla_metadata", "sparse_flash_mla"];
   let summary = "attention over a window and entries, with a sink for each head";
   let parts = "bsND, bKD, s, N, bGD, bsC -> bsND, bsN";
   let description = [{The query at position p sees the keys from p - `window` + 1 to
@@ -42,10 +121,28 @@ def HybridAttention : HybridKernel<"mfHybridAttention", "makeHybridAttention",
   let kind = "attention";
 }
 
+// On Atlas A2 and A3 CANN refuses the kernel in its deterministic mode. Besides the
+// gradients it computes means of probabilities, which are left out.
 def HybridAttentionGrad
     : HybridKernel<"mfHybridAttentionGrad", "makeHybridAttentionGrad",
-                   "getHybridKeys(spec, 2, 7)", "5",
-                   "aclnnSparseFlashMlaGrad"> {
+                   "getHybridKeys(spec, 2, 7)", "5"> {
+  defvar operands = HybridOperands<>;
+  let cannBody = operands.text # [{
+    const CannTensor gradRows = gradEntries.empty() ? CannTensor() : gradEntries.front();
+    CannTensor means;
+    if (chosen.isThere())
+      means = stream.makeScratch(chosen.dims, ACL_FLOAT);
+    stream.allowAnyOrder();
+    stream.call(MF_CANN(aclnnSparseFlashMlaGrad), tensor(query), tensor(gradOut),
+                tensor(out), tensor(reshape(logSum, {batch, 1, numQueries, heads})),
+                tensor(sharedKeys), tensor(sharedEntries), nullptr, tensor(chosen),
+                nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                tensor(residual), nullptr, nullptr, tensor(sink), nullptr, scale,
+                compression, int64_t{4}, int64_t{3}, int64_t{127}, int64_t{0},
+                layout, layout, tensor(gradQuery), tensor(withHead(gradKeys)),
+                tensor(withHead(gradRows)), tensor(gradSink), nullptr,
+                tensor(means));}];
+  let cannHeaders = operands.headers # ["sparse_flash_mla_grad"];
   let summary = "gradients of mfHybridAttention";
   let parts = "+bsND, bsND, bKD, s, N, bsND, bsN, bGD, bsC -> "
               # "bsND, bKD, N, bGD";
@@ -61,9 +158,48 @@ def HybridAttentionGrad
   let workspace = "getHybridGradWorkspace(spec)";
 }
 
+// CANN has the kernel aclnnSparseFlashMlaSoftmaxL1Norm for Ascend 950 only, and
+// aclnnLightningIndexerV2 for Atlas A2 and A3 only. Here each head has its products
+// with all entries, in fp32, so that no more than two tensors of all pairs of a
+// query and an entry are there at a time.
 def EntryShares : HybridKernel<"mfEntryShares", "makeEntryShares",
-                               "getColumns(spec.inputs[2])", "1",
-                               "aclnnSparseFlashMlaSoftmaxL1Norm"> {
+                               "getColumns(spec.inputs[2])", "1"> {
+  defvar rows = RowsOf<"entries", "indices">;
+  let cannBody = [{
+    const int64_t heads = query.dims[2], count = entries.dims[1];
+    const Dims pairs = {query.dims[0], query.dims[1], count};
+}] # rows.text # [{
+    const CannTensor wideEntries = stream.makeFloat(entries);
+    const CannTensor own = stream.makeScratch(takeHead(query, 0).dims, query.type);
+    const CannTensor wide = stream.makeFloat(own);
+    const CannTensor logarithm = stream.makeScratch({pairs[0], pairs[1], 1}, ACL_FLOAT);
+    const CannTensor scores = stream.makeScratch(pairs, ACL_FLOAT);
+    const CannTensor sums = stream.makeScratch(pairs, ACL_FLOAT);
+    if (entries.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(entries), ACL_FLOAT, tensor(wideEntries));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(sums));
+    for (int64_t head = 0; head < heads; ++head) {
+      stream.call(MF_CANN(aclnnInplaceCopy), tensor(own), tensor(takeHead(query, head)));
+      if (query.type != ACL_FLOAT)
+        stream.call(MF_CANN(aclnnCast), tensor(own), ACL_FLOAT, tensor(wide));
+      stream.call(MF_CANN(aclnnInplaceCopy), tensor(logarithm),
+                  tensor(takeHead(withColumn(logSum), head)));
+      stream.call(MF_CANN(aclnnBatchMatMul), tensor(wide),
+                  tensor(transpose(wideEntries)), tensor(scores), int8_t{0});
+      stream.call(MF_CANN(aclnnMuls), tensor(scores), scalar(scale), tensor(scores));
+      stream.call(MF_CANN(aclnnSub), tensor(scores), tensor(logarithm), scalar(1),
+                  tensor(scores));
+      stream.call(MF_CANN(aclnnExp), tensor(scores), tensor(scores));
+      stream.call(MF_CANN(aclnnInplaceAdd), tensor(sums), tensor(scores), scalar(1));
+    }
+    stream.call(MF_CANN(aclnnGather), tensor(sums), int64_t{2}, tensor(local),
+                tensor(out));
+    stream.call(MF_CANN(aclnnDivs), tensor(out), scalar(static_cast<double>(heads)),
+                tensor(out));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(out), tensor(outside),
+                scalar(0));}];
+  let cannHeaders = rows.headers # ["cast", "zero", "batch_matmul", "mul", "sub", "exp",
+                                    "add", "gather", "div"];
   let summary = "mean over heads of the probabilities of chosen entries";
   let parts = "bsND, bGD, bsC, bsN -> bsC";
   let description = "An index below 0 has a share of 0.";
@@ -73,9 +209,31 @@ def EntryShares : HybridKernel<"mfEntryShares", "makeEntryShares",
   let kind = "attention";
 }
 
+// CANN fills scores behind the last visible entry with minus infinity.
 def LightningIndexer : HybridKernel<"mfLightningIndexer", "makeLightningIndexer",
-                                    "getSecondDimension(spec.inputs[1])", "1",
-                                    "aclnnLightningIndexerV2"> {
+                                    "getSecondDimension(spec.inputs[1])", "1"> {
+  defvar calls = HybridCann<>;
+  let cannBody = calls.sizes # !subst("COUNT", "keys.dims[1] * ratio + numQueries % ratio",
+                                     calls.allQueries) # [{
+    const int64_t numEntries = keys.dims[1];
+    stream.require(width == 128, "expected an index_head_dim of 128}] # calls.wayOut # [{);
+    stream.require(heads <= 64, "expected up to 64 for index_n_heads}] # calls.wayOut # [{);
+    stream.require(k <= 2048 || (k <= 8192 && k % 1024 == 0),
+                   "expected an index_topk up to 2048, or a multiple of 1024 up to 8192}]
+                   # calls.wayOut # [{);
+}] # calls.residual # [{
+    const CannTensor wideWeights = stream.makeFloat(weights);
+    const Dims places = {batch, numQueries, 1, k};
+    char layout[] = "BSND";
+    if (weights.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(weights), ACL_FLOAT, tensor(wideWeights));
+    stream.call(MF_CANN(aclnnLightningIndexerV2), tensor(query), tensor(withHead(keys)),
+                tensor(wideWeights), nullptr, nullptr, nullptr, nullptr,
+                tensor(residual), nullptr, nullptr, nullptr, k, int64_t{-1}, layout,
+                layout, int64_t{3}, ratio, int64_t{1}, tensor(reshape(indices, places)),
+                tensor(reshape(values, places)));
+    stream.call(MF_CANN(aclnnClampMin), tensor(values), scalar(unseen), tensor(values));}];
+  let cannHeaders = ["fill_scalar", "cast", "lightning_indexer_v2", "clamp"];
   let summary = "entries with the largest sums over heads of weight * relu(query key)";
   let parts = "bsND, bGD, bsN, s -> bsC, bsC";
   let description = [{The query at position p sees the entries g with (g + 1) * `ratio`
@@ -87,10 +245,86 @@ def LightningIndexer : HybridKernel<"mfLightningIndexer", "makeLightningIndexer"
   let kind = "attention";
 }
 
+// CANN's aclnnSparseLightningIndexerKLLossGrad has the gradients of a loss, whereas
+// these are the gradients of any function of the scores. They are scattered to all
+// entries, and each head has its products with all entries, in fp32.
 def LightningIndexerGrad
     : HybridKernel<"mfLightningIndexerGrad", "makeLightningIndexerGrad",
-                   "getColumns(spec.inputs[0])", "3",
-                   "aclnnSparseLightningIndexerKLLossGrad"> {
+                   "getColumns(spec.inputs[0])", "3"> {
+  defvar rows = RowsOf<"keys", "indices">;
+  let cannBody = [{
+    const int64_t batch = query.dims[0], numQueries = query.dims[1],
+                  heads = query.dims[2], width = query.dims[3], count = keys.dims[1];
+    const Dims pairs = {batch, numQueries, count}, ofQuery = {batch, numQueries, width};
+}] # rows.text # [{
+    const CannTensor known = stream.makeScratch(gradValues.dims, ACL_FLOAT);
+    const CannTensor slopes = stream.makeScratch(pairs, ACL_FLOAT);
+    const CannTensor products = stream.makeScratch(pairs, ACL_FLOAT);
+    const CannTensor parts = stream.makeScratch(pairs, ACL_FLOAT);
+    const CannTensor inactive = stream.makeScratch(pairs, ACL_BOOL);
+    const CannTensor own = stream.makeScratch(ofQuery, query.type);
+    const CannTensor wide = stream.makeFloat(own);
+    const CannTensor wideKeys = stream.makeFloat(keys);
+    const CannTensor ownKeys = stream.makeScratch(keys.dims, ACL_FLOAT);
+    const CannTensor sumKeys = stream.makeFloat(gradKeys);
+    const CannTensor weight = stream.makeScratch({batch, numQueries, 1}, weights.type);
+    const CannTensor wideWeight = stream.makeFloat(weight);
+    const CannTensor byHead = stream.makeScratch({heads, batch, numQueries, width},
+                                                 query.type);
+    const CannTensor ofHeads = stream.makeScratch({heads, batch, numQueries}, ACL_FLOAT);
+    const CannTensor wideWeights = stream.makeFloat(gradWeights);
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(known), tensor(gradValues));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(known), tensor(outside),
+                scalar(0));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(slopes));
+    stream.call(MF_CANN(aclnnScatterAdd), tensor(slopes), int64_t{2}, tensor(local),
+                tensor(known), tensor(slopes));
+    if (keys.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(keys), ACL_FLOAT, tensor(wideKeys));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(sumKeys));
+    for (int64_t head = 0; head < heads; ++head) {
+      stream.call(MF_CANN(aclnnInplaceCopy), tensor(own), tensor(takeHead(query, head)));
+      stream.call(MF_CANN(aclnnInplaceCopy), tensor(weight),
+                  tensor(takeHead(withColumn(weights), head)));
+      if (query.type != ACL_FLOAT) {
+        stream.call(MF_CANN(aclnnCast), tensor(own), ACL_FLOAT, tensor(wide));
+        stream.call(MF_CANN(aclnnCast), tensor(weight), ACL_FLOAT, tensor(wideWeight));
+      }
+      stream.call(MF_CANN(aclnnBatchMatMul), tensor(wide), tensor(transpose(wideKeys)),
+                  tensor(products), int8_t{0});
+      stream.call(MF_CANN(aclnnClampMin), tensor(products), scalar(0), tensor(products));
+      stream.call(MF_CANN(aclnnEqScalar), tensor(products), scalar(0), tensor(inactive));
+      stream.call(MF_CANN(aclnnMul), tensor(slopes), tensor(products), tensor(parts));
+      stream.call(MF_CANN(aclnnReduceSum), tensor(parts), ints({2}), false, ACL_FLOAT,
+                  tensor(takePart(ofHeads, 2, head)));
+      stream.call(MF_CANN(aclnnMul), tensor(slopes), tensor(wideWeight), tensor(parts));
+      stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(parts), tensor(inactive),
+                  scalar(0));
+      stream.call(MF_CANN(aclnnBatchMatMul), tensor(transpose(parts)), tensor(wide),
+                  tensor(ownKeys), int8_t{0});
+      stream.call(MF_CANN(aclnnInplaceAdd), tensor(sumKeys), tensor(ownKeys), scalar(1));
+      stream.call(MF_CANN(aclnnBatchMatMul), tensor(parts), tensor(wideKeys),
+                  tensor(wide), int8_t{0});
+      if (query.type != ACL_FLOAT)
+        stream.call(MF_CANN(aclnnCast), tensor(wide), query.type,
+                    tensor(takePart(byHead, 3, head)));
+      else
+        stream.call(MF_CANN(aclnnInplaceCopy), tensor(takePart(byHead, 3, head)),
+                    tensor(wide));
+    }
+    stream.call(MF_CANN(aclnnPermute), tensor(byHead), ints({1, 2, 0, 3}),
+                tensor(gradQuery));
+    stream.call(MF_CANN(aclnnPermute), tensor(ofHeads), ints({1, 2, 0}),
+                tensor(wideWeights));
+    if (keys.type != ACL_FLOAT) {
+      stream.call(MF_CANN(aclnnCast), tensor(sumKeys), keys.type, tensor(gradKeys));
+      stream.call(MF_CANN(aclnnCast), tensor(wideWeights), weights.type,
+                  tensor(gradWeights));
+    }
+  }];
+  let cannHeaders = rows.headers # ["copy", "zero", "scatter_add", "cast",
+                                    "batch_matmul", "clamp", "eq_scalar", "mul",
+                                    "reduce_sum", "add", "permute"];
   let summary = "gradients of mfLightningIndexer";
   let parts = "+bsC, bsND, bGD, bsN, bsC -> bsND, bGD, bsN";
   let description = [{`gradKeys` are the contributions of these queries. An index below

@@ -190,13 +190,24 @@ struct MissingKernel {
   int64_t launches = 0;
 };
 
+/// Counts the launches of a kernel whose sums CANN adds up in any order.
+struct UnorderedKernel {
+  std::string name;
+  int64_t launches = 0;
+};
+
 /// The changes that a program needs before it can run on CANN.
 struct CannPlan {
   std::vector<PlannedWorkspace> workspaces;
   /// The kernels that need temporary memory, sorted by name.
   std::vector<KernelOnCann> kernels;
   std::vector<MissingKernel> missing;
+  std::vector<UnorderedKernel> unordered;
 };
+
+constexpr llvm::StringLiteral anyOrder =
+    "CANN adds up in any order, so that its last bits may differ from run to "
+    "run on Atlas A2 and A3";
 
 } // namespace
 
@@ -205,10 +216,13 @@ static CannPlan planForCann(llvm::ArrayRef<LaunchForCann> launches) {
   CannPlan plan;
   std::map<std::string, KernelOnCann> kernels;
   std::map<std::pair<std::string, std::string>, int64_t> missing;
+  std::map<std::string, int64_t> unordered;
   for (const auto &[number, launch] : llvm::enumerate(launches)) {
     const cann::CannNeeds needs = cann::getCannNeeds(launch.spec);
     if (!needs.isOnCann || !needs.refusal.empty())
       ++missing[{launch.spec.name, needs.refusal}];
+    else if (needs.isInAnyOrder)
+      ++unordered[launch.spec.name];
     if (needs.bytes == 0)
       continue;
     KernelOnCann &kernel = kernels[launch.spec.name];
@@ -227,6 +241,8 @@ static CannPlan planForCann(llvm::ArrayRef<LaunchForCann> launches) {
     plan.kernels.push_back(std::move(kernel));
   for (const auto &[kernel, count] : missing)
     plan.missing.push_back({kernel.first, kernel.second, count});
+  for (const auto &[name, count] : unordered)
+    plan.unordered.push_back({name, count});
   return plan;
 }
 
@@ -238,6 +254,9 @@ static void printCannPlan(const CannPlan &plan, llvm::raw_ostream &os) {
   for (const MissingKernel &kernel : plan.missing)
     os << "  " << kernel.launches << " x " << kernel.name << ": "
        << (kernel.refusal.empty() ? "CANN has no counterpart" : kernel.refusal)
+       << "\n";
+  for (const UnorderedKernel &kernel : plan.unordered)
+    os << "  " << kernel.launches << " x " << kernel.name << ": " << anyOrder
        << "\n";
 }
 
@@ -336,6 +355,10 @@ private:
           << (kernel.refusal.empty()
                   ? remark::add("CANN has no counterpart of {0}", kernel.name)
                   : remark::add("{0}: {1}", kernel.name, kernel.refusal))
+          << remark::metric("launches", kernel.launches);
+    for (const UnorderedKernel &kernel : plan.unordered)
+      remark::analysis(program.getLoc(), getOptions(program, "CannOrder"))
+          << remark::add("{0}: {1}", kernel.name, anyOrder)
           << remark::metric("launches", kernel.launches);
   }
 };

@@ -98,6 +98,7 @@ public:
     if (!holds && needs.refusal.empty())
       needs.refusal = message;
   }
+  void allowAnyOrder() { needs.isInAnyOrder = true; }
   /// Counts a call that is left out.
   void skip() { ++needs.functions; }
   template <typename... Given> static void drawMask(const Given &...) {}

@@ -155,6 +155,23 @@ inline CannTensor withColumn(CannTensor x) {
   return x;
 }
 
+/// Adds a dimension of size 1 before the last one, unless the tensor is left
+/// out.
+inline CannTensor withHead(CannTensor x) {
+  if (x.isThere())
+    x.dims.insert(x.dims.size() - 1, 1);
+  return x;
+}
+
+/// Takes index `number` of the third of four dimensions by strides.
+inline CannTensor takeHead(CannTensor x, int64_t number) {
+  const Dims strides = getStrides(x.dims);
+  x.data += number * strides[2] * getBytes(x.type);
+  x.dims = {x.dims[0], x.dims[1], x.dims[3]};
+  x.strides = {strides[0], strides[1], strides[3]};
+  return x;
+}
+
 /// Takes the first element of the last dimension by strides.
 inline CannTensor takeColumn(CannTensor x) {
   x.strides = getStrides(x.dims);

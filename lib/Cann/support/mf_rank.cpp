@@ -21,6 +21,11 @@ CannTensor CannStream::makeScratch(const Dims &dims, aclDataType type) {
   return {lent + begin, type, dims, {}};
 }
 
+void CannStream::allowAnyOrder() {
+  // Atlas A2 and A3. Ascend 950 has the mode.
+  isOrdered = std::strncmp(aclrtGetSocName(), "Ascend910", 9) != 0;
+}
+
 void CannStream::requireHost() const {
   require(!rank.captures(), "the host reads a value in the middle, which "
                             "cannot be captured; run without --capture");

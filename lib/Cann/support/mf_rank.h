@@ -34,12 +34,17 @@ public:
     name = kernel;
     place = operatorPlace;
     scratchBytes = 0;
+    isOrdered = true;
     executors.startKernel();
   }
   void require(bool holds, const char *message) const {
     if (!holds)
       throw std::runtime_error(describe(name) + ": " + message);
   }
+
+  /// Lets the next operators of the kernel add up in any order if the device
+  /// has no deterministic mode for them, and would refuse them in it.
+  void allowAnyOrder();
 
   /// Lends the planned memory for temporaries to the next kernel.
   void lend(char *memory, size_t bytes) {
@@ -107,6 +112,11 @@ private:
   void readSmall(const CannTensor &x, void *bytes) const;
   /// Fails during a capture.
   void requireHost() const;
+  /// Sets the mode in which operators are prepared.
+  static void setDeterministic(bool on) {
+    check(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, on ? 1 : 0),
+          "aclrtCtxSetSysParamOpt");
+  }
   std::string describe(const std::string &what) const {
     return what + (*place ? " of '" + std::string(place) + "'" : "");
   }
@@ -121,6 +131,7 @@ private:
   size_t lentBytes = 0, scratchBytes = 0;
   size_t neededBytes = 0;
   std::string needyPlace;
+  bool isOrdered = true;
   std::map<const char *, bool> flags;
   KeptExecutors executors;
 };
@@ -294,8 +305,12 @@ void CannStream::call(const char *function,
   if (!executor) {
     made = std::make_unique<CannExecutor>();
     executor = made.get();
+    if (!isOrdered)
+      setDeterministic(false);
     if (const aclnnStatus status = made->prepare(prepare, arguments...))
       failToPrepare(function, status);
+    if (!isOrdered)
+      setDeterministic(true);
   }
   launch(function, std::move(made), executor, run);
 }

@@ -29,6 +29,9 @@ struct CannNeeds {
   /// The sum of the sizes of all temporaries in bytes. Each size includes the
   /// alignment and the slack that CANN asks for behind a buffer.
   int64_t bytes = 0;
+  /// Whether CANN adds up in any order, so that results may differ from run to
+  /// run in their last bits.
+  bool isInAnyOrder = false;
   /// The types and shapes of the temporaries for messages, for example
   /// "i64[4], f32[4x8]".
   std::string temporaries;
