@@ -250,9 +250,24 @@ static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
         spec.headSize);
   check(isPower(spec.numHeads) && spec.numHeads <= 128, keys::numHeads,
         "a power of two up to 128 for {key}", spec.numHeads);
+  // Other chips may have kernels that do more.
+  const std::string onDevices = " on Atlas A2 and A3, where the trainer fails; "
+                                "apply_dsa_kernel_fusion: False selects single "
+                                "operators";
+  if (hybrid.seesAllEntries &&
+      llvm::is_contained(hybrid.ratios, HybridAttentionSpec::indexedRatio))
+    reader.warn(keys::seesAllEntries,
+                "with 'csa_dense_mode' CANN 9.1 has no fused kernels for "
+                "layers of ratio 4" +
+                    onDevices);
   if (llvm::any_of(hybrid.ratios,
                    [&](int64_t ratio) { return hybrid.hasIndexer(ratio); })) {
     const int64_t chosen = hybrid.numChosen;
+    if (chosen > 1024)
+      reader.warn(keys::indexerChoices,
+                  "CANN 9.1 has fused kernels for an 'index_topk' up to 1024, "
+                  "but got " +
+                      llvm::Twine(chosen) + "," + onDevices);
     check(isPower(hybrid.indexHeads) && hybrid.indexHeads >= 8 &&
               hybrid.indexHeads <= 64,
           keys::indexerHeads, "8, 16, 32 or 64 for {key}", hybrid.indexHeads);
