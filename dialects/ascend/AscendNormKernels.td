@@ -236,48 +236,79 @@ def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
   let profiled = ["SwiGluGrad"];
 }
 
-// Converts the tables to the type of the rotated tensor, which CANN requires.
-class RotaryTables<string rotated> {
-  string text = !subst("ROTATED", rotated, [{
-    CannTensor cosTable = cos, sinTable = sin;
-    if (cos.type != ROTATED.type) {
-      cosTable = stream.makeScratch(cos.dims, ROTATED.type);
-      sinTable = stream.makeScratch(sin.dims, ROTATED.type);
-      stream.call(MF_CANN(aclnnCast), tensor(cos), ROTATED.type, tensor(cosTable));
-      stream.call(MF_CANN(aclnnCast), tensor(sin), ROTATED.type, tensor(sinTable));
-    } }]);
+// Makes `part` of `whole`, and `turned` for the part of `result`, with tables of
+// the part's type, which CANN requires, calls `rotation`, and puts `turned` in
+// its place. A part is rotated in the type of its tables.
+class CannRotation<string whole, string result, string rotation> {
+  string text = !subst("WHOLE", whole, !subst("RESULT", result, [{
+    const int64_t columns = cos.dims.back();
+    const bool isPart = columns != WHOLE.dims.back();
+    CannTensor part = WHOLE, turned = RESULT, cosTable = cos, sinTable = sin;
+    if (isPart) {
+      Dims dims = WHOLE.dims;
+      dims.back() = columns;
+      part = stream.makeScratch(dims, WHOLE.type);
+      stream.call(MF_CANN(aclnnInplaceCopy), tensor(part),
+                  tensor(takeColumns(WHOLE, start, columns)));
+      if (cos.type != part.type) {
+        const CannTensor wide = stream.makeScratch(dims, cos.type);
+        stream.call(MF_CANN(aclnnCast), tensor(part), cos.type, tensor(wide));
+        part = wide;
+      }
+      turned = stream.makeScratch(dims, part.type);
+    } else if (cos.type != part.type) {
+      cosTable = stream.makeScratch(cos.dims, part.type);
+      sinTable = stream.makeScratch(sin.dims, part.type);
+      stream.call(MF_CANN(aclnnCast), tensor(cos), part.type, tensor(cosTable));
+      stream.call(MF_CANN(aclnnCast), tensor(sin), part.type, tensor(sinTable));
+    }
+    const int64_t mode = interleaved ? 1 : 0; }] # rotation # [{
+    if (isPart) {
+      if (turned.type != RESULT.type) {
+        const CannTensor narrow = stream.makeScratch(turned.dims, RESULT.type);
+        stream.call(MF_CANN(aclnnCast), tensor(turned), RESULT.type, tensor(narrow));
+        turned = narrow;
+      }
+      stream.call(MF_CANN(aclnnInplaceCopy), tensor(RESULT), tensor(WHOLE));
+      stream.call(MF_CANN(aclnnInplaceCopy),
+                  tensor(takeColumns(RESULT, start, columns)), tensor(turned));
+    } }]));
 }
 
 def RotaryPositionEmbedding
     : Kernel<"aclnnRotaryPositionEmbedding", "makeRotary"> {
-  let cannBody = RotaryTables<"x">.text # [{
-    stream.call(MF_CANN(aclnnRotaryPositionEmbedding), tensor(withFour(x)),
-                tensor(withFour(cosTable)), tensor(withFour(sinTable)), int64_t{0},
-                tensor(withFour(out)));}];
-  let cannHeaders = ["rotary_position_embedding", "cast"];
-  let summary = "rotary position embedding, rotating halves";
-  let parts = "+*D, *D, *D -> *D";
-  let description = [{This is aclnn's mode 0. The tables may be fp32 if x is bf16,
-    and are broadcast over dimensions that they lack or that are 1.}];
+  let cannBody = CannRotation<"x", "out", [{
+    stream.call(MF_CANN(aclnnRotaryPositionEmbedding), tensor(withFour(part)),
+                tensor(withFour(cosTable)), tensor(withFour(sinTable)), mode,
+                tensor(withFour(turned)));}]>.text;
+  let cannHeaders = ["rotary_position_embedding", "cast", "copy"];
+  let summary = "rotary position embedding of halves or neighbours";
+  let parts = "+*D, *R, *R -> *D";
+  let description = [{This is aclnn's mode 0, and mode 1 if `interleaved`. The tables may be fp32
+    if x is bf16, and are broadcast over dimensions that they lack or that are 1.
+    Tables with fewer columns than x rotate those from `start` on, and the others
+    stay.}];
   let inputs = (ins In:$x, In:$cos, In:$sin);
   let outputs = (outs Out:$out);
+  let attributes = (attrs OptionalBool:$interleaved, OptionalInt:$start);
   let kind = "rotary";
   let profiled = ["RotaryPositionEmbedding", "RotaryMul"];
 }
 
 def RotaryPositionEmbeddingGrad
     : Kernel<"aclnnRotaryPositionEmbeddingGrad", "makeRotary"> {
-  let cannBody = RotaryTables<"dy">.text # [{
-    const CannTensor none = empty(dy.type);
-    stream.call(MF_CANN(aclnnRotaryPositionEmbeddingGrad), tensor(withFour(dy)),
+  let cannBody = CannRotation<"dy", "dx", [{
+    const CannTensor none = empty(part.type);
+    stream.call(MF_CANN(aclnnRotaryPositionEmbeddingGrad), tensor(withFour(part)),
                 tensor(withFour(cosTable)), tensor(withFour(sinTable)), nullptr,
-                int64_t{0}, tensor(withFour(dx)), tensor(none), tensor(none));}];
-  let cannHeaders = ["rotary_position_embedding_grad", "cast"];
+                mode, tensor(withFour(turned)), tensor(none), tensor(none));}]>.text;
+  let cannHeaders = ["rotary_position_embedding_grad", "cast", "copy"];
   let summary = "gradient of aclnnRotaryPositionEmbedding";
-  let parts = "+*D, *D, *D -> *D";
+  let parts = "+*D, *R, *R -> *D";
   let description = "The gradient is that of x only, since the tables are constants.";
   let inputs = (ins In:$dy, In:$cos, In:$sin);
   let outputs = (outs Out:$dx);
+  let attributes = (attrs OptionalBool:$interleaved, OptionalInt:$start);
   let kind = "rotary";
   let profiled = ["RotaryPositionEmbeddingGrad", "RotaryMulGrad"];
 }

@@ -132,8 +132,8 @@ def Mf_InitAttr : Mf_Attr<"Init", "init"> {
     `value`; `rotary_cos` / `rotary_sin`: a
     table [sequence, head dimension] of the angles position * scale /
     value^(2i/d), the half of frequencies repeated twice, or position * scale *
-    `frequencies`[i], an f64 per two of the head dimension, all times
-    `amplitude` (YaRN);
+    `frequencies`[i], an f64 per element of the head dimension or of its half,
+    which is repeated, all times `amplitude` (YaRN);
     `causal_mask`: [sequence, sequence], 0 where attention is allowed and
     `value` above the diagonal; `constant`: `value` everywhere; `alibi`:
     [heads], the slope of each head (Press et al., 2022), or [heads, sequence,

@@ -242,18 +242,33 @@ LogicalResult RotaryPositionEmbeddingOp::verify() {
       !table.getElementType().isF32())
     return emitOpError("expected tables of ")
            << input.getElementType() << " or f32, but got " << table;
-  bool fits = input.getRank() >= 1 && input.getShape().back() % 2 == 0 &&
-              table.getRank() <= input.getRank() && table.getRank() >= 1 &&
-              table.getShape().back() == input.getShape().back();
+  bool fits = input.getRank() >= 1 && table.getRank() <= input.getRank() &&
+              table.getRank() >= 1 && table.getShape().back() % 2 == 0 &&
+              table.getShape().back() <= input.getShape().back();
   if (fits)
-    for (auto [own, whole] : llvm::zip(
-             table.getShape(), input.getShape().take_back(table.getRank())))
+    for (auto [own, whole] : llvm::drop_end(llvm::zip_equal(
+             table.getShape(), input.getShape().take_back(table.getRank()))))
       fits &= own == whole || own == 1;
-  if (fits)
-    return success();
-  return emitOpError("expected tables of the trailing dimensions of the "
-                     "input, the last of them even, but got ")
-         << table << " for " << input;
+  if (!fits)
+    return emitOpError("expected tables of the trailing dimensions of the "
+                       "input, the last of them even and at most as large, but "
+                       "got ")
+           << table << " for " << input;
+  const int64_t others = input.getShape().back() - table.getShape().back();
+  const auto start = static_cast<int64_t>(getStart());
+  if (start < 0 || start > others)
+    return emitOpError("expected a start from 0 to ")
+           << others << ", which leaves room for " << table.getShape().back()
+           << " of " << input.getShape().back() << " elements, but got "
+           << start;
+  return success();
+}
+
+void RotaryPositionEmbeddingOp::build(OpBuilder &builder, OperationState &state,
+                                      Value input, Value cosine, Value sine,
+                                      bool interleaved, int64_t start) {
+  build(builder, state, input.getType(), input, cosine, sine, interleaved,
+        start, nullptr, nullptr, nullptr);
 }
 
 void RotaryPositionEmbeddingOp::buildGradient(
@@ -261,8 +276,8 @@ void RotaryPositionEmbeddingOp::buildGradient(
     MutableArrayRef<Value> operandGradients) {
   Value gradient = resultGradients.front();
   operandGradients[0] = RotaryPositionEmbeddingGradOp::create(
-      builder, getLoc(), gradient.getType(),
-      ValueRange{gradient, getCosine(), getSine()});
+      builder, getLoc(), gradient.getType(), gradient, getCosine(), getSine(),
+      getInterleaved(), getStart(), nullptr, nullptr, nullptr);
 }
 
 /// Returns the type without the dimension that separates gate and up

@@ -198,28 +198,42 @@ def Mf_SinkhornGradOp : Mf_ComputeOp<"sinkhorn_grad", "mfSinkhornBackward",
 def Mf_RotaryPositionEmbeddingOp : Mf_ComputeOp<"rotary_position_embedding",
     "aclnnRotaryPositionEmbedding",
     (ins Mf_FloatTensor:$input, Mf_FloatTensor:$cosine,
-         Mf_FloatTensor:$sine), (ins),
+         Mf_FloatTensor:$sine),
+    (ins DefaultValuedAttr<BoolAttr, "false">:$interleaved,
+         DefaultValuedAttr<I64Attr, "0">:$start),
     (outs Mf_FloatTensor:$result),
     [Mf_Differentiable, AllTypesMatch<["input", "result"]>,
      AllTypesMatch<["cosine", "sine"]>]> {
-  let summary = "rotary position embedding of the last dimension's halves";
+  let summary = "rotary position embedding of pairs in the last dimension";
   let description = [{
     The result is x cos + (-second half, first half) sin, in fp32 (Su et al., 2021).
-    The tables have the trailing dimensions of the input, of which each may be 1.
-    Their type is that of the input or fp32. They have no gradient.
+    With `interleaved` neighbours are the pairs, and a pair (a, b) at places 2i and
+    2i + 1 becomes (a cos - b sin, b cos + a sin). The tables have a number for each
+    place of both. If their last dimension is smaller than that of the input, the
+    elements from `start` on are rotated, and the others stay as they are. The
+    tables have the trailing dimensions of the input before the last one, of which
+    each may be 1. Their type is that of the input or fp32. They have no gradient.
 
     ```mlir
     %y = mf.rotary_position_embedding %x, %cos, %sin {name = "attention.apply_rotary_emb.rope"}
         : (tensor<1x2x4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<1x2x4x8xf32>
+    %z = mf.rotary_position_embedding %x, %cos_pairs, %sin_pairs {interleaved = true, name = "attention.apply_rotary_emb.rope", start = 4 : i64}
+        : (tensor<1x2x4x8xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4x8xf32>
     ```
   }];
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$cosine,
+                                 "::mlir::Value":$sine,
+                                 CArg<"bool", "false">:$interleaved,
+                                 CArg<"int64_t", "0">:$start)>];
 }
 
 def Mf_RotaryPositionEmbeddingGradOp : Mf_ComputeOp<
     "rotary_position_embedding_grad", "aclnnRotaryPositionEmbeddingGrad",
     (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$cosine,
-         Mf_FloatTensor:$sine), (ins),
+         Mf_FloatTensor:$sine),
+    (ins DefaultValuedAttr<BoolAttr, "false">:$interleaved,
+         DefaultValuedAttr<I64Attr, "0">:$start),
     (outs Mf_FloatTensor:$input_gradient),
     [AllTypesMatch<["output_gradient", "input_gradient"]>]> {
   let summary = "gradient of mf.rotary_position_embedding";

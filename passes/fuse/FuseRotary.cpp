@@ -108,8 +108,8 @@ FusionCandidate getCandidate(AddOp sum, Rotation rotation) {
   candidate.kernelsBefore = 7;
   candidate.build = [=](OpBuilder &builder) mutable -> SmallVector<Value, 1> {
     return {mf::passes::createNamed<RotaryPositionEmbeddingOp>(
-                builder, sum.getLoc(), name, rotation.input.getType(),
-                ValueRange{rotation.input, rotation.cosine, rotation.sine})
+                builder, sum.getLoc(), name, rotation.input, rotation.cosine,
+                rotation.sine)
                 .getResult()};
   };
   return candidate;

@@ -91,7 +91,8 @@ struct InitialValue {
     Normal,
     /// Shape [sequence, head dimension]: cosine or sine of position * scale /
     /// value^(2i/d), or of position * scale * frequencies[i], times amplitude.
-    /// The second half of the head dimension repeats the first half.
+    /// The second half of the head dimension repeats the first half, unless
+    /// there is a frequency for each element of it.
     RotaryCos,
     RotarySin,
     /// Shape [sequence, sequence]: `value` above the diagonal, else 0.

@@ -172,11 +172,17 @@ inline CannTensor takeHead(CannTensor x, int64_t number) {
   return x;
 }
 
-/// Takes the first element of the last dimension by strides.
-inline CannTensor takeColumn(CannTensor x) {
+/// Takes `number` elements of the last dimension, from `first` on, by strides.
+inline CannTensor takeColumns(CannTensor x, int64_t first, int64_t number) {
   x.strides = getStrides(x.dims);
-  x.dims.back() = 1;
+  x.data += first * getBytes(x.type);
+  x.dims.back() = number;
   return x;
+}
+
+/// Takes the first element of the last dimension by strides.
+inline CannTensor takeColumn(const CannTensor &x) {
+  return takeColumns(x, 0, 1);
 }
 
 /// Returns a part of x: its last `numDims` dimensions, at index `number` of the

@@ -51,32 +51,69 @@ void swiGluGradOfType(const void *dys, const void *xs, void *dxs, int64_t rows,
   }
 }
 
+// Each product is rounded as by separate operators, so the bits are those of
+// the operators that this one replaces.
+
 template <typename T, typename Table>
-void rotaryOfType(const void *xs, const void *cosines, const void *sines,
-                  void *ys, int64_t rows, int64_t columns, bool backward) {
-  const T *x = static_cast<const T *>(xs);
-  const Table *cos = static_cast<const Table *>(cosines);
-  const Table *sin = static_cast<const Table *>(sines);
-  T *y = static_cast<T *>(ys);
-  const int64_t half = columns / 2;
-  // Each product is rounded as by separate operators, so the bits are those of
-  // the operators that this one replaces.
+void rotateHalves(const T *x, const Table *cos, const Table *sin, T *y,
+                  const RotaryRow &row) {
+  const int64_t half = row.rotated / 2;
   auto turn = [&](FloatVector a, FloatVector b, FloatVector cosA,
                   FloatVector cosB, FloatVector sinA,
                   FloatVector sinB) HWY_ATTR {
-    if (backward)
+    if (row.backward)
       return TwoResults{hn::Add(hn::Mul(a, cosA), hn::Mul(b, sinB)),
                         hn::Sub(hn::Mul(b, cosB), hn::Mul(a, sinA))};
     return TwoResults{hn::Sub(hn::Mul(a, cosA), hn::Mul(b, sinA)),
                       hn::Add(hn::Mul(b, cosB), hn::Mul(a, sinB))};
   };
-  for (int64_t row = 0; row < rows; ++row) {
-    mapVectorsToTwo<T>(half, turn, y, y + half, x, x + half, cos, cos + half,
-                       sin, sin + half);
-    x += columns;
-    cos += columns;
-    sin += columns;
-    y += columns;
+  mapVectorsToTwo<T>(half, turn, y, y + half, x, x + half, cos, cos + half, sin,
+                     sin + half);
+}
+
+template <typename T, typename Table>
+void rotateNeighbours(const T *x, const Table *cos, const Table *sin, T *y,
+                      const RotaryRow &row) {
+  auto turn = [&](FloatVector value, FloatVector cosine,
+                  FloatVector sine) HWY_ATTR {
+    auto straight = hn::Mul(value, cosine);
+    auto other = hn::Reverse2(floats, value);
+    if (row.backward) {
+      auto turned = hn::Mul(other, hn::Reverse2(floats, sine));
+      return hn::OddEven(hn::Sub(straight, turned), hn::Add(straight, turned));
+    }
+    auto turned = hn::Mul(other, sine);
+    return hn::OddEven(hn::Add(straight, turned), hn::Sub(straight, turned));
+  };
+  const int64_t lanes = getLanes();
+  int64_t i = 0;
+  for (; i + lanes <= row.rotated; i += lanes)
+    store(turn(load(x + i), load(cos + i), load(sin + i)), y + i);
+  if (const int64_t rest = row.rotated - i; rest > 0)
+    storeTail(turn(loadTail(x + i, rest), loadTail(cos + i, rest),
+                   loadTail(sin + i, rest)),
+              y + i, rest);
+}
+
+template <typename T, typename Table>
+void rotaryOfType(const void *xs, const void *cosines, const void *sines,
+                  void *ys, int64_t rows, const RotaryRow &row) {
+  const T *x = static_cast<const T *>(xs);
+  const Table *cos = static_cast<const Table *>(cosines);
+  const Table *sin = static_cast<const Table *>(sines);
+  T *y = static_cast<T *>(ys);
+  const int64_t end = row.start + row.rotated;
+  for (int64_t i = 0; i < rows; ++i) {
+    std::copy_n(x, row.start, y);
+    if (row.interleaved)
+      rotateNeighbours(x + row.start, cos, sin, y + row.start, row);
+    else
+      rotateHalves(x + row.start, cos, sin, y + row.start, row);
+    std::copy_n(x + end, row.columns - end, y + end);
+    x += row.columns;
+    cos += row.tableStep;
+    sin += row.tableStep;
+    y += row.columns;
   }
 }
 
@@ -96,14 +133,13 @@ void swiGluGrad(DType type, const void *dy, const void *x, void *dx,
 }
 
 void rotary(DType type, DType tableType, const void *x, const void *cos,
-            const void *sin, void *y, int64_t rows, int64_t columns,
-            bool backward) {
+            const void *sin, void *y, int64_t rows, const RotaryRow &row) {
   dispatchFloat(type, [&](auto *element) HWY_ATTR {
     using T = std::remove_pointer_t<decltype(element)>;
     if (tableType == DType::F32)
-      rotaryOfType<T, float>(x, cos, sin, y, rows, columns, backward);
+      rotaryOfType<T, float>(x, cos, sin, y, rows, row);
     else
-      rotaryOfType<T, T>(x, cos, sin, y, rows, columns, backward);
+      rotaryOfType<T, T>(x, cos, sin, y, rows, row);
   });
 }
 
@@ -126,10 +162,10 @@ void runSwiGluGradRows(DType type, const void *dy, const void *x, void *dx,
 }
 
 void runRotaryRows(DType type, DType tableType, const void *x, const void *cos,
-                   const void *sin, void *y, int64_t rows, int64_t columns,
-                   bool backward) {
+                   const void *sin, void *y, int64_t rows,
+                   const RotaryRow &row) {
   MF_LOOP(rotary)
-  (type, tableType, x, cos, sin, y, rows, columns, backward);
+  (type, tableType, x, cos, sin, y, rows, row);
 }
 
 } // namespace mf

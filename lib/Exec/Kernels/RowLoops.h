@@ -70,12 +70,24 @@ void runSwiGluRows(DType type, const void *x, void *y, int64_t rows,
 void runSwiGluGradRows(DType type, const void *dy, const void *x, void *dx,
                        int64_t rows, int64_t columns);
 
-/// Computes y = x * cos + rotate(x) * sin with rotate([a, b]) = [-b, a] on
-/// halves of a row. The tables advance with the rows. `backward` rotates in the
-/// opposite direction.
+/// How a row is rotated.
+struct RotaryRow {
+  int64_t columns = 0;
+  /// The rotated elements of a row. The others are copied.
+  int64_t start = 0, rotated = 0;
+  /// The elements from one row of the tables to the next.
+  int64_t tableStep = 0;
+  /// True if neighbours are pairs, false if the elements of two halves are.
+  bool interleaved = false;
+  /// True to rotate in the opposite direction.
+  bool backward = false;
+};
+
+/// Computes y = x * cos + rotate(x) * sin with rotate([a, b]) = [-b, a] on the
+/// pairs of each row.
 void runRotaryRows(DType type, DType tableType, const void *x, const void *cos,
-                   const void *sin, void *y, int64_t rows, int64_t columns,
-                   bool backward);
+                   const void *sin, void *y, int64_t rows,
+                   const RotaryRow &row);
 
 } // namespace mf
 

@@ -17,16 +17,20 @@ namespace mf::ranks {
 
 /// Returns element (row, column) of a table of rotary embeddings: the cosine or
 /// sine of row * scale / base^(2i/d), or of row * scale * the i-th frequency,
-/// where i runs over the d/2 frequencies twice; times the amplitude.
+/// where i runs over d/2 numbers twice, or over d frequencies once; times the
+/// amplitude.
 static double getRotary(const InitialValue &value, int64_t row, int64_t column,
                         int64_t columns) {
   const int64_t half = std::max<int64_t>(1, columns / 2);
   const double exponent =
       2.0 * static_cast<double>(column % half) / static_cast<double>(columns);
   const double position = static_cast<double>(row) * value.scale;
-  const double angle = value.frequencies.empty()
-                           ? position / std::pow(value.value, exponent)
-                           : position * value.frequencies[column % half];
+  const llvm::ArrayRef<double> frequencies = value.frequencies;
+  const double angle =
+      frequencies.empty()
+          ? position / std::pow(value.value, exponent)
+          : position *
+                frequencies[static_cast<size_t>(column) % frequencies.size()];
   return value.amplitude * (value.kind == InitialValue::Kind::RotaryCos
                                 ? std::cos(angle)
                                 : std::sin(angle));
@@ -166,12 +170,14 @@ llvm::Error fillInitialValue(const InitialValue &value, uint64_t seed,
       shape.dims.size() != 3)
     return llvm::createStringError("alibi needs a tensor [heads] or [heads, "
                                    "sequence, sequence]");
-  if (!value.frequencies.empty() &&
-      (shape.dims.empty() || shape.dims.back() % 2 != 0 ||
-       static_cast<size_t>(shape.dims.back() / 2) != value.frequencies.size()))
-    return llvm::createStringError(
-        llvm::Twine(value.frequencies.size()) +
-        " frequencies need a tensor of twice as many columns");
+  if (const size_t count = value.frequencies.size(); count > 0) {
+    const size_t columns =
+        shape.dims.empty() ? 0 : static_cast<size_t>(shape.dims.back());
+    if (columns != count && columns != 2 * count)
+      return llvm::createStringError(
+          llvm::Twine(count) +
+          " frequencies need a tensor of as many or twice as many columns");
+  }
   switch (value.kind) {
   case InitialValue::Kind::Zeros:
     return initializeElements(Initializer::zeros(), seed, name, firstElement,

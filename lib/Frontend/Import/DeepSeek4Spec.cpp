@@ -5,6 +5,7 @@
 #include "FamilyReaders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 namespace mf {
 
@@ -290,6 +291,20 @@ static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
 
 /// Layers with entries rotate with waves that are stretched, whatever
 /// position_embedding_type says.
+/// Gives both dimensions of a pair of neighbours their frequency.
+static void repeatForNeighbours(RotarySpec &rotary) {
+  const std::vector<double> known = std::move(rotary.frequencies);
+  rotary.frequencies.clear();
+  for (int64_t i = 0; i < rotary.size / 2; ++i) {
+    const double frequency =
+        known.empty()
+            ? std::pow(rotary.base, -2 * static_cast<double>(i) /
+                                        static_cast<double>(rotary.size))
+            : known[static_cast<size_t>(i)];
+    rotary.frequencies.insert(rotary.frequencies.end(), 2, frequency);
+  }
+}
+
 static void readEntryRotary(SpecReader &reader, HybridAttentionSpec &hybrid) {
   YarnSpec yarn;
   yarn.factor = reader.readPositive(keys::rotaryScalingFactor, 40.0);
@@ -311,6 +326,7 @@ static void readEntryRotary(SpecReader &reader, HybridAttentionSpec &hybrid) {
   if (rotary.base <= 1)
     reader.error(base, "expected a number above 1 for {key}");
   setYarnFrequencies(yarn, rotary);
+  repeatForNeighbours(rotary);
   reader.markRead({keys::mscale, keys::mscaleAllDim, keys::maxPositions,
                    keys::positionType});
 }
@@ -328,6 +344,7 @@ void readHybridAttention(SpecReader &reader, ModelSpec &spec) {
   readEntryRotary(reader, hybrid);
   spec.rotary.size = hybrid.rotarySize;
   spec.rotary.base = reader.readPositive(keys::rotaryBase, 10000.0);
+  repeatForNeighbours(spec.rotary);
   // There is one form of this attention.
   spec.usesFlashAttention = true;
   if (reader.readBool({"eod_reset"}, false))

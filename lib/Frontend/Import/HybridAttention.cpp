@@ -250,18 +250,15 @@ Value HybridAttentionBuilder::normalizeHeads(Value query) {
   return cells.cast(wide, spec.computeType, "query_norm");
 }
 
-/// Returns cosines and sines, [positions, 1.., frequencies], with the
+/// Returns cosines and sines, [positions, 1.., rotated dimensions], with the
 /// dimensions `positions`.
 HybridAttentionBuilder::Turn
 HybridAttentionBuilder::getTurn(ArrayRef<int64_t> positions) {
   auto get = [&](StringRef table) {
-    // The tables repeat the half of frequencies.
-    Value value =
-        cells.sliceLast(cells.getParameter(table), 0, hybrid.rotarySize / 2,
-                        "rotary_pos_emb.slice");
     SmallVector<int64_t> shape(positions);
-    shape.push_back(hybrid.rotarySize / 2);
-    return cells.reshape(value, shape, "rotary_pos_emb.reshape");
+    shape.push_back(hybrid.rotarySize);
+    return cells.reshape(cells.getParameter(table), shape,
+                         "rotary_pos_emb.reshape");
   };
   const bool hasEntries = ratio > 1;
   return {get(hasEntries ? entryCosineTable : rotaryCosineTable),
@@ -272,15 +269,15 @@ HybridAttentionBuilder::getTurn(ArrayRef<int64_t> positions) {
 HybridAttentionBuilder::Turn HybridAttentionBuilder::getEntryTurn() {
   Turn turn = getTurn({length});
   for (Value *table : {&turn.cosine, &turn.sine}) {
-    const int64_t half = hybrid.rotarySize / 2;
+    const int64_t size = hybrid.rotarySize;
     Value rows = *table;
     if (numEntries * ratio < length)
       rows =
           cells.slice(rows, 0, 0, numEntries * ratio, "rotary_pos_emb.slice");
-    rows = cells.reshape(rows, {numEntries, ratio, half},
+    rows = cells.reshape(rows, {numEntries, ratio, size},
                          "rotary_pos_emb.reshape");
     rows = cells.slice(rows, 1, 0, 1, "rotary_pos_emb.slice");
-    *table = cells.reshape(rows, {numEntries, half}, "rotary_pos_emb.reshape");
+    *table = cells.reshape(rows, {numEntries, size}, "rotary_pos_emb.reshape");
   }
   return turn;
 }
@@ -290,43 +287,24 @@ HybridAttentionBuilder::Turn HybridAttentionBuilder::getEntryTurn() {
 Value HybridAttentionBuilder::rotate(Value value, const Turn &turn,
                                      StringRef use) {
   CellBuilder::Cell cell(cells, "apply_rotary_emb");
-  const int64_t size = getShape(value).back(), turned = hybrid.rotarySize,
-                kept = size - turned;
-  SmallVector<int64_t> shape(getShape(value));
+  const int64_t size = getShape(value).back(), turned = hybrid.rotarySize;
   TrainerKernel rotation;
-  rotation.keptBytes = llvm::product_of(shape) / size * turned /
+  rotation.keptBytes = llvm::product_of(getShape(value)) / size * turned /
                        spec.ranks.dataParallel / spec.ranks.contextParallel *
                        getBytes(spec.rotaryType);
   CellBuilder::KernelScope scope(cells, cells.getKernel(rotation, use));
-  auto withLast = [&](std::initializer_list<int64_t> last) {
-    SmallVector<int64_t> result(shape.begin(), shape.end() - 1);
-    result.append(last);
-    return result;
+  // The operator computes in fp32, and takes tables of its input's type or
+  // fp32.
+  auto getTable = [&](Value table) {
+    return spec.rotaryType == spec.computeType
+               ? table
+               : cells.cast(table, DType::F32, "cast");
   };
-  Value tail =
-      kept == 0 ? value : cells.sliceLast(value, kept, turned, "slice");
-  tail = cells.cast(tail, spec.rotaryType, "cast");
-  Value pairs = cells.reshape(tail, withLast({turned / 2, 2}), "reshape");
-  auto getPart = [&](int64_t index) {
-    return cells.reshape(cells.sliceLast(pairs, index, 1, "slice"),
-                         withLast({turned / 2}), "reshape");
-  };
-  Value even = getPart(0), odd = getPart(1);
-  Value newEven = cells.add(
-      cells.multiply(even, turn.cosine, "mul"),
-      cells.negate(cells.multiply(odd, turn.sine, "mul"), "neg"), "add");
-  Value newOdd = cells.add(cells.multiply(odd, turn.cosine, "mul"),
-                           cells.multiply(even, turn.sine, "mul"), "add");
-  tail = cells.concatLast(
-      {cells.reshape(newEven, withLast({turned / 2, 1}), "reshape"),
-       cells.reshape(newOdd, withLast({turned / 2, 1}), "reshape")},
-      "cat");
-  tail = cells.reshape(tail, withLast({turned}), "reshape");
-  tail = cells.cast(tail, spec.computeType, "cast");
-  if (kept == 0)
-    return tail;
-  return cells.concatLast({cells.sliceLast(value, 0, kept, "slice"), tail},
-                          "cat");
+  return cells
+      .create<RotaryPositionEmbeddingOp>(
+          "rope", value, getTable(turn.cosine), getTable(turn.sine),
+          /*interleaved=*/true, /*start=*/size - turned)
+      .getResult();
 }
 
 /// Each group of heads has a projection of its own, and all groups together

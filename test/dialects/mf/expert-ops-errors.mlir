@@ -71,3 +71,24 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 %t = "test.value"() : () -> tensor<8xf16>
 // expected-error @below {{expected tables of 'bf16' or f32, but got 'tensor<8xf16>'}}
 %y = mf.rotary_position_embedding %x, %t, %t : (tensor<3x8xbf16>, tensor<8xf16>, tensor<8xf16>) -> tensor<3x8xbf16>
+
+// -----
+
+%x = "test.value"() : () -> tensor<3x8xf32>
+%t = "test.value"() : () -> tensor<3xf32>
+// expected-error @below {{expected tables of the trailing dimensions of the input, the last of them even and at most as large, but got 'tensor<3xf32>' for 'tensor<3x8xf32>'}}
+%y = mf.rotary_position_embedding %x, %t, %t : (tensor<3x8xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<3x8xf32>
+
+// -----
+
+%x = "test.value"() : () -> tensor<3x8xf32>
+%t = "test.value"() : () -> tensor<2x4xf32>
+// expected-error @below {{expected tables of the trailing dimensions of the input, the last of them even and at most as large, but got 'tensor<2x4xf32>' for 'tensor<3x8xf32>'}}
+%y = mf.rotary_position_embedding %x, %t, %t : (tensor<3x8xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<3x8xf32>
+
+// -----
+
+%x = "test.value"() : () -> tensor<3x8xf32>
+%t = "test.value"() : () -> tensor<4xf32>
+// expected-error @below {{expected a start from 0 to 4, which leaves room for 4 of 8 elements, but got 5}}
+%y = mf.rotary_position_embedding %x, %t, %t {interleaved = true, start = 5 : i64} : (tensor<3x8xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<3x8xf32>

@@ -47,7 +47,10 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 %swiglu = mf.swiglu %gate_up {name = "feed_forward.swiglu"} : (tensor<3x2x8xf32>) -> tensor<3x8xf32>
 %heads = "test.value"() : () -> tensor<1x2x4x8xf32>
 %table = "test.value"() : () -> tensor<4x8xf32>
+%part = "test.value"() : () -> tensor<4x4xf32>
 // CHECK: mf.rotary_position_embedding %{{.*}}, %{{.*}}, %{{.*}} {name = "attention.apply_rotary_emb.rope"} : (tensor<1x2x4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<1x2x4x8xf32>
 %rope = mf.rotary_position_embedding %heads, %table, %table {name = "attention.apply_rotary_emb.rope"} : (tensor<1x2x4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<1x2x4x8xf32>
+// CHECK: mf.rotary_position_embedding %{{.*}}, %{{.*}}, %{{.*}} {interleaved = true, name = "attention.apply_rotary_emb.rope", start = 4 : i64} : (tensor<1x2x4x8xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4x8xf32>
+%pairs = mf.rotary_position_embedding %heads, %part, %part {interleaved = true, name = "attention.apply_rotary_emb.rope", start = 4 : i64} : (tensor<1x2x4x8xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<1x2x4x8xf32>
 
 }

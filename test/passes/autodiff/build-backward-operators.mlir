@@ -324,6 +324,21 @@ mf.model @gradient_of_rotary_embedding attributes {micro_batch_size = 1 : i64, s
   }
 }
 
+// The gradient rotates the same part in the same way.
+// CHECK-LABEL: mf.model @gradient_of_rotated_neighbours
+// CHECK: mf.rotary_position_embedding_grad %{{.*}}, %{{.*}}, %{{.*}} {interleaved = true, name = "layer.rope.grad", start = 4 : i64} : (tensor<1x4x2x8xf32>, tensor<4x1x4xf32>, tensor<4x1x4xf32>) -> tensor<1x4x2x8xf32>
+mf.model @gradient_of_rotated_neighbours attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @cos : tensor<4x1x4xf32> init <rotary_cos, value = 1.0e4 frequencies [1.0, 1.0, 1.0e-2, 1.0e-2]> {frozen}
+  mf.param @sin : tensor<4x1x4xf32> init <rotary_sin, value = 1.0e4 frequencies [1.0, 1.0, 1.0e-2, 1.0e-2]> {frozen}
+  mf.layer @layer body (%x: tensor<1x4x2x8xf32>) -> tensor<1x4x2x8xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %c = mf.get_param @cos : tensor<4x1x4xf32>
+    %s = mf.get_param @sin : tensor<4x1x4xf32>
+    %y = mf.rotary_position_embedding %x, %c, %s {interleaved = true, name = "rope", start = 4 : i64} : (tensor<1x4x2x8xf32>, tensor<4x1x4xf32>, tensor<4x1x4xf32>) -> tensor<1x4x2x8xf32>
+    mf.return %y : tensor<1x4x2x8xf32>
+  }
+}
+
 // Needs its input, and neither silu(gate) nor its result.
 // CHECK-LABEL: mf.model @gradient_of_swiglu
 // CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<3x2x8xf32>)

@@ -84,6 +84,7 @@ aclnnSwiGlu(6x2x9xbf16) -> 6x9xbf16
 aclnnSwiGluGrad(6x9xbf16, 6x2x9xbf16) -> 6x2x9xbf16
 aclnnRotaryPositionEmbedding | aclnnRotaryPositionEmbeddingGrad(2x3x5x8xf32, 5x8xf32, 5x8xf32) -> 2x3x5x8xf32
 aclnnRotaryPositionEmbedding | aclnnRotaryPositionEmbeddingGrad(2x3x5x8xf32, 2x1x5x8xf32, 2x1x5x8xf32) -> 2x3x5x8xf32
+aclnnRotaryPositionEmbedding | aclnnRotaryPositionEmbeddingGrad(2x5x3x8xbf16, 5x1x6xf32, 5x1x6xf32) -> 2x5x3x8xbf16 {interleaved = true, start = 2}
 aclnnReduceSum(4096x64xf32) -> 64xf32 {axes = [0]}
 aclnnReduceSum(4096x64xf32) -> 4096xf32 {axes = [1]}
 aclnnReduceSum(4096x64xf32) -> f32 {axes = [0, 1]}

@@ -125,8 +125,10 @@ aclnnRmsNorm(4x6xf32, 6xf32) -> 4x6xf32, 4xf32 {epsilon = 1e-05}
 aclnnRmsNorm(4x6xf32, 4xf32) -> 4x6xf32, 4xf32 {epsilon = 1e-05}: input 1 is 4xf32, expected 6xf32
 aclnnRmsNorm(4x6xf32, 6xf32) -> 4x6xf32, 6xf32 {epsilon = 1e-05}: output 1 is 6xf32, expected 4xf32
 aclnnRmsNorm(4x6xf32, 6xf32) -> 4x6xf32, 4xf32: attribute 'epsilon' is missing
-aclnnRotaryPositionEmbedding(4x5xf32, 4x5xf32, 4x5xf32) -> 4x5xf32: input 0 is 4x5xf32, expected an even last dimension
-aclnnRotaryPositionEmbedding(2x3x4x6xbf16, 2x4x6xbf16, 2x4x6xbf16) -> 2x3x4x6xbf16: input 1 is 2x4x6xbf16, expected the last dimensions of 2x3x4x6xbf16, or 1 in front of the last one
+aclnnRotaryPositionEmbedding(4x5xf32, 4x5xf32, 4x5xf32) -> 4x5xf32: input 1 is 4x5xf32, expected an even last dimension
+aclnnRotaryPositionEmbedding(4x6xf32, 4x8xf32, 4x8xf32) -> 4x6xf32: input 1 is 4x8xf32, expected the last dimensions of 4x6xf32, or 1 in front of the last one, and at most as many columns
+aclnnRotaryPositionEmbedding(4x6xf32, 4x4xf32, 4x4xf32) -> 4x6xf32 {start = 3}: 'start' is 3, expected 0 to 2
+aclnnRotaryPositionEmbedding(2x3x4x6xbf16, 2x4x6xbf16, 2x4x6xbf16) -> 2x3x4x6xbf16: input 1 is 2x4x6xbf16, expected the last dimensions of 2x3x4x6xbf16, or 1 in front of the last one, and at most as many columns
 aclnnSliceV2(4x6xf32) -> 4x3xf32 {sizes = [4, 3], starts = [0, 4]}: slice of 3 from 4 leaves dimension 1 of 4x6xf32
 aclnnSliceV2(4x6xf32) -> 4x6xf32 {sizes = [4, -9223372036854775808], starts = [0, 9223372036854775807]}: slice of -9223372036854775808 from 9223372036854775807 leaves dimension 1 of 4x6xf32
 aclnnSoftmax(f32) -> f32: input 0 is f32, expected at least 1 dimension

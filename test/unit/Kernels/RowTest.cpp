@@ -407,4 +407,52 @@ TEST(RotaryTest, RepeatsTablesOverDimensionsOfOneElement) {
   }
 }
 
+/// x is [2, 5, 3, columns], the tables are [5, 1, rotated].
+Values rotatePart(const Values &x, const Values &cos, const Values &sin,
+                  int64_t columns, int64_t start, int64_t rotated,
+                  bool interleaved) {
+  Values y = x;
+  for (int64_t i = 0; i < static_cast<int64_t>(x.size()); ++i) {
+    const int64_t column = i % columns - start;
+    if (column < 0 || column >= rotated)
+      continue;
+    const bool isFirst = interleaved ? column % 2 == 0 : column < rotated / 2;
+    const int64_t distance = interleaved ? 1 : rotated / 2;
+    const double other = isFirst ? -x[i + distance] : x[i - distance];
+    const int64_t table = i / columns / 3 % 5 * rotated + column;
+    y[i] = x[i] * cos[table] + other * sin[table];
+  }
+  return y;
+}
+
+TEST(RotaryTest, RotatesAPartOfEachRow) {
+  for (DType type : floatTypes)
+    for (DType tableType : {type, DType::F32})
+      for (int64_t rotated : {2, 6, 34, 64})
+        for (int64_t start : {0, 3})
+          for (bool interleaved : {false, true}) {
+            const int64_t columns = rotated + 5;
+            const Ints dims = {2, 5, 3, columns};
+            KernelTensor x = randomTensor(type, dims, 1);
+            KernelTensor cos = randomTensor(tableType, {5, 1, rotated}, 2);
+            KernelTensor sin = randomTensor(tableType, {5, 1, rotated}, 3);
+            auto forward = [&](const Values &at) {
+              return rotatePart(at, cos.toVector(), sin.toVector(), columns,
+                                start, rotated, interleaved);
+            };
+            const AttributeMap attributes = {{"interleaved", interleaved},
+                                             {"start", start}};
+            expectNear(runKernel("aclnnRotaryPositionEmbedding", {x, cos, sin},
+                                 {KernelTensor(type, dims)}, attributes)[0],
+                       forward(x.toVector()));
+            if (rotated > 6)
+              continue;
+            KernelTensor dy = randomTensor(type, dims, 4);
+            expectNear(runKernel("aclnnRotaryPositionEmbeddingGrad",
+                                 {dy, cos, sin}, {KernelTensor(type, dims)},
+                                 attributes)[0],
+                       differentiate(forward, x.toVector(), dy.toVector()));
+          }
+}
+
 } // namespace

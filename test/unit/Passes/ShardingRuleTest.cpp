@@ -129,6 +129,7 @@ constexpr llvm::StringLiteral ruleLines = R"(
 %r:3 = mf.layer_norm %0, %1, %2 {eps = 1.0e-5 : f64} : (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<2x8x16xf32>, tensor<2x8xf32>, tensor<2x8xf32>) => ab#, #, # -> ab#, ab, ab | a=2 b=8
 %r = mf.softmax %0 : (tensor<2x8x16xf32>) -> tensor<2x8x16xf32> => ab# -> ab# | a=2 b=8
 %r = mf.rotary_position_embedding %0, %1, %2 : (tensor<1x2x4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<1x2x4x8xf32> => abc#, c#, c# -> abc# | a=1 b=2 c=4
+%r = mf.rotary_position_embedding %0, %1, %2 {interleaved = true, start = 4 : i64} : (tensor<2x4x3x8xf32>, tensor<4x1x4xf32>, tensor<4x1x4xf32>) -> tensor<2x4x3x8xf32> => abc#, b##, b## -> abc# | a=2 b=4 c=3
 %r = mf.swiglu %0 : (tensor<3x2x8xf32>) -> tensor<3x8xf32> => a#b -> ab | a=3 b=8
 %r:3 = mf.flash_attention %0, %1, %2 {scale = 0.25 : f64} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xbf16>) => a(bc)d#, ab##, ab## -> a(bc)d, a(bc)d, a(bc)d# | a=2 b=2 c=2 d=8; exchanges d for b; reads up to d
 %r:3 = mf.flash_attention %0, %1, %2, %3 {scale = 0.25 : f64, causal = false} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<4xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xbf16>) => a(bc)d#, ab##, ab##, (bc) -> a(bc)d, a(bc)d, a(bc)d# | a=2 b=2 c=2 d=8; exchanges d for b

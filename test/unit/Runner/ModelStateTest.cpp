@@ -82,12 +82,20 @@ TEST(ModelStateTest, RotatesByGivenFrequencies) {
   EXPECT_FLOAT_EQ(sin[8], std::sin(2.0F));
   EXPECT_FLOAT_EQ(sin[9], std::sin(0.5F));
   EXPECT_EQ(sin[10], sin[8]);
+  Model neighbours(makeProgram({makeStatic(
+      "sin", "table", "3x4xf32", 0,
+      "init = #mf.init<rotary_sin, value = 9.0 frequencies [1.0, 1.0, 0.25, "
+      "0.25]>")}));
+  ASSERT_EQ(initialize(neighbours), "");
+  const std::vector<float> pairs = neighbours.get(0, 0);
+  EXPECT_THAT((std::vector<float>{pairs[8], pairs[9], pairs[10], pairs[11]}),
+              ElementsAre(sin[8], sin[8], sin[9], sin[9]));
   Model narrow(makeProgram({makeStatic(
       "sin", "table", "3x4xf32", 0,
       "init = #mf.init<rotary_sin, value = 9.0 frequencies [1.0]>")}));
   EXPECT_THAT(initialize(narrow),
-              testing::HasSubstr("1 frequencies need a tensor of twice as many "
-                                 "columns"));
+              testing::HasSubstr("1 frequencies need a tensor of as many or "
+                                 "twice as many columns"));
 }
 
 TEST(ModelStateTest, FillsAlibi) {

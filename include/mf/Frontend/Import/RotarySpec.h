@@ -18,7 +18,7 @@ struct RotarySpec {
   /// The factor on positions: 1 / scaling_factor for position interpolation.
   double positionScale = 1.0;
   /// If not empty, replaces the series of `base`. It has one frequency per pair
-  /// of dimensions.
+  /// of dimensions, or one for each dimension.
   std::vector<double> frequencies;
   /// The factor on cosine and sine (YaRN).
   double amplitude = 1.0;

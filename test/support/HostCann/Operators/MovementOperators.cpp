@@ -23,10 +23,10 @@ aclnnStatus mf::hostcann::makeInplaceCopy(OperatorCall &call,
                                           aclTensor *selfRef,
                                           const aclTensor *src) {
   call.read(src, "src", OperatorCall::Layout::Any);
-  call.write(selfRef, "selfRef");
+  call.write(selfRef, "selfRef", OperatorCall::Layout::Any);
   if (call.hasFailed())
     return call.finish(0, nullptr);
-  if (src->isDense() && src->dims == selfRef->dims)
+  if (src->isDense() && selfRef->isDense() && src->dims == selfRef->dims)
     return call.finishKernel(src->type == selfRef->type ? "aclnnInplaceCopy"
                                                         : "aclnnCast");
   call.require(src->type == selfRef->type,
@@ -37,12 +37,16 @@ aclnnStatus mf::hostcann::makeInplaceCopy(OperatorCall &call,
   if (call.hasFailed())
     return call.finish(0, nullptr);
   return call.finish(0, [dims = selfRef->dims, strides = *strides,
+                         ownStrides = selfRef->strides,
                          size = getElementBytes(src->type)](
                             llvm::ArrayRef<void *> places, void *) {
     const char *from = static_cast<const char *>(places[0]);
     char *to = static_cast<char *>(places[1]);
     visitElements(dims, strides, [&](int64_t element, int64_t place) {
-      std::memcpy(to + element * size, from + place * size, size);
+      int64_t rest = element, own = 0;
+      for (size_t i = dims.size(); i-- > 0; rest /= dims[i])
+        own += rest % dims[i] * ownStrides[i];
+      std::memcpy(to + own * size, from + place * size, size);
     });
     return llvm::Error::success();
   });

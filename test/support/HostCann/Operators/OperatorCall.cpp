@@ -216,8 +216,9 @@ size_t OperatorCall::read(const aclTensor *tensor, llvm::StringRef operand,
   return add(tensor, operand, true, false, layout);
 }
 
-size_t OperatorCall::write(const aclTensor *tensor, llvm::StringRef operand) {
-  return add(tensor, operand, false, true, Layout::Dense);
+size_t OperatorCall::write(const aclTensor *tensor, llvm::StringRef operand,
+                           Layout layout) {
+  return add(tensor, operand, false, true, layout);
 }
 
 size_t OperatorCall::update(const aclTensor *tensor, llvm::StringRef operand) {

@@ -61,7 +61,8 @@ public:
   /// Add an operand and return its number.
   size_t read(const aclTensor *tensor, llvm::StringRef operand,
               Layout layout = Layout::Dense);
-  size_t write(const aclTensor *tensor, llvm::StringRef operand);
+  size_t write(const aclTensor *tensor, llvm::StringRef operand,
+               Layout layout = Layout::Dense);
   size_t update(const aclTensor *tensor, llvm::StringRef operand);
 
   /// Fails the call with error 161001 if an argument is null.

@@ -31,14 +31,15 @@ aclnnStatus makeRotary(OperatorCall &call, const aclTensor *x,
   call.read(cos, "cos");
   call.read(sin, "sin");
   call.write(out, "out");
-  call.require(mode == 0, "mode other than 0 is not in this host library");
+  call.require(mode == 0 || mode == 1,
+               "mode other than 0 and 1 is not in this host library");
   if (!call.hasFailed()) {
     call.require(x->dims.size() == 4 && cos->dims.size() == 4,
                  "x and its tables have four dimensions each");
     call.require(x->type == cos->type, "the tables are not of x's type");
     call.require(x->dims.back() < 896, "the last dimension is 896 or more");
   }
-  return call.finishKernel(call.getName());
+  return call.finishKernel(call.getName(), {{"interleaved", mode == 1}});
 }
 
 } // namespace
