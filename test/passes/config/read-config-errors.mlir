@@ -35,7 +35,7 @@
 // RUN: not %roundtrip --mf-read-config=file=%t/groups.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=GROUPS
 
 //--- model.mlir
-mf.model @model attributes {family = "mcore_qwen3", micro_batch_size = 8 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+mf.model @model attributes {family = "mcore", micro_batch_size = 8 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
 }
 
 // OPTION: error: mf-read-config needs the option file=<yaml>
