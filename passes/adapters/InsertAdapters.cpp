@@ -3,6 +3,7 @@
 
 #include "dialects/mf/KeptType.h"
 #include "dialects/mf/MfOps.h"
+#include "mf/Frontend/Families/Family.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
@@ -219,7 +220,7 @@ AdapterRules AdapterInserter::getRules() {
   rules.nameA = lora.getNameA().getValue().str();
   rules.nameB = lora.getNameB().getValue().str();
   // Parameters of mcore's networks are named from GPTModel on.
-  if (model.getFamily().value_or("").starts_with("mcore"))
+  if (mf::isMcore(model.getFamily()))
     rules.network = "model";
   rules.exclude = getTexts(lora.getExclude());
   rules.freezeInclude = getTexts(lora.getFreezeInclude());

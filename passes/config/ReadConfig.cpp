@@ -7,6 +7,7 @@
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Frontend/Families/Family.h"
 #include "mf/Pipeline/Policy.h"
 #include "mf/Support/NearestName.h"
 #include "mlir/IR/Remarks.h"
@@ -206,21 +207,16 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
                             "CosineAnnealingLR or CosineAnnealingWarmRestarts");
 }
 
-/// Returns whether `model` uses the legacy layer classes rather than the mcore
-/// training graph.
-bool isLegacy(ir::ModelOp model) {
-  return !model.getFamily().value_or("").starts_with("mcore");
-}
-
 /// Checks that the model's layers have the names that the YAML selects.
 void checkNames(ir::ModelOp model, const TrainingConfig &config,
                 DiagnosticList &diagnostics) {
   if (!config.useLegacy || !model.getFamily())
     return;
-  if (*config.useLegacy != isLegacy(model))
+  const bool isLegacy = !isMcore(model.getFamily());
+  if (*config.useLegacy != isLegacy)
     diagnostics.warning(config.root["use_legacy"].getLocation(),
                         "use_legacy has no effect: this model has the names " +
-                            llvm::Twine(isLegacy(model)
+                            llvm::Twine(isLegacy
                                             ? "of the legacy layer classes"
                                             : "of the mcore training graph"));
 }
@@ -303,7 +299,7 @@ void resolveCallbacks(ModuleOp module, TrainingConfig &config,
                         "keeps its load, as those of capacity with an 'expert' "
                         "loss do where callback_moe_droprate is True");
   for (auto model : module.getOps<ir::ModelOp>())
-    if (callbacks.balance && model.getFamily().value_or("") == "mcore") {
+    if (callbacks.balance && isMcore(model.getFamily())) {
       const Node rate = keys::expertBiasRate.find(config.model.config);
       callbacks.balance->rate = rate.getFloat().value_or(1e-3);
     }
@@ -366,19 +362,19 @@ struct ReadConfigPass : mf::passes::PrintingPass<
     checkPipelineRules(config, options, schedule, later);
     checkLowerable(config, later);
     int64_t numExperts = 1;
-    bool isMcore = false;
+    bool hasMcore = false;
     for (auto model : getOperation().getOps<ir::ModelOp>()) {
       checkNames(model, config, later);
-      isMcore |= model.getFamily().value_or("").starts_with("mcore");
+      hasMcore |= isMcore(model.getFamily());
       numExperts = std::max(numExperts, mf::passes::getNumExperts(model));
       checkExpertParallel(config, ranks, mf::passes::getNumExperts(model),
-                          isLegacy(model), later);
+                          !isMcore(model.getFamily()), later);
     }
     checkNotLowered(config, ranks, rowBlocks, numExperts > 1, later);
     resolveCallbacks(getOperation(), config, later);
     checkGroups(getOperation(), config, later);
     checkLogitClip(getOperation(), config, later);
-    FusionConfig fusions = readFusionConfig(config, isMcore, later);
+    FusionConfig fusions = readFusionConfig(config, hasMcore, later);
     diagnostics.append(
         findIndependent(later.getAll(), diagnostics, config.root));
     if (diagnostics.hasErrors())

@@ -3,6 +3,7 @@
 
 #include "dialects/mf/AttributeForms.h"
 #include "mf/Frontend/Config/ModelKeys.h"
+#include "mf/Frontend/Families/Family.h"
 #include "mf/Pipeline/Policy.h"
 #include "passes/config/ConfigAttributes.h"
 
@@ -72,8 +73,7 @@ std::optional<StageMap> passes::createStageMap(ModelOp model,
   options.mtpLayers = countLaterLayers(model);
   options.numLayers = model.getNumBodyLayers() - options.mtpLayers;
   options.mayLeaveOutMtp =
-      model.getFamily().value_or("").starts_with("mcore") &&
-      !training.getDynamicGraph();
+      isMcore(model.getFamily()) && !training.getDynamicGraph();
   options.pipelineStages = parallel.getStages();
   options.interleave = parallel.getInterleave();
   options.offset = getStageOffset(training);
@@ -102,10 +102,11 @@ passes::setLayerSettings(ModelOp model, const TrainingConfig &config,
   const std::optional<StageMap> stages = createStageMap(model, ignored);
   if (!stages)
     return std::nullopt;
-  const NameFamily names = model.getFamily().value_or("").starts_with("mcore")
-                               ? NameFamily::Mcore
-                               : NameFamily::Classic;
-  ResolvedLayers resolved = resolveLayers(config, *stages, names, diagnostics);
+  const FamilyRecord *family = findFamily(model.getFamily().value_or(""));
+  ResolvedLayers resolved = resolveLayers(
+      config, *stages,
+      family ? family->selection : llvm::ArrayRef(legacySelection),
+      diagnostics);
   // A layer that joins the next one has the settings of that.
   size_t number = 0;
   for (LayerOp layer : model.getBody().getOps<LayerOp>()) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfOps.h"
+#include "mf/Frontend/Families/Family.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
 #include "passes/fuse/Fusion.h"
@@ -178,7 +179,7 @@ struct FuseSwiGluPass : mf::passes::PrintingPass<
 
   void runOnOperation() override {
     ModelOp model = getOperation();
-    isMcore = model.getFamily().value_or("").starts_with("mcore");
+    isMcore = mf::isMcore(model.getFamily());
     auto layers = model.getBody().getOps<LayerOp>();
     // Classic layer classes with experts only fuse operators of layers with a
     // router.

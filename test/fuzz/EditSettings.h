@@ -19,13 +19,13 @@ editSettings(llvm::StringRef text,
       parseTrainingConfig(text, "fuzz.yaml", diagnostics);
   if (diagnostics.hasErrors())
     return diagnostics.str();
-  auto before = readSettings(config, NameFamily::Classic);
+  auto before = readSettings(config);
   if (!before)
     return llvm::toString(before.takeError());
   // Many layers say nothing new and take long.
   if (*before->stages * *before->interleave > 256)
     return "";
-  auto same = applySettings(text, "fuzz.yaml", *before, NameFamily::Classic);
+  auto same = applySettings(text, "fuzz.yaml", *before);
   if (!same)
     llvm::consumeError(same.takeError());
   else if (*same != text)
@@ -40,7 +40,7 @@ editSettings(llvm::StringRef text,
   wanted.selectRecompute = {{"a\\.b", *wanted.recompute}};
   if (before->swap->empty())
     wanted.swap = {{"", 2, {0}}};
-  auto edited = applySettings(text, "fuzz.yaml", wanted, NameFamily::Classic);
+  auto edited = applySettings(text, "fuzz.yaml", wanted);
   if (!edited)
     return llvm::toString(edited.takeError());
   auto now =

@@ -6,6 +6,7 @@
 
 #include "mf/Frontend/Config/BatchRules.h"
 #include "mf/Frontend/Config/ResolvedLayers.h"
+#include "mf/Frontend/Families/Family.h"
 #include "mf/Frontend/Layers/LayerPlan.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -33,7 +34,7 @@ inline std::string readEverything(llvm::StringRef text, const CellTree &tree) {
   // Many layers say nothing new and take long.
   if (stages && stages->getNumLayers() <= 256 && !diagnostics.hasErrors()) {
     const ResolvedLayers resolved =
-        resolveLayers(config, *stages, NameFamily::Classic, diagnostics);
+        resolveLayers(config, *stages, legacySelection, diagnostics);
     std::vector<PlannedLayer> layers;
     for (const LayerSettings &settings : resolved.layers)
       layers.push_back({settings.layer, 0, 0, &settings, &tree});

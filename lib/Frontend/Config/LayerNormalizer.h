@@ -38,8 +38,6 @@ private:
   DiagnosticList &diagnostics;
 };
 
-/// Returns the patterns that a select_recompute without names stands for.
-llvm::ArrayRef<llvm::StringRef> getDefaultSelectPatterns(NameFamily family);
 /// Returns the patterns that a select_comm_recompute without names stands for.
 llvm::ArrayRef<llvm::StringRef> getDefaultCommPatterns();
 /// Returns the pattern of the operators that are swapped if swap_config names

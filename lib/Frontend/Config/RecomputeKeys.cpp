@@ -15,12 +15,12 @@ namespace {
 class RecomputeKeys {
 public:
   RecomputeKeys(const TrainingConfig &config, bool isSwapOn,
-                std::optional<NameFamily> names, DiagnosticList &diagnostics)
+                DiagnosticList &diagnostics)
       : config(config), isSwapOn(isSwapOn), diagnostics(diagnostics) {
     DiagnosticList problems;
     stages = makeStageMap(config, problems);
     if (stages)
-      current = readSettings(config, *stages, names);
+      current = readSettings(config, *stages);
     else if (isSwapOn)
       diagnostics.append(problems);
   }
@@ -138,12 +138,11 @@ private:
 
 SettingValue getRecomputeKeys(const MemorySettings &settings,
                               const TrainingConfig &config, bool isSwapOn,
-                              std::optional<NameFamily> names,
                               DiagnosticList &diagnostics) {
   if (!settings.recompute && !settings.selectRecompute &&
       !settings.selectCommRecompute)
     return {};
-  RecomputeKeys keys(config, isSwapOn, names, diagnostics);
+  RecomputeKeys keys(config, isSwapOn, diagnostics);
   if (settings.swap && settings.leavesOutSwapped)
     keys.leaveOut(*settings.swap);
   const MemorySettings &current = keys.getCurrent();
@@ -152,8 +151,7 @@ SettingValue getRecomputeKeys(const MemorySettings &settings,
   if (settings.selectRecompute)
     keys.setOperators(selectPath, *settings.selectRecompute,
                       current.selectRecompute, config.recompute.selectRecompute,
-                      names ? getDefaultSelectPatterns(*names)
-                            : ArrayRef<StringRef>());
+                      /*defaults=*/{});
   if (settings.selectCommRecompute)
     keys.setOperators(
         commPath, *settings.selectCommRecompute, current.selectCommRecompute,

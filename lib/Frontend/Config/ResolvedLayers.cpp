@@ -61,18 +61,6 @@ static constexpr size_t mostPatternLayers = 1 << 17;
 /// More than a model has operators; a limit for hostile input.
 static constexpr size_t mostPatterns = 1000;
 
-llvm::ArrayRef<llvm::StringRef> getDefaultSelectPatterns(NameFamily family) {
-  static constexpr llvm::StringRef classic[] = {
-      "feed_forward\\.mul", "feed_forward\\.w1\\.activation\\.silu"};
-  static constexpr llvm::StringRef mcore[] = {
-      "mlp\\.shared_experts\\.mul",
-      "mlp\\.shared_experts\\.activation_func\\.silu", "mlp\\.mul",
-      "mlp\\.activation_func\\.silu"};
-  if (family == NameFamily::Mcore)
-    return mcore;
-  return classic;
-}
-
 llvm::ArrayRef<llvm::StringRef> getDefaultCommPatterns() {
   static constexpr llvm::StringRef patterns[] = {".*\\.norm"};
   return patterns;
@@ -170,8 +158,10 @@ namespace {
 class LayerResolver {
 public:
   LayerResolver(const TrainingConfig &config, const StageMap &stages,
-                NameFamily names, DiagnosticList &diagnostics)
-      : config(config), stages(stages), names(names), diagnostics(diagnostics),
+                llvm::ArrayRef<llvm::StringRef> selection,
+                DiagnosticList &diagnostics)
+      : config(config), stages(stages), selection(selection),
+        diagnostics(diagnostics),
         normalizer(stages, config.swap.swap, diagnostics) {}
 
   ResolvedLayers run();
@@ -186,7 +176,7 @@ private:
 
   const TrainingConfig &config;
   const StageMap &stages;
-  NameFamily names;
+  llvm::ArrayRef<llvm::StringRef> selection;
   DiagnosticList &diagnostics;
   LayerNormalizer normalizer;
   ResolvedLayers resolved;
@@ -224,7 +214,7 @@ void LayerResolver::resolveRecompute() {
     return resolvePatterns(setting, key, defaults, with, diagnostics);
   };
   auto select = resolve(recompute.selectRecompute, LayerKey::SelectRecompute,
-                        getDefaultSelectPatterns(names), normalizer);
+                        selection, normalizer);
   auto comm =
       resolve(recompute.selectCommRecompute, LayerKey::SelectCommRecompute,
               getDefaultCommPatterns(), normalizer);
@@ -408,9 +398,10 @@ ResolvedLayers LayerResolver::run() {
 }
 
 ResolvedLayers resolveLayers(const TrainingConfig &config,
-                             const StageMap &stages, NameFamily names,
+                             const StageMap &stages,
+                             llvm::ArrayRef<llvm::StringRef> selection,
                              DiagnosticList &diagnostics) {
-  return LayerResolver(config, stages, names, diagnostics).run();
+  return LayerResolver(config, stages, selection, diagnostics).run();
 }
 
 //===----------------------------------------------------------------------===//

@@ -19,9 +19,8 @@ namespace {
 /// A YAML and the settings to write into it.
 class SettingEditor {
 public:
-  SettingEditor(StringRef text, StringRef fileName,
-                std::optional<NameFamily> names)
-      : text(text), fileName(fileName), names(names),
+  SettingEditor(StringRef text, StringRef fileName)
+      : text(text), fileName(fileName),
         document(parseYaml(text, fileName, diagnostics)),
         before(readTrainingConfig(document, diagnostics)) {}
 
@@ -48,7 +47,6 @@ private:
 
   StringRef text;
   StringRef fileName;
-  std::optional<NameFamily> names;
   DiagnosticList diagnostics;
   /// The unchanged YAML. The sections of `before` may be a translation of it.
   Node document;
@@ -121,14 +119,14 @@ void SettingEditor::findKeys(MemorySettings settings) {
   }
   if (isSwapOn != config.swap.swap)
     keepRecompute(config, isSwapOn, settings);
-  keys.merge(getRecomputeKeys(settings, config, isSwapOn, names, diagnostics));
+  keys.merge(getRecomputeKeys(settings, config, isSwapOn, diagnostics));
 }
 
 void SettingEditor::findDynamicKeys(const MemorySettings &settings) {
   const std::optional<StageMap> stages = makeStageMap(before, diagnostics);
   if (!stages)
     return;
-  const MemorySettings old = readSettings(before, *stages, names);
+  const MemorySettings old = readSettings(before, *stages);
   keys = getDynamicLayoutKeys(settings, old, before, fileName, diagnostics);
   const TrainingConfig config = readWithKeys();
   if (diagnostics.hasErrors())
@@ -177,7 +175,7 @@ void SettingEditor::keepRecompute(const TrainingConfig &config, bool isSwapOn,
   const std::optional<StageMap> stages = makeStageMap(config, problems);
   MemorySettings old;
   if (stages)
-    old = readSettings(config, *stages, names);
+    old = readSettings(config, *stages);
   auto keep = [&](auto &wanted, const auto &current,
                   const LayerSetting &setting) {
     const bool isBool = setting.kind == LayerSetting::Kind::Selection &&
@@ -285,14 +283,13 @@ bool SettingEditor::isKept(const Node &old, const Node &now,
 }
 
 Expected<std::string> applySettings(StringRef yaml, StringRef fileName,
-                                    const MemorySettings &settings,
-                                    std::optional<NameFamily> names) {
-  return SettingEditor(yaml, fileName, names).apply(settings);
+                                    const MemorySettings &settings) {
+  return SettingEditor(yaml, fileName).apply(settings);
 }
 
 Expected<std::string> applyKeyChanges(StringRef yaml, StringRef fileName,
                                       ArrayRef<KeyChange> changes) {
-  return SettingEditor(yaml, fileName, std::nullopt).apply(changes);
+  return SettingEditor(yaml, fileName).apply(changes);
 }
 
 } // namespace mf

@@ -85,7 +85,6 @@ SettingValue getSwapKeys(llvm::ArrayRef<SwapItem> items,
 /// `isSwapOn` says whether swap will be enabled.
 SettingValue getRecomputeKeys(const MemorySettings &settings,
                               const TrainingConfig &config, bool isSwapOn,
-                              std::optional<NameFamily> names,
                               DiagnosticList &diagnostics);
 
 } // namespace mf

@@ -270,32 +270,27 @@ static void readSizes(const TrainingConfig &config, MemorySettings &settings) {
 }
 
 MemorySettings readSettings(const TrainingConfig &config,
-                            const StageMap &stages,
-                            std::optional<NameFamily> names) {
+                            const StageMap &stages) {
   MemorySettings settings;
   readSizes(config, settings);
   settings.interleave = stages.getNumChunks();
   settings.offset = getOffsets(stages);
   SettingReader reader(config, stages);
   settings.recompute = reader.readRecompute();
-  std::optional<ArrayRef<StringRef>> defaults;
-  if (names)
-    defaults = getDefaultSelectPatterns(*names);
   settings.selectRecompute =
-      reader.readOperators(config.recompute.selectRecompute, defaults);
+      reader.readOperators(config.recompute.selectRecompute, std::nullopt);
   settings.selectCommRecompute = reader.readOperators(
       config.recompute.selectCommRecompute, getDefaultCommPatterns());
   settings.swap = reader.readSwap();
   return settings;
 }
 
-Expected<MemorySettings> readSettings(const TrainingConfig &config,
-                                      std::optional<NameFamily> names) {
+Expected<MemorySettings> readSettings(const TrainingConfig &config) {
   DiagnosticList diagnostics;
   const std::optional<StageMap> stages = makeStageMap(config, diagnostics);
   if (!stages)
     return toError(std::move(diagnostics));
-  return readSettings(config, *stages, names);
+  return readSettings(config, *stages);
 }
 
 } // namespace mf

@@ -24,6 +24,11 @@ const FamilyRecord *findFamily(llvm::StringRef name) {
   return nullptr;
 }
 
+bool isMcore(std::optional<llvm::StringRef> family) {
+  const FamilyRecord *record = findFamily(family.value_or(""));
+  return record && record->isMcore;
+}
+
 llvm::StringRef getName(ModelFamily family) { return getFamily(family).name; }
 
 //===----------------------------------------------------------------------===//

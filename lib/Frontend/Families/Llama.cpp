@@ -88,6 +88,17 @@ constexpr CellRow capacityRouter[] = {
     parameter("router.topk_bias", Part::RouterBias),
 };
 
+/// The standard deviation of routers and MoEV3, which ignore init_method_std.
+constexpr double routerRange = 0.01;
+
+constexpr ExpertClasses expertClasses = {
+    /*areOfOwnWidth=*/false, /*canBeDropless=*/true, /*addsLosses=*/false,
+    routerRange};
+constexpr ExpertClasses telechatExpertClasses = {
+    /*areOfOwnWidth=*/false, /*canBeDropless=*/false, /*addsLosses=*/true,
+    routerRange};
+constexpr ExpertClasses deepSeekExpertClasses = {/*areOfOwnWidth=*/true};
+
 constexpr CellRow capacityExperts[] = {
     {"", capacityLeaves},
     inside("ffn", feedForward, !Fact::GateUp, FeedForwardUse::Experts),
@@ -322,30 +333,6 @@ constexpr RouterNames getCapacityRouter() {
   return names;
 }
 
-/// MoEV3, which is its own router.
-constexpr RouterNames getDroplessRouter() {
-  RouterNames names;
-  names.product = "router_dense.matmul";
-  names.cast = "cast";
-  names.activation = "gating_activation";
-  names.choose = "topk";
-  names.addBias = "afb_add_topk_bias";
-  names.chooseBiased = "afb_topk";
-  names.gatherGate = "gate_gather";
-  names.sum = "reduce_sum_keep";
-  names.addEpsilon = "add_eps";
-  names.divide = "div_3d";
-  names.scale = "mul";
-  names.oneHot = "onehot_aux";
-  names.meanShares = "reduce_mean_aux_3d";
-  names.meanScores = "reduce_mean_aux_3d";
-  names.lossProduct = "mul_aux_2d";
-  names.lossMean = "reduce_mean_aux_2d";
-  names.lossFactor = "mul_noshard";
-  names.addLoss = "add_loss";
-  return names;
-}
-
 constexpr DroplessNames getDropless() {
   DroplessNames names;
   names.transposeChoices = "transpose_3d";
@@ -411,7 +398,9 @@ constexpr OperatorNames getOperators() {
   experts.activateGate = "sigmoid";
   experts.applyGate = "mul";
   experts.castResult = "cast";
-  experts.router = getDroplessRouter();
+  // MoEV3 is its own router.
+  experts.router = getDroplessRouter("");
+  experts.router.product = "router_dense.matmul";
   experts.capacityRouter = getCapacityRouter();
   experts.dropless = getDropless();
   return names;
@@ -446,6 +435,7 @@ static constexpr FamilyRecord makeLlama() {
                          llama::getOperators()};
   family.prefix = PrefixHeads::Queries;
   family.huggingFaceExperts = NameScheme::HuggingFaceMixtral;
+  family.experts = &llama::expertClasses;
   return family;
 }
 constexpr FamilyRecord llamaFamily = makeLlama();
@@ -468,6 +458,7 @@ static constexpr FamilyRecord makeTelechat() {
                          {"model.layers", llama::model, llama::telechatLayer},
                          llama::getTelechatOperators()};
   family.huggingFace = NameScheme::HuggingFaceTelechat;
+  family.experts = &llama::telechatExpertClasses;
   return family;
 }
 constexpr FamilyRecord telechatFamily = makeTelechat();
@@ -478,6 +469,7 @@ static constexpr FamilyRecord makeDeepSeek() {
                           "model.mtp_hidden_fusers", llama::join},
                          llama::getDeepSeekOperators()};
   family.keepsRows = true;
+  family.experts = &llama::deepSeekExpertClasses;
   return family;
 }
 constexpr FamilyRecord deepSeekFamily = makeDeepSeek();

@@ -210,6 +210,12 @@ constexpr CellRow layer[] = {
     inside("ffn_hc", fusedMixing, Fact::FusedStreams),
 };
 
+/// What select_recompute covers if it names no operators.
+constexpr llvm::StringRef selection[] = {
+    "mlp\\.shared_experts\\.mul",
+    "mlp\\.shared_experts\\.activation_func\\.silu", "mlp\\.mul",
+    "mlp\\.activation_func\\.silu"};
+
 constexpr CellRow model[] = {
     tensor("embedding.word_embeddings", Part::Embedding),
     tensor("decoder.final_layernorm", Part::FinalNorm),
@@ -258,29 +264,12 @@ constexpr LatentNames getLatent() {
 /// later releases that limit tokens to groups have no names for the groups
 /// here.
 constexpr RouterNames getRouter() {
-  RouterNames names;
-  names.product = "router.gating_activation";
-  names.cast = "router.cast";
-  names.activation = "router.gating_activation";
-  names.choose = "router.topk";
-  names.addBias = "router.afb_add_topk_bias";
-  names.chooseBiased = "router.afb_topk";
-  names.gatherGate = "router.gate_gather";
-  names.chooseGroups = "router.topk";
-  names.sumGroup = "router.reduce_sum_keep";
+  RouterNames names = getDroplessRouter("router.");
+  names.product = names.activation;
+  names.chooseGroups = names.choose;
+  names.sumGroup = names.sum;
   names.compareGroups = "router.onehot_2d";
-  names.maskGroups = "router.mul";
-  names.sum = "router.reduce_sum_keep";
-  names.addEpsilon = "router.add_eps";
-  names.divide = "router.div_3d";
-  names.scale = "router.mul";
-  names.oneHot = "router.onehot_aux";
-  names.meanShares = "router.reduce_mean_aux_3d";
-  names.meanScores = "router.reduce_mean_aux_3d";
-  names.lossProduct = "router.mul_aux_2d";
-  names.lossMean = "router.reduce_mean_aux_2d";
-  names.lossFactor = "router.mul_noshard";
-  names.addLoss = "router.add_loss";
+  names.maskGroups = names.scale;
   return names;
 }
 
@@ -362,6 +351,9 @@ static constexpr FamilyRecord makeMcore() {
       {"decoder.layers", mcore::model, mcore::layer, "mtp.layers", mcore::join},
       mcore::getOperators()};
   family.keepsRows = true;
+  family.isMcore = true;
+  family.joinsAfterNorm = true;
+  family.selection = mcore::selection;
   return family;
 }
 constexpr FamilyRecord mcoreFamily = makeMcore();

@@ -46,6 +46,36 @@ constexpr CellRow layerNorm(llvm::StringLiteral cell, ParameterPart part) {
           part};
 }
 
+/// Returns the names of a router of experts that take all of their tokens,
+/// after `prefix`, which is a Cell's name and a dot, or empty.
+constexpr RouterNames getDroplessRouter(llvm::StringLiteral prefix) {
+  constexpr llvm::StringLiteral longest = "router.";
+  // Names cannot be joined at compile time, but cut.
+  auto get = [&](llvm::StringLiteral name) {
+    return llvm::StringRef(name.data() + longest.size() - prefix.size(),
+                           name.size() - longest.size() + prefix.size());
+  };
+  RouterNames names;
+  names.cast = get("router.cast");
+  names.activation = get("router.gating_activation");
+  names.choose = get("router.topk");
+  names.addBias = get("router.afb_add_topk_bias");
+  names.chooseBiased = get("router.afb_topk");
+  names.gatherGate = get("router.gate_gather");
+  names.sum = get("router.reduce_sum_keep");
+  names.addEpsilon = get("router.add_eps");
+  names.divide = get("router.div_3d");
+  names.scale = get("router.mul");
+  names.oneHot = get("router.onehot_aux");
+  names.meanShares = get("router.reduce_mean_aux_3d");
+  names.meanScores = get("router.reduce_mean_aux_3d");
+  names.lossProduct = get("router.mul_aux_2d");
+  names.lossMean = get("router.reduce_mean_aux_2d");
+  names.lossFactor = get("router.mul_noshard");
+  names.addLoss = get("router.add_loss");
+  return names;
+}
+
 /// A tensor of a checkpoint that no class of MindSpore Transformers registers.
 constexpr CellRow tensor(llvm::StringLiteral cell, Stored stored,
                          When when = {}) {

@@ -59,7 +59,7 @@ std::vector<std::string> getCellNames(const ModelSpec &spec, bool hasExperts) {
 /// layer of its own, or the outer Cell of the layer that follows.
 std::vector<std::string> getNextTokenCellNames(const ModelSpec &spec) {
   FactSet facts = getFacts(spec, spec.hasExperts(spec.numLayers - 1));
-  facts.set(Fact::JoinsNext, spec.nextTokens.followsNorm);
+  facts.set(Fact::JoinsNext, getFamily(spec.family).joinsAfterNorm);
   return listCellNames(getFamily(spec.family).cells.join, facts);
 }
 

@@ -17,16 +17,18 @@ namespace {
 
 class ClassicReader {
 public:
-  ClassicReader(const TrainingConfig &config, const ExpertRules &rules,
-                const ModelSpec &spec, SpecReader &model)
-      : config(config), rules(rules), spec(spec), model(model),
+  ClassicReader(const TrainingConfig &config, const ExpertClasses &classes,
+                std::optional<Release> release, const ModelSpec &spec,
+                SpecReader &model, bool addsLosses)
+      : config(config), classes(classes), release(release), spec(spec),
+        model(model), addsLosses(addsLosses),
         reader(config.moe.node, "moe_config", model.diagnostics) {}
 
   ExpertSpec read() {
     experts.numExperts = config.moe.expertNum;
     readChoice();
     readWidths();
-    if (rules.readsDropless && reader.readBool({gmm}, false))
+    if (classes.canBeDropless && reader.readBool({gmm}, false))
       readDropless();
     else
       readCapacity();
@@ -64,9 +66,11 @@ private:
   void reportRest();
 
   const TrainingConfig &config;
-  const ExpertRules &rules;
+  const ExpertClasses &classes;
+  const std::optional<Release> release;
   const ModelSpec &spec;
   SpecReader &model;
+  const bool addsLosses;
   SpecReader reader;
   ExpertSpec experts;
   bool readsGroupSize = false;
@@ -91,7 +95,7 @@ void ClassicReader::readChoice() {
 
 void ClassicReader::readWidths() {
   experts.width = spec.feedForwardSize;
-  if (rules.isDeepSeek) {
+  if (classes.areOfOwnWidth) {
     experts.width = reader.readSize({"moe_intermediate_size"}, 1407);
     Node first = reader.find({"first_k_dense_replace"});
     if (first.isBool() || !first)
@@ -104,7 +108,7 @@ void ClassicReader::readWidths() {
         "here: only DeepSeek's layers read it, others have intermediate_size "
         "and experts in every layer");
   }
-  if (!rules.readsDropless) {
+  if (!classes.canBeDropless) {
     return ignore("shared_expert_num use_shared_expert_gating",
                   "on TeleChat's layers");
   }
@@ -183,7 +187,7 @@ void ClassicReader::readCapacity() {
   if (parts > 1 && !spec.ranks.sequenceParallel)
     capacity.multiple = std::lcm(capacity.multiple, parts);
   readGroups();
-  if (!rules.readsDropless)
+  if (!classes.canBeDropless)
     ignore(gmm, "on TeleChat's layers");
   // The pass that fuses operators warns if a model has none of these.
   reader.markRead({"use_fused_ops_permute"});
@@ -195,8 +199,8 @@ void ClassicReader::readCapacity() {
 /// without model parallelism.
 void ClassicReader::readExtension(CapacitySpec &capacity) {
   const bool hasRows = spec.ranks.sequenceParallel;
-  if (rules.readsDropless || !hasRows || spec.ranks.modelParallel == 1) {
-    ignore("ep_extend_tp", rules.readsDropless
+  if (classes.canBeDropless || !hasRows || spec.ranks.modelParallel == 1) {
+    ignore("ep_extend_tp", classes.canBeDropless
                                ? "on any layer but TeleChat's"
                                : "without model_parallel above 1 and "
                                  "use_seq_parallel");
@@ -207,11 +211,14 @@ void ClassicReader::readExtension(CapacitySpec &capacity) {
     capacity.cutsExperts = false;
 }
 
-/// Up to release 1.4, routers with places either normalise the gates or scale
-/// them.
+/// Up to release 1.4, and in the layers of mixtral_extend, routers with places
+/// either normalise the gates or scale them. Gates are then divided by the sum
+/// of the choices that found a place, unless one operator finds the places.
 void ClassicReader::resolveGates() {
   RouterSpec &router = experts.router;
-  if (!rules.normalizesOrScales || !experts.capacity || !router.normalizes)
+  const bool isEither =
+      spec.extendsMixtral || (release && *release < Release{1, 5});
+  if (!isEither || !experts.capacity || !router.normalizes)
     return;
   router.normalizesKept = !experts.fusions.router;
   router.scale = 1.0;
@@ -332,11 +339,11 @@ void ClassicReader::readLosses() {
   if (experts.capacity)
     experts.router.zLossFactor =
         reader.readNumber({"z_loss_factor"}).value_or(0.0);
-  if (rules.addsLosses)
+  if (addsLosses)
     return;
   const llvm::StringRef why =
-      rules.isDeepSeek ? "with return_extra_loss False"
-                       : "here: Llama's layers compute it and drop it";
+      classes.addsLosses ? "here: Llama's layers compute it and drop it"
+                         : "with return_extra_loss False";
   ignore("aux_loss_factors", why);
   if (experts.capacity)
     ignore("z_loss_factor", why);
@@ -351,14 +358,14 @@ void ClassicReader::readTypes() {
     router.type = DType::F32;
   router.weightType = router.type;
   router.initializerRange =
-      rules.initializerRange.value_or(spec.initializerRange);
+      classes.initializerRange.value_or(spec.initializerRange);
   experts.initializerRange =
       experts.dropless ? router.initializerRange : spec.initializerRange;
 }
 
 void ClassicReader::reportRest() {
   reader.listRead("moe_config.", model.besideKeys);
-  if (rules.isDeepSeek)
+  if (classes.areOfOwnWidth)
     experts.fusions.swiglu = spec.fusions.swiglu.isOn;
   if (experts.dropless)
     ignore("ep_extend_tp", "with " + gmm);
@@ -383,12 +390,17 @@ void ClassicReader::reportRest() {
 } // namespace
 
 std::optional<ExpertSpec> readClassicExperts(const TrainingConfig &config,
-                                             const ExpertRules &rules,
+                                             const ExpertClasses &classes,
+                                             std::optional<Release> release,
                                              const ModelSpec &spec,
                                              SpecReader &model) {
+  const bool addsLosses = classes.addsLosses
+                              ? *classes.addsLosses
+                              : model.readBool(keys::returnExtraLoss, true);
   if (config.moe.expertNum <= 1)
     return std::nullopt;
-  return ClassicReader(config, rules, spec, model).read();
+  return ClassicReader(config, classes, release, spec, model, addsLosses)
+      .read();
 }
 
 } // namespace mf

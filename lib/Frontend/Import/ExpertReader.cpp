@@ -83,45 +83,23 @@ std::vector<NamedFactor> readLossFactors(SpecReader &reader,
 // Families
 //===----------------------------------------------------------------------===//
 
-static std::optional<ExpertRules> getRules(ModelFamily family,
-                                           SpecReader &model) {
-  ExpertRules rules;
-  if (family == ModelFamily::DeepSeek) {
-    rules.isDeepSeek = true;
-    rules.addsLosses = model.readBool(keys::returnExtraLoss, true);
-    return rules;
-  }
-  // Routers and MoEV3 of the Llama family ignore init_method_std.
-  rules.initializerRange = 0.01;
-  switch (family) {
-  case ModelFamily::Llama:
-    rules.addsLosses = false;
-    return rules;
-  case ModelFamily::Telechat:
-    rules.readsDropless = false;
-    return rules;
-  default:
-    return std::nullopt;
-  }
-}
-
 void readExperts(const TrainingConfig &config, std::optional<Release> release,
                  SpecReader &model, ModelSpec &spec) {
-  if (spec.family == ModelFamily::Mcore) {
+  const FamilyRecord &family = getFamily(spec.family);
+  if (family.isMcore) {
     spec.experts = readMcoreExperts(config, spec, model);
     return;
   }
-  if (std::optional<ExpertRules> rules = getRules(spec.family, model)) {
-    rules->normalizesOrScales =
-        spec.extendsMixtral || (release && *release < Release{1, 5});
-    spec.experts = readClassicExperts(config, *rules, spec, model);
+  if (family.experts) {
+    spec.experts =
+        readClassicExperts(config, *family.experts, release, spec, model);
     return;
   }
   Node count = config.moe.node["expert_num"];
   if (count.getInt().value_or(1) > 1)
     model.diagnostics.error(
         count.getLocation(),
-        "expected 1 for 'expert_num': layers of the " + getName(spec.family) +
+        "expected 1 for 'expert_num': layers of the " + family.name +
             " family have no experts, but got " + count.repr());
 }
 

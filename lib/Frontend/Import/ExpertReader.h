@@ -9,30 +9,11 @@
 
 namespace mf {
 
-/// The keys of moe_config that the layer classes of a family read.
-struct ExpertRules {
-  /// True if moe_intermediate_size, first_k_dense_replace and use_fused_swiglu
-  /// are read.
-  bool isDeepSeek = false;
-  /// True if use_gmm and shared_expert_num are read, which TeleChat does not
-  /// have.
-  bool readsDropless = true;
-  /// Gates are either divided by their sum or multiplied with
-  /// routed_scaling_factor, and divided by that of the choices that found a
-  /// place unless one operator finds the places. (Before release 1.5, and the
-  /// layers of mixtral_extend.)
-  bool normalizesOrScales = false;
-  /// Auxiliary and z losses are added to the loss (not Llama).
-  bool addsLosses = true;
-  /// The standard deviation of the initial weights of the router and of experts
-  /// without a capacity; the model's if not given.
-  std::optional<double> initializerRange;
-};
-
-/// Returns the experts of a family with classic layer classes, read from
-/// moe_config, or none if there is only one expert. `model` reads model_config.
+/// Returns the experts of a family with legacy classes, read from moe_config,
+/// or none if there is only one expert. `model` reads model_config.
 std::optional<ExpertSpec> readClassicExperts(const TrainingConfig &config,
-                                             const ExpertRules &rules,
+                                             const ExpertClasses &classes,
+                                             std::optional<Release> release,
                                              const ModelSpec &spec,
                                              SpecReader &model);
 

@@ -71,7 +71,6 @@ static void readRotary(SpecReader &reader, ModelSpec &spec) {
 static void readNextTokenLayers(SpecReader &reader, ModelSpec &spec) {
   const ModelKey &key = keys::nextTokenLayers;
   NextTokenSpec &next = spec.nextTokens;
-  next.followsNorm = true;
   next.depth = reader.readInt(key, 0);
   if (next.depth == 0 || next.depth == 1)
     return;

@@ -250,7 +250,6 @@ static void readLatentAttention(SpecReader &reader, ModelSpec &spec,
 
 static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
   NextTokenSpec &next = spec.nextTokens;
-  next.followsNorm = true;
   const ModelKey &depth = keys::nextTokenLayers;
   next.depth = reader.readInt(depth, 0);
   if (next.depth < 0 || next.depth > 1) {

@@ -167,8 +167,7 @@ private:
   }
 
   void addCellTrees() {
-    const int64_t numLater =
-        spec.nextTokens.followsNorm ? 0 : spec.nextTokens.depth;
+    const int64_t numLater = family.joinsAfterNorm ? 0 : spec.nextTokens.depth;
     for (bool hasExperts : {false, true}) {
       bool isUsed = false;
       for (int64_t i = 0; i < spec.numLayers + numLater; ++i)
@@ -279,11 +278,11 @@ private:
     const NextTokenSpec &next = spec.nextTokens;
     if (spec.streams)
       addCollapse();
-    if (next.followsNorm)
+    if (family.joinsAfterNorm)
       addFinalNorm(model, spec, getHiddenType(), /*numKept=*/0);
     for (int64_t index = 0; index < next.depth; ++index)
       later.add(index);
-    if (!next.followsNorm) {
+    if (!family.joinsAfterNorm) {
       addFinalNorm(model, spec, getHiddenType(), next.depth);
       later.addOutputNorms();
     }

@@ -86,11 +86,11 @@ Value NextTokenLayers::join(CellBuilder &cells, Value previous,
   LinearTraits traits;
   PartList parts = {ParameterPart::PredictionFromHidden,
                     ParameterPart::PredictionFromEmbedding};
-  if (spec.nextTokens.followsNorm) {
+  if (cells.family.joinsAfterNorm) {
     std::swap(both[0], both[1]);
     std::swap(parts.parts[0], parts.parts[1]);
   }
-  if (!spec.nextTokens.followsNorm || spec.nextTokens.joinsWhole)
+  if (!cells.family.joinsAfterNorm || spec.nextTokens.joinsWhole)
     traits.axes.clear();
   Value joined = cells.concatLast(both, "concat");
   CellBuilder::Cell linear(cells, getJoinCell(parts));
@@ -175,7 +175,7 @@ void NextTokenLayers::addWholeLayer(int64_t index) {
 
 void NextTokenLayers::add(int64_t index) {
   addEmbedding(index);
-  if (spec.nextTokens.followsNorm) {
+  if (getFamily(spec.family).joinsAfterNorm) {
     addWholeLayer(index);
     return;
   }

@@ -92,7 +92,7 @@ static void readModelFacts(const TrainingConfig &config, const ModelSpec &spec,
     rules.experts = spec.experts->numExperts;
     rules.cutsExperts =
         getExpertModelParallel(config, spec.ranks,
-                               spec.family != ModelFamily::Mcore) > 1;
+                               !getFamily(spec.family).isMcore) > 1;
   }
   facts.parameters = getParameterCount(spec).value_or(0);
   if (spec.experts) {

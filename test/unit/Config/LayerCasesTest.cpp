@@ -85,7 +85,7 @@ Node makeYaml(const Node &test) {
   return root.build();
 }
 
-bool isMcore(const Node &test) {
+bool hasMcoreNames(const Node &test) {
   return test["version"].getText().contains("mcore");
 }
 
@@ -104,9 +104,11 @@ CaseRun runCase(const Node &test,
     const char *model = first && layer >= *first ? "moe_model" : "model";
     return trees.at(test[model].getText().str());
   };
-  run.plan = planAll(run.config, *run.stages,
-                     isMcore(test) ? NameFamily::Mcore : NameFamily::Classic,
-                     getTree, run.resolved, run.diagnostics);
+  run.plan = planAll(
+      run.config, *run.stages,
+      getFamily(hasMcoreNames(test) ? ModelFamily::Mcore : ModelFamily::Llama)
+          .selection,
+      getTree, run.resolved, run.diagnostics);
   return run;
 }
 

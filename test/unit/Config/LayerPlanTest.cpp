@@ -163,7 +163,7 @@ TEST(LayerPlanTest, EqualTreesOf96LayersGetTheSame) {
       *StageMap::create(getStageMapOptions(config, diagnostics), diagnostics);
   ResolvedLayers resolved;
   LayerPlan plan = planAll(
-      config, stages, NameFamily::Classic,
+      config, stages, legacySelection,
       [&](int64_t layer) -> const CellTree & {
         return trees[static_cast<size_t>(layer)];
       },
@@ -184,7 +184,7 @@ TEST(LayerPlanTest, ASettingOfACellLeavesOutWhatAnotherOneCalls) {
     const Planned planned =
         plan(withLayers(1, "recompute_config: {select_recompute: [" + patterns +
                                "]}\n"),
-             tree, NameFamily::Mcore);
+             tree, ModelFamily::Mcore);
     std::vector<std::string> paths;
     for (const CellTree::Entry &entry : tree.getEntries())
       if (!entry.isCell && planned.plan.layers[0].isRecomputed(entry.path))

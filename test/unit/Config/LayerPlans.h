@@ -6,6 +6,7 @@
 
 #include "CellTrees.h"
 #include "mf/Frontend/Config/ResolvedLayers.h"
+#include "mf/Frontend/Families/Family.h"
 #include "mf/Frontend/Layers/LayerPlan.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -42,9 +43,9 @@ inline const CellTree &getTree(const std::string &name) {
 /// Resolves the layers of a stage map, and finds what they name in their trees.
 template <typename GetTree>
 LayerPlan planAll(const TrainingConfig &config, const StageMap &stages,
-                  NameFamily family, GetTree getTree, ResolvedLayers &resolved,
-                  DiagnosticList &diagnostics) {
-  resolved = resolveLayers(config, stages, family, diagnostics);
+                  llvm::ArrayRef<llvm::StringRef> selection, GetTree getTree,
+                  ResolvedLayers &resolved, DiagnosticList &diagnostics) {
+  resolved = resolveLayers(config, stages, selection, diagnostics);
   if (diagnostics.hasErrors())
     return {};
   std::vector<PlannedLayer> layers;
@@ -60,7 +61,7 @@ LayerPlan planAll(const TrainingConfig &config, const StageMap &stages,
 /// Reads `yaml` and plans its layers, all of which have the names of `tree`.
 inline Planned plan(llvm::StringRef yaml,
                     const CellTree &tree = getTree("llama"),
-                    NameFamily family = NameFamily::Classic) {
+                    ModelFamily family = ModelFamily::Llama) {
   Planned planned;
   planned.config = parseTrainingConfig(yaml, "t.yaml", planned.diagnostics);
   StageMapOptions options =
@@ -70,7 +71,7 @@ inline Planned plan(llvm::StringRef yaml,
   if (!stages || planned.diagnostics.hasErrors())
     return planned;
   planned.plan = planAll(
-      planned.config, *stages, family,
+      planned.config, *stages, getFamily(family).selection,
       [&](int64_t) -> const CellTree & { return tree; }, planned.resolved,
       planned.diagnostics);
   return planned;

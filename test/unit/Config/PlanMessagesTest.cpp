@@ -24,9 +24,9 @@ TEST(PlanMessagesTest, DefaultPatternsThatMatchNothingWarnOnce) {
   Planned planned = plan(withLayers(2, yaml), getTree("glm4(ChatGLM2Block)"));
   EXPECT_EQ(planned.diagnostics.getAll().size(), 1U);
   EXPECT_THAT(planned.diagnostics.str(), HasSubstr("name the operators"));
-  EXPECT_TRUE(
-      plan(withLayers(2, yaml), getTree("mcore_qwen3_dense"), NameFamily::Mcore)
-          .diagnostics.empty());
+  EXPECT_TRUE(plan(withLayers(2, yaml), getTree("mcore_qwen3_dense"),
+                   ModelFamily::Mcore)
+                  .diagnostics.empty());
 }
 
 TEST(PlanMessagesTest, SettingsThatCannotWorkAreErrors) {

@@ -21,7 +21,6 @@ namespace {
 struct File {
   std::string path;
   std::string text;
-  NameFamily names = NameFamily::Classic;
 };
 
 std::vector<File> readFiles() {
@@ -30,10 +29,7 @@ std::vector<File> readFiles() {
     auto buffer = llvm::MemoryBuffer::getFile(path);
     if (!llvm::StringRef(path).contains("mindformers") || !buffer)
       continue;
-    files.push_back({path, (*buffer)->getBuffer().str(),
-                     llvm::StringRef(path).contains("qwen3")
-                         ? NameFamily::Mcore
-                         : NameFamily::Classic});
+    files.push_back({path, (*buffer)->getBuffer().str()});
   }
   return files;
 }
@@ -45,8 +41,8 @@ TrainingConfig parse(llvm::StringRef text) {
   return config;
 }
 
-MemorySettings read(llvm::StringRef text, NameFamily names) {
-  auto settings = readSettings(parse(text), names);
+MemorySettings read(llvm::StringRef text) {
+  auto settings = readSettings(parse(text));
   if (settings)
     return *settings;
   ADD_FAILURE() << llvm::toString(settings.takeError());
@@ -176,8 +172,7 @@ TEST(SettingEditFilesTest, WritingWhatIsThereChangesNothing) {
   ASSERT_GT(files.size(), 30u);
   for (const File &file : files) {
     SCOPED_TRACE(file.path);
-    auto edited = applySettings(file.text, "a.yaml",
-                                read(file.text, file.names), file.names);
+    auto edited = applySettings(file.text, "a.yaml", read(file.text));
     ASSERT_TRUE(bool(edited)) << llvm::toString(edited.takeError());
     EXPECT_EQ(*edited, file.text);
   }
@@ -193,7 +188,7 @@ void expectNoFullRecompute(llvm::Error error) {
 TEST(SettingEditFilesTest, WritesDrawnSettings) {
   SettingDraw draw(1);
   for (const File &file : readFiles()) {
-    const MemorySettings before = read(file.text, file.names);
+    const MemorySettings before = read(file.text);
     DiagnosticList ignored;
     const StageMapOptions options =
         getStageMapOptions(parse(file.text), ignored);
@@ -204,13 +199,13 @@ TEST(SettingEditFilesTest, WritesDrawnSettings) {
       SCOPED_TRACE(file.path + " round " + std::to_string(round));
       const MemorySettings asked =
           draw.draw(options.numLayers + options.mtpLayers);
-      auto edited = applySettings(file.text, "a.yaml", asked, file.names);
+      auto edited = applySettings(file.text, "a.yaml", asked);
       if (!edited && cutsSequence) {
         expectNoFullRecompute(edited.takeError());
         continue;
       }
       ASSERT_TRUE(bool(edited)) << llvm::toString(edited.takeError());
-      expectSettings(asked, before, read(*edited, file.names));
+      expectSettings(asked, before, read(*edited));
       std::map<std::string, std::string> now;
       flatten(parse(*edited).root, "", now);
       EXPECT_EQ(now, scalars);
@@ -219,13 +214,13 @@ TEST(SettingEditFilesTest, WritesDrawnSettings) {
       // And from there to other ones.
       const MemorySettings next =
           draw.draw(options.numLayers + options.mtpLayers);
-      auto again = applySettings(*edited, "a.yaml", next, file.names);
+      auto again = applySettings(*edited, "a.yaml", next);
       if (!again && cutsSequence) {
         expectNoFullRecompute(again.takeError());
         continue;
       }
       ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError()) << *edited;
-      expectSettings(next, read(*edited, file.names), read(*again, file.names));
+      expectSettings(next, read(*edited), read(*again));
       if (HasFailure()) {
         ADD_FAILURE() << *edited << "\n=======\n" << *again;
         return;
@@ -265,7 +260,7 @@ TEST(SettingEditFilesTest, BrokenFilesAreEditedOrRejected) {
         continue;
       }
       ++edited;
-      expectSettings(asked, *before, read(*result, NameFamily::Classic));
+      expectSettings(asked, *before, read(*result));
       if (HasFailure())
         return;
     }

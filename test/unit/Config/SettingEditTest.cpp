@@ -150,27 +150,17 @@ TEST(SettingEditTest, ChangesPatternsOneByOne) {
             "  mp_comm_recompute: False\n");
 }
 
-TEST(SettingEditTest, KeepsSettingsWithoutNames) {
+TEST(SettingEditTest, NamesOperatorsOfSettingsWithoutNames) {
   const llvm::StringRef yaml = "parallel_config: {pipeline_stage: 2}\n"
                                "model: {model_config: {num_layers: 8}}\n"
                                "recompute_config:\n"
                                "  recompute: True\n"
                                "  select_recompute: [8,4]\n";
   MemorySettings settings =
-      withSelect({{"feed_forward\\.mul", {{4, 4}}},
-                  {"feed_forward\\.w1\\.activation\\.silu", {{4, 4}}}});
+      withSelect({{"feed_forward\\.mul", {{4, 1}}},
+                  {"feed_forward\\.w1\\.activation\\.silu", {{4, 1}}}});
   settings.recompute = {{4, 4}};
-  EXPECT_EQ(edit(yaml, settings, NameFamily::Classic), yaml);
-  for (OperatorCounts &operators : *settings.selectRecompute)
-    operators.layers = {{4, 1}};
-  EXPECT_EQ(edit(yaml, settings, NameFamily::Classic),
-            "parallel_config: {pipeline_stage: 2}\n"
-            "model: {model_config: {num_layers: 8}}\n"
-            "recompute_config:\n"
-            "  recompute: True\n"
-            "  select_recompute: [4,1]\n");
-  // Other models mean other operators by it.
-  EXPECT_EQ(edit(yaml, settings, NameFamily::Mcore),
+  EXPECT_EQ(edit(yaml, settings),
             "parallel_config: {pipeline_stage: 2}\n"
             "model: {model_config: {num_layers: 8}}\n"
             "recompute_config:\n"

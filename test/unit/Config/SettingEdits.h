@@ -9,9 +9,8 @@
 namespace mf {
 
 /// The edited text, or the error.
-inline std::string edit(llvm::StringRef yaml, const MemorySettings &settings,
-                        std::optional<NameFamily> names = std::nullopt) {
-  auto edited = applySettings(yaml, "a.yaml", settings, names);
+inline std::string edit(llvm::StringRef yaml, const MemorySettings &settings) {
+  auto edited = applySettings(yaml, "a.yaml", settings);
   return edited ? *edited : llvm::toString(edited.takeError());
 }
 

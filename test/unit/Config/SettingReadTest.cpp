@@ -8,19 +8,16 @@ using namespace mf;
 
 namespace {
 
-llvm::Expected<MemorySettings>
-tryToRead(llvm::StringRef yaml,
-          std::optional<NameFamily> names = std::nullopt) {
+llvm::Expected<MemorySettings> tryToRead(llvm::StringRef yaml) {
   DiagnosticList diagnostics;
   const TrainingConfig config =
       parseTrainingConfig(yaml, "a.yaml", diagnostics);
   EXPECT_FALSE(diagnostics.hasErrors()) << diagnostics.str();
-  return readSettings(config, names);
+  return readSettings(config);
 }
 
-MemorySettings read(llvm::StringRef yaml,
-                    std::optional<NameFamily> names = std::nullopt) {
-  auto settings = tryToRead(yaml, names);
+MemorySettings read(llvm::StringRef yaml) {
+  auto settings = tryToRead(yaml);
   if (settings)
     return *settings;
   ADD_FAILURE() << llvm::toString(settings.takeError());
@@ -106,15 +103,10 @@ TEST(SettingReadTest, GivesOffsetsOfLayersThatThereAre) {
             StageTable({{1, 1, 0, -1}}));
 }
 
-TEST(SettingReadTest, NamesOperatorsOfSettingsWithoutNames) {
+TEST(SettingReadTest, NamesNoOperatorsOfSettingsWithoutNames) {
   const llvm::StringRef yaml = "model: {model_config: {num_layers: 3}}\n"
                                "recompute_config: {select_recompute: [2]}\n";
   EXPECT_FALSE(read(yaml).selectRecompute);
-  const std::vector<OperatorCounts> classic = {
-      {"feed_forward\\.mul", {{2}}},
-      {"feed_forward\\.w1\\.activation\\.silu", {{2}}}};
-  EXPECT_EQ(read(yaml, NameFamily::Classic).selectRecompute, classic);
-  EXPECT_EQ(read(yaml, NameFamily::Mcore).selectRecompute->size(), 4u);
 }
 
 TEST(SettingReadTest, GivesSwaps) {

@@ -18,12 +18,6 @@
 
 namespace mf {
 
-/// The naming of a model's operators, which determines the default patterns.
-enum class NameFamily : uint8_t {
-  Classic, ///< Llama, Qwen, GLM, ...: feed_forward, attention
-  Mcore,   ///< the mcore training graph: mlp, self_attention
-};
-
 /// The layers that a setting covers, resolved for one stage map. With swap off
 /// it is a matrix with the number of layers of each mini stage, counted from
 /// its first layer. With swap on it is all layers, or a list of layer indices.
@@ -71,10 +65,12 @@ struct ResolvedLayers {
   llvm::json::Object toJson() const;
 };
 
-/// Resolves the settings of a YAML for layers with names of this family.
-/// Warnings are added for settings without effect.
+/// Resolves the settings of a YAML for the layers of a model. `selection` is
+/// what select_recompute covers if it names no operators. Warnings are added
+/// for settings without effect.
 ResolvedLayers resolveLayers(const TrainingConfig &config,
-                             const StageMap &stages, NameFamily names,
+                             const StageMap &stages,
+                             llvm::ArrayRef<llvm::StringRef> selection,
                              DiagnosticList &diagnostics);
 
 } // namespace mf

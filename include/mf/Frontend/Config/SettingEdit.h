@@ -88,9 +88,8 @@ struct MemorySettings {
 /// Returns the text with these settings. Keys are looked up where the reader of
 /// training YAMLs (TrainingConfig.h) finds them. Missing keys are added to
 /// their section, missing sections at the end. A value that already has the
-/// requested meaning, even in another form, is not changed. `names` is the
-/// naming of the model's operators. Without it, select_recompute settings that
-/// name no operators are assumed to differ from the request.
+/// requested meaning, even in another form, is not changed. select_recompute
+/// settings that name no operators are assumed to differ from the request.
 ///
 /// If a value has an anchor, its aliases change too. A key that a section gets
 /// from a merge is overridden in the section. The result is read again to
@@ -100,10 +99,9 @@ struct MemorySettings {
 /// change, if a value or its section is an alias, or if no YAML can have the
 /// settings (tables without values, a pattern that occurs twice, swap and
 /// recompute if model_config does not define the number of layers).
-llvm::Expected<std::string>
-applySettings(llvm::StringRef yaml, llvm::StringRef fileName,
-              const MemorySettings &settings,
-              std::optional<NameFamily> names = std::nullopt);
+llvm::Expected<std::string> applySettings(llvm::StringRef yaml,
+                                          llvm::StringRef fileName,
+                                          const MemorySettings &settings);
 
 /// A key by its path, for example recompute_config.mp_comm_recompute, and its
 /// new value.
@@ -123,16 +121,13 @@ llvm::Expected<std::string> applyKeyChanges(llvm::StringRef yaml,
 /// for each chunk and a column for each stage. Exceptions are `recompute`,
 /// `selectRecompute` and `selectCommRecompute` if no table can represent them:
 /// with swap on, layers that are not the first ones of their mini stages; and
-/// selections without names if `names` is not given.
+/// a select_recompute without names.
 MemorySettings readSettings(const TrainingConfig &config,
-                            const StageMap &stages,
-                            std::optional<NameFamily> names = std::nullopt);
+                            const StageMap &stages);
 
 /// Reads the settings if model_config defines the number of layers. Fails if it
 /// does not, or if no stage map can be made.
-llvm::Expected<MemorySettings>
-readSettings(const TrainingConfig &config,
-             std::optional<NameFamily> names = std::nullopt);
+llvm::Expected<MemorySettings> readSettings(const TrainingConfig &config);
 
 } // namespace mf
 

@@ -93,6 +93,25 @@ enum class PrefixHeads : uint8_t {
   Keys     ///< as many as keys have
 };
 
+/// The experts that the layers of legacy classes can have.
+struct ExpertClasses {
+  /// True if experts have a width of their own and the first layers can be
+  /// dense.
+  bool areOfOwnWidth = false;
+  /// True if experts can take all tokens that choose them.
+  bool canBeDropless = true;
+  /// Whether losses of routers are added to the step's loss; none if the model
+  /// says whether.
+  std::optional<bool> addsLosses = std::nullopt;
+  /// The standard deviation of the first values of routers, and of experts
+  /// without a capacity; the model's if none.
+  std::optional<double> initializerRange = std::nullopt;
+};
+
+/// What select_recompute covers in legacy classes if it names no operators.
+inline constexpr llvm::StringRef legacySelection[] = {
+    "feed_forward\\.mul", "feed_forward\\.w1\\.activation\\.silu"};
+
 struct FamilyRecord {
   /// The `family` of mf.model.
   llvm::StringLiteral name;
@@ -105,6 +124,18 @@ struct FamilyRecord {
   NameScheme huggingFace = NameScheme::HuggingFace;
   std::optional<NameScheme> huggingFaceExperts = std::nullopt;
   PrefixHeads prefix = PrefixHeads::None;
+  /// The experts of layers, whose keys are in moe_config; null if layers have
+  /// none, or if the model's own keys describe them.
+  const ExpertClasses *experts = nullptr;
+  /// True for classes of the mcore training graph, whose keys of experts are in
+  /// model_config; false for legacy classes.
+  bool isMcore = false;
+  /// True if layers that predict later tokens read the hidden state after the
+  /// final norm, and the joining is part of each layer. False if the joining is
+  /// a separate layer before the final norm.
+  bool joinsAfterNorm = false;
+  /// What select_recompute covers if it names no operators.
+  llvm::ArrayRef<llvm::StringRef> selection = legacySelection;
   /// True if neighbouring ranks have copies of keys and values where their
   /// heads are fewer than the ranks of model parallel.
   bool copiesKeyValueHeads = false;
@@ -119,6 +150,10 @@ const FamilyRecord &getFamily(ModelFamily family);
 
 /// Returns the record of the family with this name, or null.
 const FamilyRecord *findFamily(llvm::StringRef name);
+
+/// Returns whether the family with this name is of the mcore training graph. A
+/// model without a family is not.
+bool isMcore(std::optional<llvm::StringRef> family);
 
 /// Returns `llama`, `internlm2`, `qwen`, `telechat`, `chatglm`, `deepseek`,
 /// `glm`, `gpt2`, `spark` or `mcore`: the `family` of mf.model.

@@ -23,10 +23,6 @@ struct NextTokenSpec {
   /// The weight of the mean of their losses, which is added to the model's own
   /// loss.
   double lossFactor = 0.3;
-  /// True if the first additional layer reads the hidden state after the final
-  /// norm and the joining is part of each layer (the mcore graph). False if the
-  /// joining is a separate layer before the final norm (DeepSeek's).
-  bool followsNorm = false;
   /// True if all ranks have all outputs of the joining (the dynamic graph).
   bool joinsWhole = false;
   /// True if the head runs once, on the concatenated tokens of all depths.
