@@ -36,128 +36,134 @@ static void readHeads(ir::ModelOp model, ParameterLayout &layout) {
 }
 
 namespace {
-/// Finds sizes in parameters by the ends of their names.
-class ParameterSizes {
+/// The parameters of a model, found by what they hold.
+class HeldParameters {
 public:
-  explicit ParameterSizes(ir::ModelOp model)
-      : params(llvm::to_vector(model.getOps<ir::ParamOp>())) {}
+  struct Held {
+    ir::ParamOp param;
+    ParameterName name;
 
-  /// Returns dimension `dim` of the first parameter whose name has this ending,
-  /// or 0.
-  int64_t get(StringRef ending, size_t dim) {
-    for (ir::ParamOp param : params) {
-      ArrayRef<int64_t> dims = param.getTensorType().getShape();
-      if (param.getSymName().ends_with(ending) && dim < dims.size())
-        return dims[dim];
+    ArrayRef<int64_t> getDims() const {
+      return ir::ParamOp(param).getTensorType().getShape();
     }
-    return 0;
-  }
-  /// Returns the first of these sizes that exists.
-  int64_t get(ArrayRef<StringRef> endings, size_t dim) {
-    for (StringRef ending : endings)
-      if (int64_t size = get(ending, dim))
-        return size;
-    return 0;
+    bool has(ParameterPart part) const {
+      return llvm::is_contained(name.parts, part);
+    }
+  };
+
+  explicit HeldParameters(ir::ModelOp model) {
+    // Names that have several meanings are read as those of latent attention,
+    // of which no other attention has all parameters.
+    ParameterLayout layout;
+    layout.latent.emplace().querySize = 1;
+    layout.numLayers = firstLater;
+    read(model, layout);
+    if (find(ParameterPart::QueryDown))
+      return;
+    layout.latent->querySize = 0;
+    read(model, layout);
   }
 
-  int64_t countStarting(StringRef start) {
-    return llvm::count_if(params, [&](ir::ParamOp param) {
-      return param.getSymName().starts_with(start);
+  /// Returns the first weight with this part, or null.
+  const Held *find(ParameterPart part) const {
+    const auto *found = llvm::find_if(list, [&](const Held &held) {
+      return held.has(part) && !held.name.isBias;
     });
+    return found == list.end() ? nullptr : found;
   }
+  ArrayRef<Held> get() const { return list; }
 
-  int64_t getLastLayer() {
-    int64_t last = -1;
-    for (ir::ParamOp param : params)
-      if (std::optional<ParameterName> name =
-              parseParameterName(param.getSymName()))
-        last = std::max(last, name->layer);
-    return last;
+  /// Returns the number of layers without those that predict later tokens.
+  int64_t countLayers(const FamilyRecord *family) const {
+    int64_t count = 0;
+    for (const Held &held : list)
+      if (held.name.layer < firstLater)
+        count = std::max(count, held.name.layer + 1);
+    if (family && family->joinsAfterNorm)
+      return count;
+    // These layers have numbers behind those of the others.
+    return count - llvm::count_if(list, [](const Held &held) {
+             return held.has(ParameterPart::PredictionNorm);
+           });
   }
 
 private:
-  SmallVector<ir::ParamOp> params;
+  /// The number of the first layer that has a number among those that predict
+  /// later tokens.
+  static constexpr int64_t firstLater = int64_t{1} << 40;
+
+  void read(ir::ModelOp model, const ParameterLayout &layout) {
+    list.clear();
+    for (ir::ParamOp param : model.getOps<ir::ParamOp>())
+      if (auto name = parseParameterName(param.getSymName(), layout))
+        list.push_back({param, *name});
+  }
+
+  SmallVector<Held> list;
 };
 } // namespace
 
-/// Returns the sizes of latent attention in the older classes.
-static std::optional<LatentSizes> readLatentParts(ParameterSizes &sizes,
-                                                  int64_t heads) {
-  LatentSizes latent;
-  latent.ropeSize = sizes.get(".attention.kv2l_k_pe.weight", 0);
-  if (latent.ropeSize == 0 || heads == 0)
+/// Returns the sizes of latent attention. A class stores each part of a
+/// projection on its own, or several together.
+static std::optional<LatentSizes> readLatent(const HeldParameters &parameters,
+                                             int64_t heads) {
+  const auto *value = parameters.find(ParameterPart::ValueUp);
+  const auto *query = parameters.find(ParameterPart::QueryNope);
+  const auto *key = parameters.find(ParameterPart::KeyRope);
+  if (!value || !query || !key || heads == 0)
     return std::nullopt;
-  latent.querySize = sizes.get(".attention.q2l_proj.weight", 0);
-  latent.keyValueSize = sizes.get(".attention.kv2l_latent_kv.weight", 0);
-  latent.nopeSize = sizes.get(".attention.l2q_nope_proj.weight", 0) / heads;
-  latent.valueSize = sizes.get(".attention.lkv2kv_v.weight", 0) / heads;
-  return latent;
-}
-
-/// Returns the sizes of latent attention in the mcore training graph, where
-/// parts are stored together.
-static std::optional<LatentSizes> readLatentMcore(ParameterSizes &sizes,
-                                                  int64_t heads) {
-  static const StringRef values[] = {
-      ".self_attention.linear_kvb.weight",
-      ".self_attention.linear_kv_up_proj.weight"};
-  static const StringRef queries[] = {
-      ".self_attention.linear_qb.weight",
-      ".self_attention.linear_q_up_proj.weight"};
   LatentSizes latent;
-  latent.keyValueSize = sizes.get(values, 1);
-  if (latent.keyValueSize == 0 || heads == 0)
-    return std::nullopt;
-  latent.querySize = sizes.get(queries, 1);
-  int64_t head = sizes.get(queries, 0) / heads;
-  if (latent.querySize == 0)
-    head = sizes.get(".self_attention.linear_q_proj.weight", 0) / heads;
-  int64_t down = sizes.get(".self_attention.linear_kv_down_proj.weight", 0);
-  if (down == 0)
-    down = sizes.get(".self_attention.linear_qkv.weight", 0) - latent.querySize;
-  latent.ropeSize = down - latent.keyValueSize;
-  latent.nopeSize = head - latent.ropeSize;
-  latent.valueSize = sizes.get(values, 0) / heads - latent.nopeSize;
+  latent.keyValueSize = value->getDims()[1];
+  if (parameters.find(ParameterPart::QueryDown))
+    latent.querySize = query->getDims()[1];
+  latent.ropeSize = key->getDims()[0];
+  if (key->has(ParameterPart::KeyValueDown))
+    latent.ropeSize -= latent.keyValueSize;
+  if (key->has(ParameterPart::QueryDown))
+    latent.ropeSize -= latent.querySize;
+  latent.nopeSize = query->getDims()[0] / heads;
+  if (query->has(ParameterPart::QueryRope))
+    latent.nopeSize -= latent.ropeSize;
+  latent.valueSize = value->getDims()[0] / heads;
+  if (value->has(ParameterPart::KeyNope))
+    latent.valueSize -= latent.nopeSize;
   return latent;
-}
-
-/// Returns whether a parameter is a tied head. Other tied parameters are the
-/// embedding of layers that predict more tokens.
-static bool isTiedHead(ir::ParamOp param) {
-  std::optional<ParameterName> name = parseParameterName(param.getSymName());
-  return param.getTied() && name && name->parts[0] == ParameterPart::Head;
 }
 
 /// Returns the number of ranks that shard experts with gate and up in one
-/// weight.
-static int64_t readGateUpBlocks(ir::ModelOp model) {
-  for (auto param : model.getOps<ir::ParamOp>())
-    if (param.getSymName().ends_with(".ffn.w_gate_hidden.weight")) {
-      const ir::Layout layout(param.getLayoutAttr(), 3);
-      return ir::MeshSizes(ir::MeshAttr::find(model))
-          .getNumParts(layout.cuts[1]);
-    }
-  return 1;
+/// weight, neuron by neuron.
+static int64_t readGateUpBlocks(ir::ModelOp model,
+                                const HeldParameters &parameters) {
+  const auto *gate = parameters.find(ParameterPart::ExpertGate);
+  if (!gate || gate->name.order != RowOrder::Grouped)
+    return 1;
+  const ir::Layout layout(ir::ParamOp(gate->param).getLayoutAttr(), 3);
+  return ir::MeshSizes(ir::MeshAttr::find(model)).getNumParts(layout.cuts[1]);
+}
+
+static const FamilyRecord *findFamily(ir::ModelOp model) {
+  return findFamily(model.getFamily().value_or(""));
 }
 
 ParameterLayout readParameterLayout(ir::ModelOp model) {
-  static const StringRef routers[] = {
-      ".router.dense.weight", ".router_dense.weight", ".mlp.router.weight"};
   ParameterLayout layout;
   readHeads(model, layout);
-  ParameterSizes sizes(model);
-  layout.latent = readLatentParts(sizes, layout.numHeads);
-  if (!layout.latent)
-    layout.latent = readLatentMcore(sizes, layout.numHeads);
-  layout.numExperts = sizes.get(routers, 0);
-  layout.gateUpBlocks = readGateUpBlocks(model);
-  layout.numLayers =
-      sizes.getLastLayer() + 1 - sizes.countStarting("model.mtp_norms.");
-  const FamilyRecord *family = findFamily(model.getFamily().value_or(""));
+  const HeldParameters parameters(model);
+  layout.latent = readLatent(parameters, layout.numHeads);
+  if (const auto *router = parameters.find(ParameterPart::Router))
+    layout.numExperts = router->getDims()[0];
+  layout.gateUpBlocks = readGateUpBlocks(model, parameters);
+  const FamilyRecord *family = findFamily(model);
+  layout.numLayers = parameters.countLayers(family);
   layout.transposesQueries =
       family && When(Fact::TransposedHeads).holds(family->facts);
+  // Other tied parameters are the embedding of layers that predict later
+  // tokens.
   layout.tiesWordEmbeddings =
-      llvm::any_of(model.getOps<ir::ParamOp>(), isTiedHead);
+      llvm::any_of(parameters.get(), [](const HeldParameters::Held &held) {
+        return ir::ParamOp(held.param).getTied() &&
+               held.has(ParameterPart::Head);
+      });
   return layout;
 }
 
@@ -207,12 +213,12 @@ NameScheme getHuggingFaceScheme(ir::ModelOp model,
   // Among these families, only Baichuan normalises its head.
   if (model.lookupSymbol("lm_head.norm_scale"))
     return NameScheme::HuggingFaceBaichuan;
-  ParameterSizes sizes(model);
-  if (sizes.get(".shared_experts_gate.weight", 0) != 0)
+  const HeldParameters parameters(model);
+  if (parameters.find(ParameterPart::SharedRouter))
     return NameScheme::HuggingFaceQwen2Moe;
-  if (layout.latent || sizes.get(".shared_experts.w1.weight", 0) != 0)
+  if (layout.latent || parameters.find(ParameterPart::SharedGate))
     return NameScheme::HuggingFaceDeepSeek;
-  const FamilyRecord *family = findFamily(model.getFamily().value_or(""));
+  const FamilyRecord *family = findFamily(model);
   if (!family)
     return NameScheme::HuggingFace;
   return layout.numExperts != 0
@@ -221,7 +227,9 @@ NameScheme getHuggingFaceScheme(ir::ModelOp model,
 }
 
 bool predictsFromOtherState(ir::ModelOp model) {
-  return ParameterSizes(model).countStarting("model.mtp_hidden_fusers.") != 0;
+  const FamilyRecord *family = findFamily(model);
+  return !(family && family->joinsAfterNorm) &&
+         HeldParameters(model).find(ParameterPart::PredictionHiddenNorm);
 }
 
 } // namespace mf
