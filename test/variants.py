@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints a test's programs of which most are another one with a change.
+"""Prints a test's programs, each as short in the test as what it shows.
 
 usage: variants.py FILE
 
-Sections of FILE are separated by `// -----`. Lines of a section that begin with a sign change the first section:
+Programs of FILE are separated by empty lines; comments with an empty line behind them belong to no program. Lines of a program
+that begin with a sign change the first program:
 
     - TEXT    without the line that begins with TEXT
     - ...     and without the lines up to the next `-` line
     @ TEXT    behind the line that begins with TEXT
     + LINE    with this line, in the place of the last `-` or `@` line
 
-Other sections stay as they are. `%variants` is this script in RUN lines; `mf-opt --split-input-file` reads what it prints.
+Other programs stay as they are. Where no operator has a region, an operand that no line defines becomes the result of a `"test.value"`
+before its operator, of the type that the operator writes for this operand.
+
+`%variants` is this script in RUN lines; `mf-opt --split-input-file` reads what it prints.
 """
 
 import re
 import sys
 
 SEPARATOR = "// -----\n"
+VALUE = re.compile(r"%[A-Za-z_]\w*")
 
 
 class Variant:
@@ -52,33 +57,105 @@ class Variant:
             yield from self.added[index]
 
 
+def split_types(text):
+    """The types of a list, or of a custom form with words between them."""
+    types, depth, start = [], 0, 0
+    for index, letter in enumerate(text):
+        depth += (letter in "<([{") - (letter in ">)]}")
+        if depth == 0 and letter in ", ":
+            types.append(text[start:index])
+            start = index + 1
+    types.append(text[start:])
+    return [each for each in types if re.match(r"!|tensor|vector|memref|[if]\d", each)]
+
+
+def pair_operands(line):
+    """An operator's operands with the types that it writes for them, in their order."""
+    code = re.sub(r'"[^"]*"', lambda text: "_" * len(text[0]), line).replace("->", "__")
+    depths, depth = [], 0
+    for letter in code:
+        depth += (letter in "<([{") - (letter in ">)]}")
+        depths.append(depth)
+    colon = max((at for at in range(len(code)) if code.startswith(" : ", at) and depths[at] == 0), default=None)
+    if colon is None:
+        return []
+    types = line[colon + 3 :].strip()
+    if types.startswith("("):
+        end = next(at for at in range(colon + 3, len(code)) if depths[at] == 0 and code[at] == ")")
+        types = line[colon + 4 : end]
+    else:
+        types = types.split(" -> ")[0]
+    first = re.match(r"\s*%[^=]* = ", line)
+    operands = VALUE.findall(code[first.end() if first else 0 : colon])
+    return list(zip(operands, split_types(types)))
+
+
+def add_values(lines):
+    """Lines with the operands that none defines; an operator's comments stay before it."""
+    defined, comments = set(), []
+    for line in lines:
+        if line.lstrip().startswith("//"):
+            comments.append(line)
+            continue
+        results = re.match(r"\s*((?:%\w+(?::\d+)?(?:, )?)+) = ", line)
+        for operand, kind in pair_operands(line):
+            if operand not in defined:
+                defined.add(operand)
+                yield '%s%s = "test.value"() : () -> %s\n' % (re.match(" *", line)[0], operand, kind)
+        defined.update(VALUE.findall(results[1]) if results else ())
+        yield from (*comments, line)
+        comments = []
+    yield from comments
+
+
+def is_alone(lines):
+    """True if no operator has a region, but for a module around all."""
+    code = [line.split("//")[0] for line in lines]
+    return not any(line.rstrip().endswith("{") and not line.startswith("module") for line in code)
+
+
+def split(text):
+    """Paragraphs with the number of their first line."""
+    lines, first = text.splitlines(keepends=True), 0
+    for index, line in enumerate([*lines, "\n"]):
+        if line in ("\n", SEPARATOR):
+            if index > first:
+                yield first + 1, lines[first:index]
+            first = index + 1
+
+
 def expand(text):
-    """The sections with variants as whole programs; a ValueError names the line that does not fit."""
-    sections, number = text.split(SEPARATOR), 1
-    program = sections[0].splitlines(keepends=True)
-    for section in sections:
+    """The programs, with variants and values in whole; a ValueError names the line that does not fit."""
+    program = None
+    for number, lines in split(text):
+        if all(line.startswith("//") for line in lines):
+            continue
+        program = program or lines
         variant, comments = Variant(program), []
-        for line in section.splitlines():
+        for number, line in enumerate(lines, number):
             change = re.match(r"([-+@]) +(.*)", line)
             try:
                 if change:
                     variant.change(*change.groups())
                 else:
-                    comments.append(line + "\n")
+                    comments.append(line)
             except ValueError as error:
-                raise ValueError("%d: %s: %s" % (number, line, error)) from None
-            number += 1
-        number += 1
-        yield "".join([*comments, *variant.get_lines()]) if variant.place is not None else section
+                raise ValueError("%d: %s: %s" % (number, line.rstrip(), error)) from None
+        if variant.place is not None:
+            lines = [*comments, *variant.get_lines()]
+        yield "".join(add_values(lines) if is_alone(lines) else lines)
 
 
 def main():
     with open(sys.argv[1]) as file:
         text = file.read()
     try:
-        sys.stdout.write(SEPARATOR.join(expand(text)))
+        programs = list(expand(text))
     except ValueError as error:
         sys.exit("%s:%s" % (sys.argv[1], error))
+    if not programs:
+        sys.exit("%s: expected at least one program" % sys.argv[1])
+    sys.stdout.write(SEPARATOR.join(programs))
 
 
 if __name__ == "__main__":

@@ -1,74 +1,34 @@
-// RUN: %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
+// RUN: %variants %s | %roundtrip -allow-unregistered-dialect -verify-diagnostics -split-input-file
 
-%x = "test.value"() : () -> tensor<2x3x4xf32>
-%i = "test.value"() : () -> tensor<3x6xi32>
 // expected-error @below {{expected rows [..., rows, width] and places [..., places] of the same leading dimensions, but got 'tensor<2x3x4xf32>' and 'tensor<3x6xi32>'}}
 %y = mf.gather_rows %x, %i : (tensor<2x3x4xf32>, tensor<3x6xi32>) -> tensor<3x6x4xf32>
 
-// -----
-
-%x = "test.value"() : () -> tensor<2x3x4xf32>
-%k = "test.value"() : () -> tensor<2x2xf32>
 // expected-error @below {{expected one place for each row, but got 'tensor<2x2xf32>' for 'tensor<2x3x4xf32>'}}
 %y, %p = mf.token_permute %x, %k : (tensor<2x3x4xf32>, tensor<2x2xf32>) -> (tensor<2x3x4xf32>, tensor<2x2xi32>)
 
-// -----
-
-%x = "test.value"() : () -> tensor<2x3x4xf32>
-%p = "test.value"() : () -> tensor<2x2xi32>
 // expected-error @below {{expected one place for each row, but got 'tensor<2x2xi32>' for 'tensor<2x3x4xf32>'}}
 %y = mf.token_unpermute %x, %p : (tensor<2x3x4xf32>, tensor<2x2xi32>) -> tensor<2x3x4xf32>
 
-// -----
-
-%x = "test.value"() : () -> tensor<2x1x6x4xf32>
-%w = "test.value"() : () -> tensor<1x3x5x8xf32>
-%c = "test.value"() : () -> tensor<2x1x3xf32>
 // expected-error @below {{expected a weight of each of the 3 experts of 1 ranks that takes 4 elements of 'f32', but got 'tensor<1x3x5x8xf32>'}}
 %y = mf.expert_matmul %x, %w, %c : (tensor<2x1x6x4xf32>, tensor<1x3x5x8xf32>, tensor<2x1x3xf32>) -> tensor<2x1x6x8xf32>
 
-// -----
-
-%x = "test.value"() : () -> tensor<2x1x6x4xf32>
-%w = "test.value"() : () -> tensor<1x3x4x8xf32>
-%c = "test.value"() : () -> tensor<2x1x3xbf16>
 // expected-error @below {{expected rows [groups, ranks, rows, width] and counts [groups, ranks, experts] in f32, but got 'tensor<2x1x6x4xf32>' and 'tensor<2x1x3xbf16>'}}
 %y = mf.grouped_matmul %x, %w, %c : (tensor<2x1x6x4xf32>, tensor<1x3x4x8xf32>, tensor<2x1x3xbf16>) -> tensor<2x1x6x8xf32>
 
-// -----
-
-%x = "test.value"() : () -> tensor<2x1x6x4xf32>
-%g = "test.value"() : () -> tensor<2x1x5x8xf32>
-%c = "test.value"() : () -> tensor<2x1x3xf32>
 // expected-error @below {{expected as many rows of one element type, but got 'tensor<2x1x6x4xf32>' and 'tensor<2x1x5x8xf32>'}}
 %y = mf.expert_matmul_weight_grad %x, %g, %c : (tensor<2x1x6x4xf32>, tensor<2x1x5x8xf32>, tensor<2x1x3xf32>) -> tensor<1x3x4x8xf32>
 
-// -----
-
-%x = "test.value"() : () -> tensor<1x2x6x4xf32>
-%s = "test.value"() : () -> tensor<1x2x3x3xf32>
 // expected-error @below {{expected counts from each rank to each, but got 'tensor<1x2x3x3xf32>'}}
 %y = mf.exchange_tokens %x, %s, %s : (tensor<1x2x6x4xf32>, tensor<1x2x3x3xf32>, tensor<1x2x3x3xf32>) -> tensor<1x2x9x4xf32>
 
-// -----
-
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-%x = "test.value"() : () -> tensor<1x2x6x4xf32>
-%s = "test.value"() : () -> tensor<1x2x2x3xf32>
 // expected-error @below {{expected this rank's rows [1, 1, rows, width] and counts for 4 ranks, but got 'tensor<1x2x6x4xf32>' and 'tensor<1x2x2x3xf32>'}}
 %y = mf.exchange_tokens %x, %s, %s {axes = ["dp", "mp"]} : (tensor<1x2x6x4xf32>, tensor<1x2x2x3xf32>, tensor<1x2x2x3xf32>) -> tensor<1x2x9x4xf32>
 }
 
-// -----
-
-%x = "test.value"() : () -> tensor<3x3x8xf32>
 // expected-error @below {{expected gate and up projection as the two rows of the last two dimensions, but got 'tensor<3x3x8xf32>'}}
 %y = mf.swiglu %x : (tensor<3x3x8xf32>) -> tensor<3x8xf32>
 
-// -----
-
-%x = "test.value"() : () -> tensor<3x8xbf16>
-%t = "test.value"() : () -> tensor<8xf16>
 // expected-error @below {{expected tables of 'bf16' or f32, but got 'tensor<8xf16>'}}
 %y = mf.rotary_position_embedding %x, %t, %t : (tensor<3x8xbf16>, tensor<8xf16>, tensor<8xf16>) -> tensor<3x8xbf16>
 

@@ -20,23 +20,17 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 }
 }
 
-// -----
-
 // The ranks of another axis.
 - // expected-error
 @ mf.update
 + // expected-error @below {{reduces the gradient of 'w' over ["mp"], but ranks of ["dp"] have summands of it}}
 + mf.reduce_gradient @w over ["mp"]
 
-// -----
-
 // More axes than have summands.
 - // expected-error
 @ mf.update
 + // expected-error @below {{reduces the gradient of 'w' over ["dp", "mp"], but ranks of ["dp"] have summands of it}}
 + mf.reduce_gradient @w over ["dp", "mp"]
-
-// -----
 
 // Twice.
 - // expected-note
@@ -46,8 +40,6 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 + // expected-error @below {{reduces the gradient of 'w' a second time}}
 + mf.reduce_gradient @w over ["dp"]
 
-// -----
-
 // Behind what reads it.
 - // expected-note
 - // expected-error
@@ -55,8 +47,6 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 + %n = mf.gradient_norms [@w] at [0] : tensor<1xf32>
 + // expected-error @below {{expected all reductions of gradients to be the first operators of the update}}
 + mf.reduce_gradient @w over ["dp"]
-
-// -----
 
 // No parameter.
 - // expected-note
@@ -66,8 +56,6 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 + // expected-error @below {{expected a parameter, but got 'v'}}
 + mf.reduce_gradient @v over ["dp"]
 
-// -----
-
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   // What is stored is a part of what is used.
@@ -75,8 +63,6 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
   mf.param @w : tensor<8x8xf32> init <ones> layout <[[mp], []], reduced = [dp]> stored <[[dp], []]> {gathered = tensor<4x8xf32>}
 }
 }
-
-// -----
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
@@ -86,16 +72,12 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 }
 }
 
-// -----
-
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   // expected-error @below {{is gathered as 'tensor<4x8xf32>', but its part is 'tensor<8x8xf32>'}}
   mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]> {gathered = tensor<4x8xf32>}
 }
 }
-
-// -----
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
@@ -104,14 +86,10 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 }
 }
 
-// -----
-
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   // expected-error @below {{is not stored in parts, so expected no 'gathered' of its own type}}
   mf.param @w : tensor<8x8xf32> init <ones> {gathered = tensor<8x8xf32>}
 }
-
-// -----
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
@@ -121,8 +99,6 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 }
 }
 
-// -----
-
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   // A slice of which each rank has two, and nobody the others.
@@ -131,19 +107,13 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 }
 }
 
-// -----
-
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   // expected-error @below {{expected a type of floats that is not wider than 'bf16' as mf.kept, but got f32}}
   mf.param @w : tensor<8x8xbf16> init <ones> {mf.kept = f32}
 }
 
-// -----
-
 // expected-error @below {{has a kept type; expected it on an mf.param}}
 module attributes {mf.kept = bf16} {}
-
-// -----
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
@@ -151,8 +121,6 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
   mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]> {storage_dim = 1 : i64, gathered = tensor<8x8xf32>}
 }
 }
-
-// -----
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {

@@ -10,7 +10,6 @@
   optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>
 #on = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
   optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0, fusions = <route = true>, locations = {route = loc("use_fused_ops_topkrouter"("some.yaml":5:9))}>
-
 // An expert has two places; first choices get them before second ones.
 // CHECK-LABEL: mf.model @first_choices_first
 // CHECK: %{{.*}}, %[[CHOSEN:.*]] = mf.top_k
@@ -37,7 +36,6 @@ mf.model @first_choices_first attributes {training = #on, micro_batch_size = 1 :
     %within = mf.compare_scalar %numbers {comparison = #mf.comparison<less>, name = "router.router.less", value = 3.0 : f64} : (tensor<2x6x3xf32>) -> tensor<2x6x3xf32>
     %limited = mf.mul %numbers, %within {name = "router.router.mul_3d"} : (tensor<2x6x3xf32>, tensor<2x6x3xf32>) -> tensor<2x6x3xf32>
     %place = mf.reduce_sum %limited {axes = array<i64: 2>, name = "router.router.reduce_sum"} : (tensor<2x6x3xf32>) -> tensor<2x6xf32>
-
     %experts = mf.cast %flat {name = "router.router.cast"} : (tensor<2x6xi32>) -> tensor<2x6xf32>
     %base = mf.scale %experts {name = "router.router.mul_2d_1d", value = 3.0 : f64} : (tensor<2x6xf32>) -> tensor<2x6xf32>
     %index = mf.add %base, %place {name = "router.router.add_2d"} : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<2x6xf32>
@@ -47,7 +45,6 @@ mf.model @first_choices_first attributes {training = #on, micro_batch_size = 1 :
     %index_3d = mf.reshape %index {name = "router.router.reshape"} : (tensor<2x6xf32>) -> tensor<2x2x3xf32>
     %index_k = mf.transpose %index_3d {name = "router.router.transpose_3d", perm = array<i64: 0, 2, 1>} : (tensor<2x2x3xf32>) -> tensor<2x3x2xf32>
     %combine = mf.cast %index_k {name = "router.router.cast"} : (tensor<2x3x2xf32>) -> tensor<2x3x2xi32>
-
     %selected = mf.transpose %mask {name = "router.router.transpose_3d", perm = array<i64: 0, 2, 1>} : (tensor<2x6x3xf32>) -> tensor<2x3x6xf32>
     %ones = mf.compare_scalar %place {comparison = #mf.comparison<at_least>, name = "router.router.slice_range", value = 0.0 : f64} : (tensor<2x6xf32>) -> tensor<2x6xf32>
     %counted = mf.cumsum %ones {axis = 1 : i64, name = "router.router.slice_range"} : (tensor<2x6xf32>) -> tensor<2x6xf32>
@@ -71,8 +68,6 @@ mf.model @first_choices_first attributes {training = #on, micro_batch_size = 1 :
   }
 }
 
-// -----
-
 // Tokens get places in turn.
 // CHECK-LABEL: mf.model @tokens_in_turn
 // CHECK: %{{.*}}, %[[CHOSEN:.*]] = mf.top_k
@@ -90,8 +85,6 @@ mf.model @first_choices_first attributes {training = #on, micro_batch_size = 1 :
 + %index_k = mf.reshape %index {name = "router.router.reshape"} : (tensor<2x6xf32>) -> tensor<2x3x2xf32>
 - %token =
 + %token = mf.floor_divide %first {name = "router.router.mod", value = 2.0 : f64} : (tensor<2x3x2xf32>) -> tensor<2x3x2xf32>
-
-// -----
 
 // More places than choices.
 // CHECK-LABEL: mf.model @more_places_than_choices
@@ -120,15 +113,11 @@ mf.model @first_choices_first attributes {training = #on, micro_batch_size = 1 :
 - mf.return
 + mf.return %dispatched, %combined, %kept : tensor<2x3x8xf32>, tensor<2x3x2xf32>, tensor<2x3x2xf32>
 
-// -----
-
 // CHECK-LABEL: mf.model @not_asked_for
 // CHECK-NOT: mf.top_k_router
 // CHECK: mf.return
 - mf.model
 + mf.model @not_asked_for attributes {training = #off, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-
-// -----
 
 // Another limit for the index than for the places.
 // CHECK-LABEL: mf.model @another_limit

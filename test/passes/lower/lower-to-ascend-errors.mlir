@@ -27,14 +27,10 @@ mf.model @m attributes {
   }
 }
 
-// -----
-
 // The YAML comes first.
 // expected-error @below {{has no training configuration; run mf-read-config first}}
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
 }
-
-// -----
 
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
@@ -47,8 +43,6 @@ mf.model @m attributes {
   mf.schedule stage 0 {
   }
 }
-
-// -----
 
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
@@ -65,8 +59,6 @@ mf.model @m attributes {
   }
 }
 
-// -----
-
 // The gradient of a loss is not the loss.
 - // expected-error
 - %v =
@@ -75,16 +67,12 @@ mf.model @m attributes {
 + // expected-error @below {{expected the gradient of a loss for output 0}}
 + mf.run_backward @b micro_batch 0 frame %f (%y) : (!mf.frame<@f>, tensor<f32>) -> ()
 
-// -----
-
 // What is sent is read.
 - // expected-error
 - %v =
 @ mf.run_backward
 + // expected-error @below {{sends a message that no run of stage 1 reads}}
 + mf.send %dy to 1 channel "forward.0" micro_batch 0 : tensor<f32>
-
-// -----
 
 // Nothing else stands in a schedule.
 - // expected-error

@@ -39,7 +39,6 @@
 // NONE-NEXT: ascend.wait @compute for %[[SUM1]]
 // REMARK: chunk0.forward communicates beside its operators{{.*}}gradients reduced=0, in flight=1, parameters gathered=2
 // REMARK: chunk0.backward communicates beside its operators{{.*}}gradients reduced=3, in flight=1, parameters gathered=0
-
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
@@ -77,8 +76,6 @@ mf.model @one_micro_batch attributes {
   }
 }
 }
-
-// -----
 
 // Two: both read what the step's begin has gathered, and gradients are summed over them first. The last backward says
 // when a gradient is complete, and its sum over ranks runs beside what is left of it; the update waits for the last.

@@ -3,7 +3,6 @@
 
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-
 // True takes the operators that the model family recomputes by default.
 // CHECK-LABEL: mf.model @select_by_default_takes_the_families_operators
 mf.model @select_by_default_takes_the_families_operators attributes {
@@ -34,8 +33,6 @@ mf.model @select_by_default_takes_the_families_operators attributes {
   }
 }
 
-// -----
-
 // A full name is an operator.
 // CHECK-LABEL: mf.model @select_names_one_operator
 // CHECK: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
@@ -43,8 +40,6 @@ mf.model @select_by_default_takes_the_families_operators attributes {
 + mf.model @select_names_one_operator attributes {
 - attributes
 + attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation\\.silu"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
-
-// -----
 
 // A prefix is a Cell: what is inside runs again, what leaves it is kept.
 // CHECK-LABEL: mf.model @select_names_a_cell
@@ -58,8 +53,6 @@ mf.model @select_by_default_takes_the_families_operators attributes {
 - attributes
 + attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 
-// -----
-
 // What leaves the inner Cell is kept, although it stays in the outer one.
 // CHECK-LABEL: mf.model @select_names_a_nested_cell
 // CHECK: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<output>} :
@@ -68,8 +61,6 @@ mf.model @select_by_default_takes_the_families_operators attributes {
 - attributes
 + attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 
-// -----
-
 // Parts are regular expressions, matched whole.
 // CHECK-LABEL: mf.model @each_part_of_a_pattern_matches_one_name
 // CHECK: mf.matmul {{.*}} {name = "attention.wq.matmul", recompute = #mf.recompute<select>} :
@@ -77,8 +68,6 @@ mf.model @select_by_default_takes_the_families_operators attributes {
 + mf.model @each_part_of_a_pattern_matches_one_name attributes {
 - attributes
 + attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "att.*n\\.w[qkv]\\.matmul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
-
-// -----
 
 // Each pattern has counts of its own.
 // CHECK-LABEL: mf.model @patterns_cover_their_own_layers
@@ -104,8 +93,6 @@ mf.model @select_by_default_takes_the_families_operators attributes {
 + mf.layer @layers.1 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
 + attributes {settings = #mf.layer_settings<number = 1, selects, requests = [select_recompute "feed_forward\\.mul"]>, placement = #mf.placement<stage = 1, chunk = 0>} {
 
-// -----
-
 // CHECK-LABEL: mf.model @exclude_beats_select
 // CHECK: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
 // CHECK: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<excluded>} :
@@ -114,16 +101,12 @@ mf.model @select_by_default_takes_the_families_operators attributes {
 - attributes
 + attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.mul" unnamed, select_recompute "feed_forward\\.w1\\.activation\\.silu" unnamed, select_recompute_exclude "feed_forward\\.mul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 
-// -----
-
 // They are for the communication behind an operator, and one rank has none.
 // CHECK-LABEL: mf.model @comm_patterns_are_about_communication
 - mf.model
 + mf.model @comm_patterns_are_about_communication attributes {
 - attributes
 + attributes {settings = #mf.layer_settings<requests = [select_comm_recompute ".*\\.norm"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
-
-// -----
 
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>

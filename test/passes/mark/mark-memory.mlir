@@ -2,7 +2,6 @@
 
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-
 // No setting, no mark.
 // CHECK-LABEL: mf.model @nothing_is_marked_without_recompute
 mf.model @nothing_is_marked_without_recompute attributes {
@@ -33,8 +32,6 @@ mf.model @nothing_is_marked_without_recompute attributes {
   }
 }
 
-// -----
-
 // The layer's own result is what the next layer keeps.
 // CHECK-LABEL: mf.model @full_marks_all_but_what_makes_the_result
 // CHECK: mf.layer @layers.0 body
@@ -51,8 +48,6 @@ mf.model @nothing_is_marked_without_recompute attributes {
 + mf.model @full_marks_all_but_what_makes_the_result attributes {
 - attributes
 + attributes {settings = #mf.layer_settings<requests = [recompute]>, placement = #mf.placement<stage = 0, chunk = 0>} {
-
-// -----
 
 // One layer of stage 0, none of stage 1.
 // CHECK-LABEL: mf.model @counts_per_stage_mark_the_first_layers_of_each
@@ -93,8 +88,6 @@ mf.model @nothing_is_marked_without_recompute attributes {
 + mf.layer @layers.1 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
 + attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
 
-// -----
-
 // MindSpore Transformers clamps counts.
 // CHECK-LABEL: mf.model @counts_above_the_number_of_layers_mean_all
 // CHECK: mf.layer @layers.0 body
@@ -111,8 +104,6 @@ mf.model @nothing_is_marked_without_recompute attributes {
 - attributes
 + attributes {settings = #mf.layer_settings<requests = [recompute]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 
-// -----
-
 // An excluded operator is kept, and the mark says that somebody asked for it.
 // CHECK-LABEL: mf.model @exclude_beats_full
 // CHECK: mf.layer @layers.0 body
@@ -128,8 +119,6 @@ mf.model @nothing_is_marked_without_recompute attributes {
 + mf.model @exclude_beats_full attributes {
 - attributes
 + attributes {settings = #mf.layer_settings<requests = [recompute, select_recompute_exclude "attention\\.wq\\.matmul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
-
-// -----
 
 // Marks that are there are replaced, not added to.
 // CHECK-LABEL: mf.model @old_marks_go

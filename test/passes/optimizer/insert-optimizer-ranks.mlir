@@ -19,7 +19,6 @@
 // CHECK-NEXT: %[[ALL:.*]] = mf.all_reduce %[[OWN_ALL]] over ["dp", "mp"]
 // CHECK-NEXT: %[[SQUARES:.*]] = mf.add %[[SUM]], %[[ALL]]
 // CHECK-NEXT: mf.reduce_sum %[[SQUARES]]
-
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #adam_weight_decay = #mf.optimizer<type = "AdamWeightDecay", beta1 = 0.8, beta2 = 0.99, eps = 1.0e-6, weight_decay = 0.01, bias_correction = false>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
@@ -39,8 +38,6 @@ mf.model @ranks attributes {
   }
 }
 }
-
-// -----
 
 // gradients_mean divides sums over ranks.
 // CHECK-LABEL: mf.model @mean

@@ -20,7 +20,6 @@
 // CHECK-NEXT: %[[SHORT:.*]] = mf.cast %[[READ]]
 // CHECK-NEXT: %[[W:.*]] = mf.mirror %[[SHORT]] over ["dp"] {name = "w.mirror"} : tensor<32x32xbf16> -> tensor<32x32xbf16>
 // CHECK: mf.matmul %{{.*}}, %[[W]]
-
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
@@ -39,8 +38,6 @@ mf.model @all_have_it attributes {
   }
 }
 }
-
-// -----
 
 // Shared out: the layer gathers, and what it has gathered is not marked, so
 // backward keeps it. The sum is a reduce_scatter of the same summands. With
@@ -64,8 +61,6 @@ mf.model @all_have_it attributes {
 + training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, optimizer_shard = <level = 1, threshold = 8>, gradients_mean = true>,
 - mf.param @layers.0.own
 
-// -----
-
 // Several micro-batches are summed first.
 // CHECK-LABEL: mf.model @several_micro_batches
 // CHECK-NOT: reduced_in_backward
@@ -85,8 +80,6 @@ mf.model @all_have_it attributes {
 + %y = mf.matmul %x, %w {name = "w1.matmul", transpose_b = true} : (tensor<8x32xf32>, tensor<32x32xf32>) -> tensor<8x32xf32>
 + mf.return %y : tensor<8x32xf32>
 
-// -----
-
 // The gradient of a parameter that a step gathers once is summed at the step's
 // end, unless micro-batches scatter it.
 // CHECK-LABEL: mf.model @gathered_once
@@ -95,7 +88,6 @@ mf.model @all_have_it attributes {
 // PLAN-NEXT: scattered: gradient of 2 ranks summed by micro-batch
 // REMARK: gradients are summed over ranks at the step's end{{.*}}parameters=1
 // REMARK: gradients are summed over ranks by micro-batch{{.*}}parameters=1
-
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {

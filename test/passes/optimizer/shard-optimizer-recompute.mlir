@@ -5,7 +5,6 @@
 
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-
 // CHECK-LABEL: mf.model @not_shared_out
 // WARN: step.yaml:3:5: warning: parallel_optimizer_comm_recompute has no effect: enable_parallel_optimizer is False
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
@@ -28,8 +27,6 @@ mf.model @not_shared_out attributes {
 }
 }
 
-// -----
-
 // CHECK-LABEL: mf.model @one_micro_batch
 // CHECK: mf.param @layers.0.w : {{.*}} stored <{{\[\[}}dp], []]>{{$}}
 // CHECK: mf.param @layers.1.w : {{.*}} stored <{{\[\[}}dp], []]>{{$}}
@@ -42,8 +39,6 @@ mf.model @not_shared_out attributes {
 - training
 + training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, optimizer_shard = <level = 1, threshold = 1>, gathers_again = true>,
 
-// -----
-
 // CHECK-LABEL: mf.model @stages
 // WARN: step.yaml:3:5: warning: parallel_optimizer_comm_recompute has no effect: with pipeline_stage 2 parameters are gathered once in a step
 - module
@@ -52,8 +47,6 @@ mf.model @not_shared_out attributes {
 + mf.model @stages attributes {
 - training
 + training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 1>, gathers_again = true>,
-
-// -----
 
 // CHECK-LABEL: mf.model @accumulation
 // WARN: step.yaml:3:5: warning: parallel_optimizer_comm_recompute has no effect: with gradient_accumulation_steps 4 parameters are gathered once in a step

@@ -10,7 +10,6 @@
 // CHECK: %[[W:.*]] = mf.get_param @layers.0.w : tensor<32x32xbf16>
 // CHECK-NOT: "cast"
 // CHECK: mf.matmul %{{.*}}, %[[W]]
-
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
@@ -29,8 +28,6 @@ mf.model @once_in_a_step attributes {
 }
 }
 
-// -----
-
 // Level 2: gradients are shared out by micro-batch.
 // CHECK-LABEL: mf.model @gradients_too
 // CHECK: mf.param @layers.0.w {{.*}} {gathered = tensor<32x32xbf16>, scatter_gradients}
@@ -38,8 +35,6 @@ mf.model @once_in_a_step attributes {
 + mf.model @gradients_too attributes {
 - training
 + training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 2, threshold = 8>>,
-
-// -----
 
 // Level 3: the layer gathers what it has converted.
 // CHECK-LABEL: mf.model @in_each_layer
@@ -53,8 +48,6 @@ mf.model @once_in_a_step attributes {
 - training
 + training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 8>>,
 
-// -----
-
 // What the rules leave on each rank.
 // CHECK-LABEL: mf.model @kept
 // CHECK-NOT: stored
@@ -62,7 +55,6 @@ mf.model @once_in_a_step attributes {
 // PLAN-NEXT: norm: kept, the model keeps it on each rank
 // PLAN-NEXT: odd: kept, its first dimension, 99, does not divide by 4
 // PLAN-NEXT: cut: kept, no other rank has the same part
-
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {

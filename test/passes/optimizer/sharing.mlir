@@ -5,7 +5,6 @@
 // CHECK-LABEL: mf.model @gathers_again
 // CHECK: mf.param @layers.0.w {{.*}} stored <{{\[\[}}mp, dp_1], []], reduced = [dp_0]>
 // CHECK: mf.all_gather {{.*}} over ["dp_1"] {mf.unit = 0 : i64, {{.*}}recompute = #mf.recompute<preset>, wide_gradient
-
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
@@ -24,8 +23,6 @@ mf.model @gathers_again attributes {
 }
 }
 
-// -----
-
 // A weight that is kept in its own type is gathered in that, and converted behind.
 // CHECK-LABEL: mf.model @kept_wide
 // CHECK: %[[PART:.*]] = mf.get_param @layers.0.w : tensor<16x32xf32>
@@ -37,8 +34,6 @@ mf.model @gathers_again attributes {
 + mf.model @kept_wide attributes {
 - mf.param
 + mf.param @layers.0.w : tensor<32x32xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp]> {parallel_optimizer = false, mf.kept = f32, mf.sharing = {axes = ["dp"], gathers_again = true, must_divide = false, divides_gradients = false}}
-
-// -----
 
 // Each micro-batch gathers it, and keeps it for its backward.
 // CHECK-LABEL: mf.model @keeps_it
@@ -54,8 +49,6 @@ mf.model @gathers_again attributes {
 - mf.param
 + mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = false, must_divide = false, divides_gradients = false}}
 
-// -----
-
 // With several stages the step's begin does, and gradients are added whole.
 // CHECK-LABEL: mf.model @once_with_stages
 // CHECK: mf.param @layers.0.w {{.*}}gathered = tensor<32x32xbf16>
@@ -70,8 +63,6 @@ mf.model @gathers_again attributes {
 + training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 0>>,
 - mf.param
 + mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = false, must_divide = false, divides_gradients = false}}
-
-// -----
 
 // What does not divide stays whole, with a warning;
 // CHECK-LABEL: mf.model @stays_whole
@@ -93,8 +84,6 @@ mf.model @gathers_again attributes {
 + %y = mf.matmul %h, %c {name = "w1.matmul", transpose_b = true} : (tensor<8x32xbf16>, tensor<31x32xbf16>) -> tensor<8x31xbf16>
 + mf.return %y : tensor<8x31xbf16>
 
-// -----
-
 // where it must divide that is an error.
 - mf.model
 + mf.model @must_divide attributes {
@@ -110,8 +99,6 @@ mf.model @gathers_again attributes {
 - mf.return
 + %y = mf.matmul %h, %c {name = "w1.matmul", transpose_b = true} : (tensor<8x32xbf16>, tensor<31x32xbf16>) -> tensor<8x31xbf16>
 + mf.return %y : tensor<8x31xbf16>
-
-// -----
 
 // A weight may be divided along its second dimension, which then has to divide.
 // CHECK-LABEL: mf.model @columns

@@ -29,7 +29,6 @@
 // PLAN-NEXT:   mf.neg neg
 // REMARK: Remark="copies compute while others communicate in forward", collectives=2, operators beside them=3
 // REMARK: Remark="copies compute while others communicate in backward", collectives=1, operators beside them=1
-
 #training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, scheduler = "1f1b", copies = 2>,
   optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
   lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>,
@@ -55,8 +54,6 @@ mf.model @model attributes {training = #training, micro_batch_size = 2 : i64, se
   }
 }
 }
-
-// -----
 
 // CHECK: mf.all_reduce
 // CHECK-NEXT: mf.add

@@ -14,14 +14,10 @@ mf.model @m attributes {
   mf.layer @layers.3 body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
 }
 
-// -----
-
 // The YAML comes first.
 // expected-error @below {{has no training configuration; run mf-read-config first}}
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
 }
-
-// -----
 
 // Layers do not divide among stages.
 - // expected-error
@@ -29,8 +25,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 - training
 + training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
 - mf.layer @layers.3
-
-// -----
 
 // Fewer layers than stages.
 - // expected-error
@@ -40,15 +34,11 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 - mf.layer @layers.2
 - mf.layer @layers.3
 
-// -----
-
 // One offset for each stage.
 - // expected-error
 + // expected-error @below {{expected one value per pipeline stage (2) in each row of 'offset' [1, 0, -1], but got 3}}
 - training
 + training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [1, 0, -1]>,
-
-// -----
 
 // An offset that takes more layers than a stage has.
 - // expected-error
@@ -56,15 +46,11 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 - training
 + training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = [3, -3]>,
 
-// -----
-
 // One row of offsets for each interleave.
 - // expected-error
 + // expected-error @below {{expected one row per interleave (2) in 'offset' [[0, 0]], but got 1}}
 - training
 + training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = [[0, 0]]>,
-
-// -----
 
 // No layers at all.
 - // expected-error
@@ -75,8 +61,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 - ...
 - mf.layer @layers.3
 
-// -----
-
 // The YAML and the mesh disagree.
 - // expected-error
 + module attributes {mf.mesh = #mf.mesh<pp = 3, mp = 2>} {
@@ -85,8 +69,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
 @ mf.layer @layers.3
 + }
-
-// -----
 
 // Only the stages with the embedding and with the head may have no layers.
 - // expected-error
@@ -97,8 +79,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + mf.layer @embedding embedding (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
 @ mf.layer @layers.3
 + mf.layer @norm head (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
-
-// -----
 
 // The names of schedules are those of the Schedule library.
 - // expected-error

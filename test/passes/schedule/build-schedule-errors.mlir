@@ -35,14 +35,10 @@ mf.model @m attributes {
   }
 }
 
-// -----
-
 // The YAML comes first.
 // expected-error @below {{has no training configuration; run mf-read-config first}}
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
 }
-
-// -----
 
 // A chunk of a stage that there is not.
 - training
@@ -58,8 +54,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
 + mf.return %x : tensor<8xf32>
 
-// -----
-
 // A later stage sends a gradient back, or the stage before would wait for ever.
 - // expected-note
 - // expected-error
@@ -72,8 +66,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
 + mf.return
 
-// -----
-
 // Backward reads arguments that forward has.
 - // expected-note
 - // expected-error
@@ -85,8 +77,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
 + attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [3], gradients = []} {
 + mf.return %x : tensor<8xf32>
-
-// -----
 
 // A chunk takes what the one before it gives.
 - // expected-note
@@ -102,8 +92,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<4xf32>) -> tensor<4xf32>
 + attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
 + mf.return %x : tensor<4xf32>
-
-// -----
 
 // Only chunks with nothing to train do without backward.
 - // expected-note

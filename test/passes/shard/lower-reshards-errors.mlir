@@ -1,4 +1,4 @@
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-lower-reshards))' -verify-diagnostics -split-input-file %s
+// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-lower-reshards))' -verify-diagnostics -split-input-file
 
 // A sum is missing.
 #partial = #mf.layout<[[], [], []], partial = [mp]>
@@ -12,8 +12,6 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, v
 }
 }
 
-// -----
-
 #partial = #mf.layout<[[], [], []], partial = [mp]>
 module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
@@ -25,12 +23,8 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, v
 }
 }
 
-// -----
-
 // expected-error @below {{has axis "mp" twice; expected it to cut one dimension, or to be partial, or reduced}}
 #twice = #mf.layout<[[mp], [mp]]>
-
-// -----
 
 #whole = #mf.layout<[[], [], []]>
 module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
@@ -42,8 +36,6 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, v
   }
 }
 }
-
-// -----
 
 // The mirror is missing: the gradient of %x is a part of it on each rank.
 #whole = #mf.layout<[[], [], []]>
@@ -60,8 +52,6 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, v
 }
 }
 
-// -----
-
 // A rank cannot take a part of what makes a part of the gradient.
 #reduced = #mf.layout<[[], [], []], reduced = [mp]>
 #last = #mf.layout<[[], [], [mp]]>
@@ -74,8 +64,6 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, v
   }
 }
 }
-
-// -----
 
 // Of what mp cuts outside of dp, ranks in the mesh's order have parts in another one.
 #cut = #mf.layout<[[mp, dp], [], []]>
@@ -90,8 +78,6 @@ mf.model @m attributes {micro_batch_size = 4 : i64, sequence_length = 4 : i64, v
 }
 }
 
-// -----
-
 // Each rank would have a part of the gradient of a loss that all have.
 #scalar = #mf.layout<[], reduced = [mp]>
 module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
@@ -103,8 +89,6 @@ mf.model @m attributes {micro_batch_size = 4 : i64, sequence_length = 4 : i64, v
   }
 }
 }
-
-// -----
 
 #own = #mf.layout<[[mp]]>
 #tokens = #mf.layout<[[]]>

@@ -14,8 +14,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 }
 }
 
-// -----
-
 // A partial sum in what is not linear: each rank holds columns of x and rows of w.
 - module
 + module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
@@ -30,8 +28,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + %z = ascend.alloc in scratch at 64 : !ascend.buffer<4x4xf32, hbm>
 + // expected-error@+1 {{aclnnSilu ('silu', task 'layer', stream 'compute') takes result of 'w', which over 'mp' is a summand of a sum: the kernel is not linear in it: expected an all_reduce or reduce_scatter over it before}}
 + ascend.launch "aclnnSilu"(%y) -> (%z) {} cell "silu" : (!ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
-
-// -----
 
 // The sum over the wrong axis: along dp all ranks have the same.
 - module
@@ -49,8 +45,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + // expected-error@+1 {{all_reduce ('w', channel 'dp', task 'layer', stream 'dp') takes result of 'w', which over 'dp' is the same on all ranks: expected a summand: the sum would be of something else}}
 + ascend.collective all_reduce %y to %y over <dp> channel "dp" cell "w" on @dp after %ready : !ascend.buffer<4x4xf32, hbm> to !ascend.buffer<4x4xf32, hbm>
 
-// -----
-
 // A gradient of rows that ranks share out, which is never summed over dp.
 - module
 + module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
@@ -62,8 +56,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + %x = ascend.global @x : !ascend.buffer<2x4xf32, hbm>
 + %g = ascend.global @gradient.w : !ascend.buffer<4x4xf32, hbm>
 + ascend.launch "aclnnMatmul"(%x, %x) -> (%g) {transpose_a = true} cell "w.grad" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
-
-// -----
 
 // A rank's own part of what is its own part already.
 @ ascend.stream
@@ -80,8 +72,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + // expected-error@+1 {{mfOwnPart ('quarter', task 'layer', stream 'compute') takes result of 'half', which over 'mp' is a part of a whole: expected the whole, of which each rank takes its own part}}
 + ascend.launch "mfOwnPart"(%again, %rank) -> (%quarter) {} cell "quarter" : (!ascend.buffer<1x2x2xf32, hbm>, !ascend.buffer<1xi32, hbm>) -> !ascend.buffer<1x2xf32, hbm>
 
-// -----
-
 // A parameter declared as columns, of which the step keeps rows.
 - module
 + module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
@@ -94,8 +84,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + %w = ascend.global @w : !ascend.buffer<4x4xf32, hbm>
 + ascend.launch "aclnnInplaceCopy"(%x) -> (%w) {} cell "w" : (!ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
 
-// -----
-
 // Rows of one operand and columns of the other over the same axis.
 @ ascend.stream
 + ascend.static @x constant : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[mp], []]> at 0
@@ -106,8 +94,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + %y = ascend.alloc in scratch at 0 : !ascend.buffer<2x2xf32, hbm>
 + // expected-error@+1 {{aclnnMatmul ('w', task 'layer', stream 'compute') takes constant 'x', which over 'mp' is a part of a whole: expected the whole, or operands that are cut alike in a dimension that may be}}
 + ascend.launch "aclnnMatmul"(%x, %w) -> (%y) {} cell "w" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<4x2xf32, hbm>) -> !ascend.buffer<2x2xf32, hbm>
-
-// -----
 
 // A gradient that a call still adds to once it is summed. What the call does on the stream of the sum comes behind it.
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
@@ -143,8 +129,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
 }
 }
 
-// -----
-
 // The kernels of a chain one after another: a summand stays one where it is scaled, and goes into nothing that is not
 // linear.
 - module
@@ -162,8 +146,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
 + // expected-error@+1 {{mfChain ('silu', task 'layer', stream 'compute') takes result of 'neg', which over 'mp' is a summand of a sum: the kernel is not linear in it: expected an all_reduce or reduce_scatter over it before}}
 + ascend.launch "mfChain"(%z) -> (%y) {steps = #ascend.steps<aclnnNeg(in0) : tensor<4x4xf32>, aclnnSilu(t0) : tensor<4x4xf32>>} cell "silu" : (!ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
 
-// -----
-
 // Rows of a table that are counted along mp and cp, and a table of first rows that counts them along cp and mp.
 - module
 + module attributes {mf.mesh = #mf.mesh<pp = 1, cp = 2, mp = 2>} {
@@ -179,8 +161,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
 + // expected-error@+1 {{takes table 'first', which over 'cp' is a part of a whole: expected parts in the order of another operand, which is cut over the same axes the other way round}}
 + ascend.launch "mfEmbeddingPart"(%w, %tokens, %first) -> (%y) {} cell "embedding" : (!ascend.buffer<4x4xf32, hbm>, !ascend.buffer<4xi32, hbm>, !ascend.buffer<1xi32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
 
-// -----
-
 // Parts are put side by side along dp and cp, but they are counted along cp and dp.
 - module
 + module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 2>} {
@@ -193,8 +173,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
 + %ready = ascend.record @compute
 + // expected-error@+1 {{which over 'cp' is a part of a whole: expected parts in the order of the mesh's axes, in which they are put side by side}}
 + %done = ascend.collective all_gather %w to %y over <dp, cp> channel "dp.cp" cell "w" on @dp.cp after %ready : <4x4xf32, hbm> to <16x4xf32, hbm> -> !ascend.event
-
-// -----
 
 // Parts along mp lie between those along dp and cp.
 - module

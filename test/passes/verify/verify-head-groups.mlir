@@ -34,14 +34,10 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 }
 }
 
-// -----
-
 // The sum over those with the same keys.
 - // expected-error@+1
 - %done
 + %done = ascend.collective all_reduce %dk to %dk over <mp_copy> channel "mp" cell "wk" on @mp after %ready : !ascend.buffer<1x1x4x4xf32, hbm> to !ascend.buffer<1x1x4x4xf32, hbm> -> !ascend.event
-
-// -----
 
 // Without it.
 @ ascend.static @v
@@ -49,8 +45,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 - %ready
 - ...
 - ascend.wait
-
-// -----
 
 // Each has some of the queries of every head, but one of the heads of keys.
 module attributes {mf.mesh = #mf.mesh<pp = 1, mp_kv = 2, mp_copy = 2>} {
@@ -75,8 +69,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
   }
 }
 }
-
-// -----
 
 // Some of the rows of queries, which do not know where they stand: they would see other keys.
 module attributes {mf.mesh = #mf.mesh<pp = 1, cp = 2>} {

@@ -14,8 +14,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 }
 }
 
-// -----
-
 // Rows are cut: the square of a row's sum is a part, and only the sum over rows is one over ranks.
 @ ascend.stream
 + ascend.stream @dp communication
@@ -32,8 +30,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + %ready = ascend.record @compute
 + %done = ascend.collective all_reduce %g to %g over <dp> channel "dp" cell "sum" on @dp after %ready : !ascend.buffer<f32, hbm> to !ascend.buffer<f32, hbm> -> !ascend.event
 + ascend.wait @compute for %done
-
-// -----
 
 // What a row consists of is cut: the sum over ranks comes first.
 @ ascend.stream
@@ -52,8 +48,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.launch "aclnnMul"(%s, %s) -> (%q) {} cell "square" : (!ascend.buffer<1x8xf32, hbm>, !ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
 + ascend.launch "aclnnReduceSum"(%q) -> (%g) {axes = array<i64: 0, 1>} cell "sum" : (!ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<f32, hbm>
 
-// -----
-
 // A part, since it was squared, and a summand at once.
 @ ascend.stream
 + ascend.stream @dp communication
@@ -70,8 +64,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + %done = ascend.collective all_reduce %g to %g over <dp> channel "dp" cell "square" on @dp after %ready : !ascend.buffer<1x8xf32, hbm> to !ascend.buffer<1x8xf32, hbm> -> !ascend.event
 + ascend.wait @compute for %done
 
-// -----
-
 // What may be a summand is one at the end: its sum is missing.
 @ ascend.stream
 + ascend.static @x constant : !ascend.buffer<4x8xf32, hbm> slice <[8, 8] over [[dp], []]> at 0
@@ -83,8 +75,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + %g = ascend.global @g : !ascend.buffer<1x8xf32, hbm>
 + ascend.launch "aclnnReduceSum"(%x) -> (%g) {axes = array<i64: 1>} cell "rows" : (!ascend.buffer<1x4x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
 
-// -----
-
 // One number for all ranks beside one row of each: it is repeated for all rows.
 @ ascend.stream
 + ascend.static @x constant : !ascend.buffer<1x8xf32, hbm> slice <[2, 8] over [[dp], []]> at 0
@@ -95,8 +85,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + %y = ascend.global @y : !ascend.buffer<1x8xf32, hbm>
 + %g = ascend.global @g : !ascend.buffer<1x8xf32, hbm>
 + ascend.launch "aclnnMul"(%y, %x) -> (%g) {} cell "scale" : (!ascend.buffer<1x8xf32, hbm>, !ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
-
-// -----
 
 // Rows of one axis inside of another's, which are gathered.
 - module
@@ -116,8 +104,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.wait @compute for %done
 + ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<2x1x8xf32, hbm>, !ascend.buffer<2x1x8xf32, hbm>) -> !ascend.buffer<2x1x8xf32, hbm>
 
-// -----
-
 // And outside of them.
 - module
 + module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2, cp = 2>} {
@@ -135,8 +121,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + %done = ascend.collective all_gather %x to %whole over <mp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x1x8xf32, hbm> to !ascend.buffer<1x2x8xf32, hbm> -> !ascend.event
 + ascend.wait @compute for %done
 + ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<1x2x8xf32, hbm>, !ascend.buffer<1x2x8xf32, hbm>) -> !ascend.buffer<1x2x8xf32, hbm>
-
-// -----
 
 // Columns are neither.
 - module
@@ -157,8 +141,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + // expected-error@+1 {{aclnnAdd ('add', task 'layer', stream 'compute') takes result of 'rows', which over 'cp' is a part of a whole: expected the whole, or operands that are cut alike in a dimension that may be}}
 + ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<2x2x4xf32, hbm>, !ascend.buffer<2x2x4xf32, hbm>) -> !ascend.buffer<2x2x4xf32, hbm>
 
-// -----
-
 // Ranks exchange rows for a head each, of one sample: heads come first as they lie.
 - module
 + module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 2>} {
@@ -176,8 +158,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + %done = ascend.collective all_to_all %x to %whole over <cp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x2x2x4xf32, hbm> to !ascend.buffer<1x1x4x4xf32, hbm> -> !ascend.event
 + ascend.wait @compute for %done
 + ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<1x1x4x4xf32, hbm>, !ascend.buffer<1x1x4x4xf32, hbm>) -> !ascend.buffer<1x1x4x4xf32, hbm>
-
-// -----
 
 // They have no rows of their own any more.
 - module

@@ -23,8 +23,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
   }
 }
 
-// -----
-
 // The compute stream does not wait for the copy.
 - // expected-error@+1
 + // expected-error@+1 {{aclnnAdd ('up', task 'layer' of micro-batch 3, stream 'compute') reads message 0, but no event orders this after copy (stream 'h2d'), which writes it}}
@@ -32,8 +30,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 @ %m =
 + // expected-note@+1 {{that is here}}
 - ascend.wait
-
-// -----
 
 // Two temporaries that live together share their memory.
 - // expected-error@+1
@@ -45,8 +41,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + // expected-error@+1 {{aclnnAdd ('down', task 'layer' of micro-batch 3, stream 'compute') reads result of 'up', but aclnnAdd ('gate', task 'layer' of micro-batch 3, stream 'compute') wrote result of 'gate' to the same memory before}}
 + ascend.launch "aclnnAdd"(%t, %u) -> (%w) {} cell "down" : (!ascend.buffer<4xf32, hbm>, !ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
 
-// -----
-
 // A message lies where a parameter is.
 - // expected-error@+1
 + ascend.launch "aclnnAdd"(%x, %x) -> (%t) {} cell "up" : (!ascend.buffer<4xf32, hbm>, !ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
@@ -55,8 +49,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + %m = ascend.message at 0 : !ascend.buffer<4xf32, hbm>
 + // expected-note@+1 {{that is here}}
 
-// -----
-
 // The memory is not planned.
 - ascend.program
 + // expected-error@+1 {{has no arena_bytes: its memory is not planned; run mf-opt --ascend-plan-memory on it}}
@@ -64,8 +56,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 - %w =
 - ...
 - ascend.launch
-
-// -----
 
 // The learning rate on the device is that of the step before.
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {

@@ -25,23 +25,17 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 }
 }
 
-// -----
-
 // Nobody has told what is to be received.
 - %counted
 - %done
 + // expected-error@+1 {{all_to_all_v ('dispatch', channel 'ep', task 'layer', stream 'ep') reads temporary 0, but nothing wrote its bytes 0 to 16 before}}
 + %done = ascend.collective all_to_all_v %rows to %result counts %send, %receive over <ep> channel "ep" cell "dispatch" on @ep : !ascend.buffer<1x6x2xf32, hbm> to !ascend.buffer<1x8x2xf32, hbm> counts !ascend.buffer<1x2x2xf32, hbm>, !ascend.buffer<1x2x2xf32, hbm> -> !ascend.event
 
-// -----
-
 // The counts change while rows are sent.
 @ %done
 + // expected-note@-1 {{that is here}}
 + // expected-error@+1 {{aclnnNeg ('again', task 'layer', stream 'compute') writes result of 'counts', but no event orders this after all_to_all_v ('dispatch', channel 'ep', task 'layer', stream 'ep'), which reads it}}
 + ascend.launch "aclnnNeg"(%send) -> (%receive) {} cell "again" : (!ascend.buffer<1x2x2xf32, hbm>) -> !ascend.buffer<1x2x2xf32, hbm>
-
-// -----
 
 // The counts come from a kernel that may still run.
 - %counted
@@ -51,8 +45,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + // expected-error@+1 {{all_to_all_v ('dispatch', channel 'ep', task 'layer', stream 'ep') reads result of 'counts', but no event orders this after aclnnNeg ('counts', task 'layer', stream 'compute'), which writes it}}
 + %done = ascend.collective all_to_all_v %rows to %result counts %send, %receive over <ep> channel "ep" cell "dispatch" on @ep : !ascend.buffer<1x6x2xf32, hbm> to !ascend.buffer<1x8x2xf32, hbm> counts !ascend.buffer<1x2x2xf32, hbm>, !ascend.buffer<1x2x2xf32, hbm> -> !ascend.event
 
-// -----
-
 // Rows are read before they have come.
 @ %done
 + // expected-note@-1 {{that is here}}
@@ -60,15 +52,11 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + // expected-error@+1 {{aclnnNeg ('early', task 'layer', stream 'compute') reads constant 'result', but no event orders this after all_to_all_v}}
 + ascend.launch "aclnnNeg"(%result) -> (%y) {} cell "early" : (!ascend.buffer<1x8x2xf32, hbm>) -> !ascend.buffer<1x8x2xf32, hbm>
 
-// -----
-
 // What arrives would lie over the counts.
 - %done
 + %over = ascend.alloc in scratch at 0 : !ascend.buffer<1x8x2xf32, hbm>
 + // expected-error@+1 {{all_to_all_v ('dispatch', channel 'ep', task 'layer', stream 'ep') writes result of 'dispatch', but it overlaps result of 'counts', which the same operation reads}}
 + %done = ascend.collective all_to_all_v %rows to %over counts %send, %receive over <ep> channel "ep" cell "dispatch" on @ep after %counted : !ascend.buffer<1x6x2xf32, hbm> to !ascend.buffer<1x8x2xf32, hbm> counts !ascend.buffer<1x2x2xf32, hbm>, !ascend.buffer<1x2x2xf32, hbm> -> !ascend.event
-
-// -----
 
 // All ranks of the group would send the same rows.
 - ascend.static @rows
@@ -76,23 +64,17 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 @ %counted
 + // expected-error@+1 {{all_to_all_v ('dispatch', channel 'ep', task 'layer', stream 'ep') takes constant 'rows', which over 'ep' is the same on all ranks: expected a part of a whole: what is put side by side would be something else}}
 
-// -----
-
 // A rank has part of each row.
 - ascend.static @rows
 + ascend.static @rows constant : !ascend.buffer<1x6x2xf32, hbm> slice <[2, 6, 4] over [[dp], [], [ep]]> at 0
 @ %counted
 + // expected-error@+1 {{all_to_all_v ('dispatch', channel 'ep', task 'layer', stream 'ep') takes constant 'rows', which over 'ep' is a part of a whole: expected a part that is cut above all of its rows: rows would be put side by side that are none}}
 
-// -----
-
 // Ranks have parts of the same rows, but counts of their own.
 - ascend.static @rows
 + ascend.static @rows constant : !ascend.buffer<1x6x2xf32, hbm> slice <[2, 6, 4] over [[ep], [], [dp]]> at 0
 @ %counted
 + // expected-error@+1 {{all_to_all_v ('dispatch', channel 'ep', task 'layer', stream 'ep') takes constant 'rows', which over 'dp' is a part of a whole: expected a part that is cut above all of its rows: each has counts of its own}}
-
-// -----
 
 // Parts of each row go the way of the rows.
 - ascend.static @rows
@@ -102,8 +84,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @send constant : !ascend.buffer<1x2x2xf32, hbm> slice <[2, 2, 2] over [[ep], [], []]> at 64
 + ascend.static @result constant : !ascend.buffer<1x8x2xf32, hbm> slice <[2, 8, 4] over [[ep], [], [dp]]> at 128
 
-// -----
-
 // What ranks have the same of goes everywhere in the same way, and is no part then.
 - ascend.static @rows
 - ascend.static @send
@@ -112,16 +92,12 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @send constant : !ascend.buffer<1x2x2xf32, hbm> slice <[2, 2, 2] over [[ep], [], []]> at 64
 + ascend.static @result constant : !ascend.buffer<1x8x2xf32, hbm> slice <[2, 8, 2] over [[ep], [], []]> at 128
 
-// -----
-
 // The result is declared the same over dp, but each has what its own counts say.
 - ascend.static @rows
 + ascend.static @rows constant : !ascend.buffer<1x6x2xf32, hbm> slice <[2, 6, 2] over [[ep], [], []]> at 0
 - ascend.static @result
 + // expected-error@+1 {{constant 'result' is declared the same on all ranks over 'dp', but the step leaves in it a part of a whole}}
 + ascend.static @result constant : !ascend.buffer<1x8x2xf32, hbm> slice <[2, 8, 2] over [[ep], [], []]> at 128
-
-// -----
 
 // Counts that are not summed up yet.
 @ %receive
@@ -133,8 +109,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 - %done
 + // expected-error@+1 {{all_to_all_v ('dispatch', channel 'ep', task 'layer', stream 'ep') takes result of 'sum', which over 'dp' is a summand of a sum: expected numbers of rows: other rows would be sent}}
 + %done = ascend.collective all_to_all_v %rows to %result counts %sums, %receive over <ep> channel "ep" cell "dispatch" on @ep after %counted, %ready : !ascend.buffer<1x6x2xf32, hbm> to !ascend.buffer<1x8x2xf32, hbm> counts !ascend.buffer<1x2x2xf32, hbm>, !ascend.buffer<1x2x2xf32, hbm> -> !ascend.event
-
-// -----
 
 // Rows of summands are summands.
 - ascend.static @rows
@@ -154,8 +128,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + %sums = ascend.view %c : !ascend.buffer<6x2xf32, hbm> to !ascend.buffer<1x6x2xf32, hbm>
 - %done
 + %done = ascend.collective all_to_all_v %sums to %result counts %send, %receive over <ep> channel "ep" cell "dispatch" on @ep after %counted, %ready : !ascend.buffer<1x6x2xf32, hbm> to !ascend.buffer<1x8x2xf32, hbm> counts !ascend.buffer<1x2x2xf32, hbm>, !ascend.buffer<1x2x2xf32, hbm> -> !ascend.event
-
-// -----
 
 // Summed up, what fills the output would not be what was asked for.
 - ascend.static @rows
