@@ -28,39 +28,43 @@ LrSchedule create(const LrScheduleConfig &options) {
   return cantFail(LrSchedule::create(options));
 }
 
-constexpr float nearly = 1e-9F;
+/// Rates by step: exact, and up to 1e-9.
+using Rates = std::vector<std::pair<int64_t, double>>;
+void expectRates(const LrScheduleConfig &options, const Rates &exact,
+                 const Rates &near = {}) {
+  const LrSchedule schedule = create(options);
+  for (auto [step, rate] : exact)
+    EXPECT_EQ(schedule.getLearningRate(step), static_cast<float>(rate))
+        << "step " << step;
+  for (auto [step, rate] : near)
+    EXPECT_NEAR(schedule.getLearningRate(step), rate, 1e-9) << "step " << step;
+}
 
 TEST(LrScheduleTest, PlainAndConstant) {
-  EXPECT_EQ(create(makeOptions("")).getLearningRate(0), 0.01F);
-  EXPECT_EQ(create(makeOptions("")).getLearningRate(1000000), 0.01F);
+  expectRates(makeOptions(""), {{0, 0.01F}, {1000000, 0.01F}});
   LrScheduleConfig options = makeOptions("ConstantWarmUpLR");
   options.warmupSteps = 10;
-  LrSchedule schedule = create(options);
-  EXPECT_EQ(schedule.getLearningRate(0), 0.0F);
-  EXPECT_EQ(schedule.getLearningRate(1), 0.001F);
-  EXPECT_EQ(schedule.getLearningRate(5), 0.005F);
-  EXPECT_EQ(schedule.getLearningRate(10), 0.01F);
-  EXPECT_EQ(schedule.getLearningRate(11), 0.01F);
-  EXPECT_EQ(schedule.getLearningRate(-3), 0.0F);
+  expectRates(options, {{0, 0.0F},
+                        {1, 0.001F},
+                        {5, 0.005F},
+                        {10, 0.01F},
+                        {11, 0.01F},
+                        {-3, 0.0F}});
   options.warmupLrInit = 0.002; // up by 0.008 in ten steps
-  EXPECT_NEAR(create(options).getLearningRate(5), 0.006, nearly);
-  EXPECT_EQ(create(options).getLearningRate(10), 0.01F);
+  expectRates(options, {{10, 0.01F}}, {{5, 0.006F}});
 }
 
 TEST(LrScheduleTest, LateRatesBeginBeforeAWarmUp) {
   LrScheduleConfig options = makeOptions("ConstantWarmUpLR");
   options.warmupSteps = 10;
   options.lateSteps = 1;
-  LrSchedule schedule = create(options);
-  EXPECT_EQ(schedule.getLearningRate(0), -0.001F);
-  EXPECT_EQ(schedule.getLearningRate(1), 0.0F);
-  EXPECT_EQ(schedule.getLearningRate(11), 0.01F);
+  expectRates(options, {{0, -0.001F}, {1, 0.0F}, {11, 0.01F}});
   options.warmupSteps = 0;
-  EXPECT_EQ(create(options).getLearningRate(0), 0.01F);
+  expectRates(options, {{0, 0.01F}});
   options = makeOptions("CosineAnnealingLR");
   options.tMax = 2;
   options.lateSteps = 1;
-  EXPECT_NEAR(create(options).getLearningRate(0), 0.005, nearly);
+  expectRates(options, {}, {{0, 0.005F}});
   options.lateSteps = -1;
   EXPECT_THAT(toString(LrSchedule::create(options).takeError()),
               HasSubstr("late_steps is -1, expected 0 or more"));
@@ -71,23 +75,22 @@ TEST(LrScheduleTest, WarmupRatioWinsAndRoundsDown) {
   options.warmupSteps = 10;
   options.warmupRatio = 0.03;
   options.totalSteps = 99; // 2.97 steps
-  EXPECT_EQ(create(options).getLearningRate(1), 0.005F);
-  EXPECT_EQ(create(options).getLearningRate(2), 0.01F);
+  expectRates(options, {{1, 0.005F}, {2, 0.01F}});
   options.warmupRatio = 0;
-  EXPECT_EQ(create(options).getLearningRate(0), 0.01F);
+  expectRates(options, {{0, 0.01F}});
 }
 
 TEST(LrScheduleTest, Linear) {
   LrScheduleConfig options = makeOptions("LinearWithWarmUpLR");
   options.warmupSteps = 2;
   options.totalSteps = 10;
-  LrSchedule schedule = create(options);
-  EXPECT_EQ(schedule.getLearningRate(1), 0.005F);
-  EXPECT_EQ(schedule.getLearningRate(2), 0.01F);
-  EXPECT_EQ(schedule.getLearningRate(4), 0.0075F); // 6 of 8 steps left
-  EXPECT_EQ(schedule.getLearningRate(9), 0.00125F);
-  EXPECT_EQ(schedule.getLearningRate(10), 0.0F);
-  EXPECT_EQ(schedule.getLearningRate(12), 0.0F);
+  // At step 4, 6 of 8 steps are left.
+  expectRates(options, {{1, 0.005F},
+                        {2, 0.01F},
+                        {4, 0.0075F},
+                        {9, 0.00125F},
+                        {10, 0.0F},
+                        {12, 0.0F}});
 }
 
 TEST(LrScheduleTest, Cosine) {
@@ -95,39 +98,25 @@ TEST(LrScheduleTest, Cosine) {
   options.warmupSteps = 2;
   options.totalSteps = 14;
   options.lrEnd = 0.002;
-  LrSchedule schedule = create(options);
-  EXPECT_EQ(schedule.getLearningRate(0), 0.0F);
-  EXPECT_EQ(schedule.getLearningRate(2), 0.01F);
   // p = 1/6, 1/4, 1/3, 1/2, 2/3: cos = sqrt(3)/2, sqrt(1/2), 1/2, 0, -1/2.
-  EXPECT_NEAR(schedule.getLearningRate(4),
-              0.002 + 0.008 * (1 + std::sqrt(3.0) / 2) / 2, nearly);
-  EXPECT_NEAR(schedule.getLearningRate(5),
-              0.002 + 0.008 * (1 + std::sqrt(0.5)) / 2, nearly);
-  EXPECT_NEAR(schedule.getLearningRate(6), 0.002 + 0.008 * 0.75, nearly);
-  EXPECT_NEAR(schedule.getLearningRate(8), 0.006, nearly);
-  EXPECT_NEAR(schedule.getLearningRate(10), 0.004, nearly);
-  EXPECT_EQ(schedule.getLearningRate(14), 0.002F);
-  EXPECT_EQ(schedule.getLearningRate(99), 0.002F);
-
+  expectRates(options, {{0, 0.0F}, {2, 0.01F}, {14, 0.002F}, {99, 0.002F}},
+              {{4, 0.002 + 0.008 * (1 + std::sqrt(3.0) / 2) / 2},
+               {5, 0.002 + 0.008 * (1 + std::sqrt(0.5)) / 2},
+               {6, 0.002 + 0.008 * 0.75},
+               {8, 0.006},
+               {10, 0.004}});
   options.decaySteps = 6; // half the decay, twice as fast
-  schedule = create(options);
-  EXPECT_NEAR(schedule.getLearningRate(4), 0.002 + 0.008 * 0.75, nearly);
-  EXPECT_NEAR(schedule.getLearningRate(5), 0.006, nearly);
-  EXPECT_EQ(schedule.getLearningRate(8), 0.002F);
+  expectRates(options, {{8, 0.002F}}, {{4, 0.002 + 0.008 * 0.75}, {5, 0.006}});
   options.decayRatio = 0.5; // 7 steps win over 6
   EXPECT_GT(create(options).getLearningRate(8), 0.002F);
-  EXPECT_EQ(create(options).getLearningRate(9), 0.002F);
+  expectRates(options, {{9, 0.002F}});
 }
 
 TEST(LrScheduleTest, CosineCycles) {
   LrScheduleConfig options = makeOptions("CosineWithWarmUpLR");
   options.totalSteps = 8;
   options.numCycles = 1; // down and up again
-  LrSchedule schedule = create(options);
-  EXPECT_EQ(schedule.getLearningRate(0), 0.01F);
-  EXPECT_NEAR(schedule.getLearningRate(2), 0.005, nearly);
-  EXPECT_NEAR(schedule.getLearningRate(4), 0, nearly);
-  EXPECT_NEAR(schedule.getLearningRate(6), 0.005, nearly);
+  expectRates(options, {{0, 0.01F}}, {{2, 0.005}, {4, 0}, {6, 0.005}});
 }
 
 TEST(LrScheduleTest, CosineWithRestarts) {
@@ -136,14 +125,9 @@ TEST(LrScheduleTest, CosineWithRestarts) {
   options.totalSteps = 16;
   options.numCycles = 2; // two falls of six steps
   options.lrEnd = 0.001;
-  LrSchedule schedule = create(options);
-  EXPECT_EQ(schedule.getLearningRate(2), 0.005F);
-  EXPECT_EQ(schedule.getLearningRate(4), 0.01F);
-  EXPECT_NEAR(schedule.getLearningRate(6), 0.001 + 0.009 * 0.75, nearly);
-  EXPECT_NEAR(schedule.getLearningRate(8), 0.001 + 0.009 * 0.25, nearly);
-  EXPECT_EQ(schedule.getLearningRate(10), 0.01F);
-  EXPECT_NEAR(schedule.getLearningRate(13), 0.0055, nearly);
-  EXPECT_EQ(schedule.getLearningRate(16), 0.001F);
+  expectRates(
+      options, {{2, 0.005F}, {4, 0.01F}, {10, 0.01F}, {16, 0.001F}},
+      {{6, 0.001 + 0.009 * 0.75}, {8, 0.001 + 0.009 * 0.25}, {13, 0.0055}});
 }
 
 TEST(LrScheduleTest, Polynomial) {
@@ -151,15 +135,12 @@ TEST(LrScheduleTest, Polynomial) {
   options.warmupSteps = 2;
   options.totalSteps = 12;
   options.lrEnd = 0.002;
-  EXPECT_NEAR(create(options).getLearningRate(7), 0.006, nearly);
+  expectRates(options, {}, {{7, 0.006}});
   options.power = 2;
-  LrSchedule schedule = create(options);
-  EXPECT_EQ(schedule.getLearningRate(1), 0.005F);
-  EXPECT_EQ(schedule.getLearningRate(2), 0.01F);
-  EXPECT_NEAR(schedule.getLearningRate(7), 0.002 + 0.008 * 0.25, nearly);
-  EXPECT_EQ(schedule.getLearningRate(12), 0.002F);
+  expectRates(options, {{1, 0.005F}, {2, 0.01F}, {12, 0.002F}},
+              {{7, 0.002 + 0.008 * 0.25}});
   options.lrEnd.reset();
-  EXPECT_EQ(create(options).getLearningRate(12), 1e-7F);
+  expectRates(options, {{12, 1e-7F}});
 }
 
 TEST(LrScheduleTest, WarmUpStableDecay) {
@@ -168,47 +149,38 @@ TEST(LrScheduleTest, WarmUpStableDecay) {
   options.totalSteps = 20;
   options.decayStartSteps = 10;
   options.lrEnd = 0.001;
-  LrSchedule schedule = create(options);
-  EXPECT_EQ(schedule.getLearningRate(1), 0.005F);
-  EXPECT_EQ(schedule.getLearningRate(2), 0.01F);
-  EXPECT_EQ(schedule.getLearningRate(10), 0.01F);
-  EXPECT_NEAR(schedule.getLearningRate(15), 0.0055, nearly);
-  EXPECT_EQ(schedule.getLearningRate(20), 0.001F);
-  EXPECT_EQ(schedule.getLearningRate(25), 0.001F);
+  expectRates(
+      options,
+      {{1, 0.005F}, {2, 0.01F}, {10, 0.01F}, {20, 0.001F}, {25, 0.001F}},
+      {{15, 0.0055}});
   options.decayStartRatio = 0.9; // two steps of decay
-  EXPECT_NEAR(create(options).getLearningRate(19), 0.0055, nearly);
+  expectRates(options, {}, {{19, 0.0055}});
   options.decayStartRatio = 1;
-  EXPECT_EQ(create(options).getLearningRate(19), 0.01F);
+  expectRates(options, {{19, 0.01F}});
 }
 
 TEST(LrScheduleTest, CosineAnnealing) {
   LrScheduleConfig options = makeOptions("CosineAnnealingLR", 0.005);
   options.tMax = 10;
   options.etaMin = 1e-7;
-  LrSchedule schedule = create(options);
-  EXPECT_EQ(schedule.getLearningRate(0), 0.005F);
-  EXPECT_NEAR(schedule.getLearningRate(1),
-              1e-7 + 0.0049999 * (1 + 0.95105651629515357) / 2, nearly);
-  EXPECT_NEAR(schedule.getLearningRate(5), 0.00250005, nearly);
-  EXPECT_NEAR(schedule.getLearningRate(10), 1e-7, nearly);
-  EXPECT_NEAR(schedule.getLearningRate(20), 0.005, nearly);
+  expectRates(options, {{0, 0.005F}},
+              {{1, 1e-7 + 0.0049999 * (1 + 0.95105651629515357) / 2},
+               {5, 0.00250005},
+               {10, 1e-7},
+               {20, 0.005}});
 }
 
 TEST(LrScheduleTest, CosineAnnealingWarmRestarts) {
   LrScheduleConfig options = makeOptions("CosineAnnealingWarmRestarts", 0.008);
   options.t0 = 4;
-  LrSchedule schedule = create(options);
-  for (int64_t restart : {0, 4, 8, 4000000})
-    EXPECT_EQ(schedule.getLearningRate(restart), 0.008F);
-  EXPECT_NEAR(schedule.getLearningRate(6), 0.004, nearly);
+  expectRates(options,
+              {{0, 0.008F}, {4, 0.008F}, {8, 0.008F}, {4000000, 0.008F}},
+              {{6, 0.004}});
   options.tMult = 2; // periods of 4, 8, 16
-  schedule = create(options);
-  for (int64_t restart : {0, 4, 12, 28})
-    EXPECT_EQ(schedule.getLearningRate(restart), 0.008F);
-  EXPECT_NEAR(schedule.getLearningRate(2), 0.004, nearly);
-  EXPECT_NEAR(schedule.getLearningRate(8), 0.004, nearly);
-  EXPECT_NEAR(schedule.getLearningRate(20), 0.004, nearly);
-  EXPECT_GE(schedule.getLearningRate(std::numeric_limits<int64_t>::max()), 0);
+  expectRates(options, {{0, 0.008F}, {4, 0.008F}, {12, 0.008F}, {28, 0.008F}},
+              {{2, 0.004}, {8, 0.004}, {20, 0.004}});
+  EXPECT_GE(
+      create(options).getLearningRate(std::numeric_limits<int64_t>::max()), 0);
 }
 
 TEST(LrScheduleTest, ShortNames) {
