@@ -12,7 +12,7 @@ import safetensors
 import torch
 import torch_llama
 import training
-from gradients_match_torch import BATCH, MICRO_BATCHES, read_batches
+from torch_cases import BATCH, MICRO_BATCHES, read_batches
 
 STEPS, SAVED_STEP = 5, 3
 LOSS_TOLERANCE, TOLERANCE = 1e-5, 1e-5
@@ -105,15 +105,10 @@ def run_torch(runs, **options):
     return losses, {name: p.detach().numpy() for name, p in params.items()}
 
 
-def get_difference(actual, expected):
-    expected = expected.astype(numpy.float64)
-    return numpy.linalg.norm(actual - expected) / numpy.linalg.norm(expected)
-
-
 def check(losses, expected_losses, ours, expected, tolerance):
     assert set(ours) == set(expected), set(ours) ^ set(expected)
     loss = max(abs(a - b) / b for a, b in zip(losses, expected_losses))
-    worst = max(get_difference(ours[name], value) for name, value in expected.items())
+    worst = max(training.get_difference(ours[name], value) for name, value in expected.items())
     print("loss %.1e, parameters %.1e" % (loss, worst))
     if loss > LOSS_TOLERANCE or worst > tolerance:
         sys.exit("error: beyond the tolerance")
@@ -136,7 +131,7 @@ def compare_threshold(runs):
     losses, path = runs.train(step, "whole")
     expected_losses, expected = run_torch(runs, clip_threshold=0.25)
     check(losses, expected_losses, safetensors.load(path), expected, TOLERANCE)
-    assert get_difference(safetensors.load(path)["lm_head.weight"], runs.values["lm_head.weight"]) > 1e-4
+    assert training.get_difference(safetensors.load(path)["lm_head.weight"], runs.values["lm_head.weight"]) > 1e-4
 
 
 def compare_types(runs):

@@ -6,12 +6,11 @@ usage: chunked_loss.py BIN_FOLDER WORK_FOLDER CASE
 
 import sys
 
-import numpy
 import safetensors
 import torch
 import torch_llama
 import training
-from gradients_match_torch import MICRO_BATCHES, read_batches
+from torch_cases import MICRO_BATCHES, read_batches
 
 STEPS, LENGTH = 3, 30
 MODEL = dict(training.MODEL, seq_length=LENGTH, compute_dtype='"bfloat16"')
@@ -33,16 +32,11 @@ def run(tools, name, model, chunks, steps=STEPS, batch_size=2, **options):
     return report, safetensors.load(path)
 
 
-def get_difference(actual, expected):
-    expected = expected.astype(numpy.float64)
-    return numpy.linalg.norm(actual - expected) / numpy.linalg.norm(expected)
-
-
 def compare(ours, expected, tolerance):
     report, parameters = ours
     other_report, others = expected
     loss = max(abs(a - b) / b for a, b in zip(report["losses"], other_report["losses"]))
-    worst = max(get_difference(parameters[name], value) for name, value in others.items())
+    worst = max(training.get_difference(parameters[name], value) for name, value in others.items())
     print("loss %.1e, parameters %.1e" % (loss, worst))
     if loss > tolerance or worst > tolerance:
         sys.exit("error: beyond the tolerance")

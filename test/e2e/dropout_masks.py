@@ -18,6 +18,7 @@ import numpy
 import parts
 import safetensors
 import torch
+import torch_cases
 import torch_llama
 import training
 
@@ -217,33 +218,10 @@ class Model:
         return torch.nn.functional.cross_entropy(logits.reshape(-1, 256), labels.reshape(-1))
 
 
-def read_batches(data, length):
-    """[step][micro-batch] of (tokens, labels)."""
-    tokens = numpy.frombuffer(open(data, "rb").read(), numpy.uint8).astype(numpy.int64)
-    for step in range(STEPS):
-        batches = []
-        for micro_batch in range(MICRO_BATCHES):
-            first = (step * MICRO_BATCHES + micro_batch) * ROWS
-            rows = [tokens[(first + row) * length :][: length + 1] for row in range(ROWS)]
-            block = torch.tensor(numpy.stack(rows))
-            batches.append((block[:, :-1], block[:, 1:]))
-        yield batches
-
-
 def run_torch(kind, config, parameters, data):
     """Loss and gradients of each step."""
-    model = Model(kind, config, parameters)
-    optimizer = torch_llama.make_optimizer(model, 1e-3)
-    for step, batches in enumerate(read_batches(data, config["seq_length"]), 1):
-        optimizer.zero_grad()
-        losses = []
-        for micro_batch, (tokens, labels) in enumerate(batches):
-            loss = model.loss(tokens, labels, Masks(step, micro_batch))
-            (loss / MICRO_BATCHES).backward()
-            losses.append(loss.item())
-        yield numpy.mean(losses), {name: p.grad.clone().numpy() for name, p in model.params.items()}
-        torch_llama.clip(list(model.params.values()), 1.0)
-        optimizer.step()
+    batches = torch_cases.read_batches(data, config["seq_length"], STEPS, ROWS, MICRO_BATCHES)
+    return torch_cases.train(Model(kind, config, parameters), batches, lambda *numbers: (Masks(*numbers),))
 
 
 # ---------------------------------------------------------------------------

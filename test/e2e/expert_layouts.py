@@ -10,14 +10,12 @@ parallel have experts of their own or parts of each (ep_extend_tp). Against one 
 tokens (with --pieces, which cuts sequences into pieces, one for each of them), loss and all gradients must agree to a relative 2e-5. Within the layout recompute, swap and threads change no bit, and each rank needs the memory that was planned.
 """
 
-import argparse
 import copy
-import os
-import random
 import sys
 
 import step_results
 import training
+from drawn_cases import DrawnCases
 
 BOUND = 2e-5
 LENGTH = 24
@@ -149,37 +147,18 @@ class Checks:
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=8)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--family", choices=FAMILIES)
-    parser.add_argument("--pieces", action="store_true")
-    parser.add_argument("--verbose", action="store_true")
-    parser.add_argument("bin")
-    parser.add_argument("work")
-    arguments = parser.parse_args()
-    os.makedirs(arguments.work, exist_ok=True)
+    cases = DrawnCases()
+    cases.parser.add_argument("--family", choices=FAMILIES)
+    cases.parser.add_argument("--pieces", action="store_true")
+    arguments = cases.parse()
     checks = Checks(training.Tools(arguments.bin, arguments.work))
-    problems = 0
-    families = [arguments.family] if arguments.family else ["llama", "deepseek"]
-    for number in range(arguments.first, arguments.first + arguments.count):
-        # Each draw on its own, so that --first can name it.
-        generator = random.Random("%d %s" % (arguments.seed, number))
-        draw = Draw.choose(generator, families)
-        if arguments.pieces:
-            draw = draw.cut(generator)
-        try:
-            found = list(checks.check(draw, generator))
-        except RuntimeError as error:
-            found = [str(error)[-1500:]]
-        problems += bool(found)
-        if found or arguments.verbose:
-            print("draw %s of seed %d: %s" % (number, arguments.seed, draw))
-        for problem in found:
-            print("    " + problem)
-        sys.stdout.flush()
-    print("%d layouts, %d problems; worst relative difference %.2g" % (arguments.count, problems, checks.worst))
+
+    def choose(number, generator):
+        draw = Draw.choose(generator, [arguments.family] if arguments.family else ["llama", "deepseek"])
+        return draw.cut(generator) if arguments.pieces else draw
+
+    count, problems = cases.run(choose, checks.check)
+    print("%d layouts, %d problems; worst relative difference %.2g" % (count, problems, checks.worst))
     sys.exit(1 if problems else 0)
 
 

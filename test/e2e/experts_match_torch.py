@@ -9,12 +9,11 @@ import os
 
 import numpy
 import safetensors
-import torch
 import torch_cases
 import torch_llama
 import torch_moe
 import training
-from gradients_match_torch import read_batches
+from torch_cases import read_batches
 
 STEPS, BATCH, MICRO_BATCHES = 3, 2, 2
 # AdamW divides small gradients by their size, and their rounding errors with

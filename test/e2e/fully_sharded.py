@@ -11,7 +11,6 @@ order, and each rank needs as much memory as was planned.
 import os
 import sys
 
-import numpy
 import safetensors
 import training
 
@@ -79,14 +78,9 @@ def run(tools, name, model, ranks, parallelism="", memory=PLAIN, values=None):
     return report, safetensors.load(saved)
 
 
-def get_difference(actual, expected):
-    expected = expected.astype(numpy.float64)
-    return numpy.linalg.norm(actual - expected) / numpy.linalg.norm(expected)
-
-
 def compare(name, ours, expected, bound):
     loss = max(abs(a - b) / b for a, b in zip(ours[0]["losses"], expected[0]["losses"]))
-    worst = max(get_difference(ours[1][key], value) for key, value in expected[1].items())
+    worst = max(training.get_difference(ours[1][key], value) for key, value in expected[1].items())
     print("%s: loss %.1e, parameters %.1e" % (name, loss, worst), flush=True)
     if loss > bound or worst > bound:
         sys.exit("error: beyond %g" % bound)

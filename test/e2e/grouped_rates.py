@@ -9,12 +9,11 @@ from the start. A second run, with recompute and swap, has the same bits.
 
 import sys
 
-import numpy
 import safetensors
 import torch
 import torch_llama
 import training
-from gradients_match_torch import BATCH, MICRO_BATCHES, read_batches
+from torch_cases import BATCH, MICRO_BATCHES, read_batches
 from weight_averages import SHARED, get_difference
 
 STEPS = 5

@@ -8,20 +8,11 @@ attention and YaRN, with layers that predict later tokens; on one stage, on two,
 ranks over which heads and sequences are cut.
 """
 
-import os
-
-import numpy
-import safetensors
-import torch
 import torch_cases
 import torch_deepseek
-import torch_llama
 import training
 
-STEPS, BATCH, MICRO_BATCHES = 2, 2, 4
-TOLERANCE = 1e-5
-# Behind an update, which rounding moves.
-LATER_TOLERANCE = 1e-4
+STEPS = 2
 
 COMMON = {
     "seq_length": 16,
@@ -140,35 +131,6 @@ CASES = {
 }
 
 
-def read_batches(data, length):
-    """The micro-batches of all steps: [step][micro-batch] of (tokens, labels)."""
-    tokens = numpy.frombuffer(open(data, "rb").read(), numpy.uint8).astype(numpy.int64)
-    sequence = 0
-    for _ in range(STEPS):
-        step = []
-        for _ in range(MICRO_BATCHES):
-            rows = [tokens[(sequence + row) * length :][: length + 1] for row in range(BATCH)]
-            sequence += BATCH
-            block = torch.tensor(numpy.stack(rows))
-            step.append((block[:, :-1], block[:, 1:]))
-        yield step
-
-
-def run_torch(model, data):
-    """Losses and gradients (before clipping) of each step."""
-    optimizer = torch_llama.make_optimizer(model, 1e-3)
-    for step in read_batches(data, model.config["seq_length"]):
-        losses = []
-        optimizer.zero_grad()
-        for tokens, labels in step:
-            loss = model.loss(tokens, labels)
-            (loss / MICRO_BATCHES).backward()
-            losses.append(loss.item())
-        yield numpy.mean(losses), {n: p.grad.clone().numpy() for n, p in model.params.items()}
-        torch_llama.clip(list(model.params.values()), 1.0)
-        optimizer.step()
-
-
 def get_offset(config, stages):
     layers = config.get("num_layers") or config["num_hidden_layers"]
     layers += config.get("mtp_depth") or config.get("mtp_num_layers") or 0
@@ -199,7 +161,7 @@ def compare(name, tools, data):
     dp = ranks.get("data_parallel", 1)
     text, arch = write_config(name)
     mlir, step = tools.lower(
-        name, text, stages=stages, micro_batches=MICRO_BATCHES, batch_size=BATCH // dp, ranks=ranks,
+        name, text, stages=stages, micro_batches=torch_cases.MICRO_BATCHES, batch_size=torch_cases.BATCH // dp, ranks=ranks,
         arch=arch, model_type="DeepseekV3Config", **dict({"offset": get_offset(config, stages)}, **(more or {})),
     )  # fmt: skip
     shapes = tools.parameters(mlir)
@@ -207,39 +169,11 @@ def compare(name, tools, data):
     parameters = training.random_parameters({n: s for n, s in shapes.items() if n not in tied})
     # Values far from their initial ones show more errors.
     parameters = {n: v * (1 if "norm" in n else 4) for n, v in parameters.items()}
-    weights = tools.path(name + ".weights.safetensors")
-    safetensors.save(weights, parameters)
-    folder = tools.path(name + ".gradients")
-    os.makedirs(folder, exist_ok=True)
-    report = tools.train(
-        step, data, STEPS, weights,
-        extra=["--dump-gradients-every-step", folder],
-    )  # fmt: skip
-    dumps = sorted(os.listdir(folder))
-    assert len(dumps) == STEPS, dumps
+    ours = torch_cases.run_steps(tools, name, step, data, STEPS, parameters)
     model = make_reference(name, parameters)
-
-    worst_loss, worst_gradient, worst_name, is_within = 0, 0, "", True
-    for index, (loss, gradients) in enumerate(run_torch(model, data)):
-        ours = safetensors.load(os.path.join(folder, dumps[index]))
-        for key in tied:
-            if key in ours:
-                table = model.names["table"]
-                ours[table] = ours[table] + ours.pop(key)
-        assert set(ours) == set(gradients), set(ours) ^ set(gradients)
-        error = abs(report["steps"][index]["loss"] - loss) / abs(loss)
-        worst_loss = max(worst_loss, error)
-        for key, expected in gradients.items():
-            norm = numpy.linalg.norm(expected.astype(numpy.float64))
-            difference = numpy.linalg.norm(ours[key].astype(numpy.float64) - expected)
-            is_within &= difference <= norm * (LATER_TOLERANCE if index else TOLERANCE)
-            if index == 0 and difference / norm > worst_gradient:
-                worst_gradient, worst_name = difference / norm, key
-    print(
-        "%-20s loss %.1e  gradient %.1e (%s)" % (name, worst_loss, worst_gradient, worst_name),
-        flush=True,
-    )
-    return is_within and worst_loss <= TOLERANCE
+    expected = torch_cases.train(model, torch_cases.read_batches(data, config["seq_length"], STEPS))
+    # An update moves parameters by rounding, too.
+    return torch_cases.compare_steps(name, ours, expected, tied, model.names["table"], gradient=1e-5, later=1e-4)
 
 
 if __name__ == "__main__":

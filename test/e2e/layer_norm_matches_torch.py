@@ -15,8 +15,8 @@ import numpy
 import parts
 import safetensors
 import torch
+import torch_cases
 import torch_layer_norm
-import torch_llama
 import training
 
 # TORCH_GRADIENT bounds gradients of the first step. A second step begins with parameters that AdamW moved by about the rate even
@@ -94,18 +94,11 @@ class Checker(dropout_masks.Checker):
 
     def run_torch(self, precision=torch.float64):
         """Loss and gradients of each step."""
+        batches = torch_cases.read_batches(
+            self.data, self.model["seq_length"], dropout_masks.STEPS, dropout_masks.ROWS, dropout_masks.MICRO_BATCHES
+        )
         model = self.reference(self.model, self.parameters, precision)
-        optimizer = torch_llama.make_optimizer(model, 1e-3)
-        for step, batches in enumerate(dropout_masks.read_batches(self.data, self.model["seq_length"]), 1):
-            optimizer.zero_grad()
-            losses = []
-            for number, (tokens, labels) in enumerate(batches):
-                loss = model.loss(tokens, labels, dropout_masks.Masks(step, number).drop)
-                (loss / len(batches)).backward()
-                losses.append(loss.item())
-            yield numpy.mean(losses), {name: p.grad.clone().numpy() for name, p in model.params.items()}
-            torch_llama.clip(list(model.params.values()), 1.0)
-            optimizer.step()
+        return torch_cases.train(model, batches, lambda *numbers: (dropout_masks.Masks(*numbers).drop,))
 
     def compare_torch(self):
         losses, gradients = zip(*self.run_torch())

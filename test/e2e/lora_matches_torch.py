@@ -154,19 +154,6 @@ def attend(q, k, v):
     return (weights @ v).transpose(1, 2).flatten(2)
 
 
-def read_batches(data, length):
-    """[step][micro-batch] of (tokens, labels)."""
-    tokens = numpy.frombuffer(open(data, "rb").read(), numpy.uint8).astype(numpy.int64)
-    for step in range(STEPS):
-        batches = []
-        for micro_batch in range(MICRO_BATCHES):
-            first = (step * MICRO_BATCHES + micro_batch) * BATCH
-            rows = [tokens[(first + row) * length :][: length + 1] for row in range(BATCH)]
-            block = torch.tensor(numpy.stack(rows))
-            batches.append((block[:, :-1], block[:, 1:]))
-        yield batches
-
-
 def run_torch(config, parameters, adapters, batches, step):
     """Loss and gradients (before clipping) of step number `step`."""
     model = AdaptedLlama(config, parameters, adapters)
@@ -240,7 +227,7 @@ def compare(name, tools, data):
     weights = tools.path(name + ".weights.safetensors")
     safetensors.save(weights, parameters)
     before, rows = safetensors.load_bytes(weights), []
-    for number, batches in enumerate(read_batches(data, config["seq_length"]), 1):
+    for number, batches in enumerate(torch_cases.read_batches(data, config["seq_length"], STEPS, BATCH, MICRO_BATCHES), 1):
         dump, saved = tools.path(name + ".gradients.safetensors"), tools.path(name + ".saved.safetensors")
         extra = ["--seed", dropout_masks.SEED, "--dump-gradients", dump, "--save-params", saved]
         report = tools.train(step, data, number, weights, extra=extra)

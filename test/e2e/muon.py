@@ -12,7 +12,7 @@ import safetensors
 import torch
 import torch_llama
 import training
-from gradients_match_torch import BATCH, MICRO_BATCHES, read_batches
+from torch_cases import BATCH, MICRO_BATCHES, read_batches
 
 STEPS = 5
 LOSS_TOLERANCE, TOLERANCE = 2e-5, 1e-5
@@ -140,15 +140,10 @@ def run_on_gradients(optimizer, folder):
     return optimizer.get_parameters()
 
 
-def get_difference(actual, expected):
-    expected = expected.astype(numpy.float64)
-    return numpy.linalg.norm(actual - expected) / numpy.linalg.norm(expected)
-
-
 def get_worst(actual, expected):
     """The parameter that differs most, and by how much."""
     assert set(actual) == set(expected), set(actual) ^ set(expected)
-    return max(((name, get_difference(actual[name], value)) for name, value in expected.items()), key=lambda found: found[1])
+    return max(((name, training.get_difference(actual[name], value)) for name, value in expected.items()), key=lambda found: found[1])
 
 
 def get_optimizer(keys):

@@ -248,7 +248,8 @@ def compare(name, tools, data):
     weights = tools.path(name + ".weights.safetensors")
     safetensors.save(weights, parameters)
     before, rows = safetensors.load_bytes(weights), []
-    for number, batches in enumerate(lora_matches_torch.read_batches(data, config["seq_length"]), 1):
+    all_batches = torch_cases.read_batches(data, config["seq_length"], lora_matches_torch.STEPS, BATCH, MICRO_BATCHES)
+    for number, batches in enumerate(all_batches, 1):
         loss, dump, saved = run_step(tools, step, data, number, weights, name)
         expected_loss, gradients = run_torch(config, parameters, adapters, batches, number)
         errors = lora_matches_torch.get_errors(safetensors.load(dump), gradients)

@@ -17,7 +17,7 @@ import torch
 import torch_deepseek
 import training
 from dynamic_configurations import DEEPSEEK, LAYERS, SEQUENCE_LENGTH, VOCABULARY, Configuration
-from muon import HUGE, compare_products, get_difference, get_worst
+from muon import HUGE, compare_products, get_worst
 from muon_matrices import EXCLUDED, LATENT, PLAIN, QUERY, ROTARY, VALUE, Reference, in_turns
 
 STEPS, MICRO_BATCHES, HEADS = 5, 2, 4
@@ -161,7 +161,7 @@ def compare_with_torch(runs):
     def train(product):
         values, of_steps = runs.run_reference(product)
         counts.append(of_steps)
-        clipped.append(max(get_difference(ours[name], values[name]) for name in values if CLIPPED.search(name)))
+        clipped.append(max(training.get_difference(ours[name], values[name]) for name in values if CLIPPED.search(name)))
         return values
 
     name, worst, bound = compare_products(ours, train)

@@ -14,7 +14,6 @@ shards change no gradient. A checkpoint resumes on its own layout with the same
 bits, and on others.
 """
 
-import itertools
 import json
 import os
 import random

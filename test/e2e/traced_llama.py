@@ -19,7 +19,7 @@ import torch
 import torch.distributed as ranks
 import torch_llama
 import training
-from gradients_match_torch import read_batches
+from torch_cases import read_batches
 
 
 class CopyToRanks(torch.autograd.Function):

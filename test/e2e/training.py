@@ -230,6 +230,12 @@ def start_drawing(path, seed):
     return generator
 
 
+def get_difference(actual, expected):
+    """The norm of the difference of two tensors, relative to that of the second."""
+    expected = expected.astype(numpy.float64)
+    return numpy.linalg.norm(actual.astype(numpy.float64) - expected) / numpy.linalg.norm(expected)
+
+
 def random_parameters(shapes, seed=0):
     """Norm weights near one, biases and matrices small."""
     normal = numpy.random.RandomState(seed).standard_normal

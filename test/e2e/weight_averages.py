@@ -12,7 +12,7 @@ import safetensors
 import torch
 import torch_llama
 import training
-from gradients_match_torch import BATCH, MICRO_BATCHES, read_batches
+from torch_cases import BATCH, MICRO_BATCHES, read_batches
 
 STEPS, SAVED_STEP = 7, 5
 INTERVAL, FUSED, ALPHA = 2, 2, 0.2

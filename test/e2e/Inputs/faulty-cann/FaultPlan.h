@@ -62,6 +62,17 @@ inline FaultPlan &plan() { return FaultPlan::get(); }
 void *findNext(const char *name);
 #define NEXT(NAME) reinterpret_cast<decltype(&NAME)>(findNext(#NAME))
 
+/// Releases a thing of a site: once, or as the change of the call says.
+template <typename Release>
+auto release(const char *callSite, Release &&next) -> decltype(next()) {
+  const std::string change = plan().next(callSite);
+  if (change == "left" || change == "left out")
+    return {};
+  if (change == "twice")
+    next();
+  return next();
+}
+
 inline char *shift(const void *address, int64_t bytes) {
   return const_cast<char *>(static_cast<const char *>(address)) + bytes;
 }

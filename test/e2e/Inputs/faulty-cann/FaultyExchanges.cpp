@@ -18,9 +18,8 @@ HcclResult HcclCommInitRootInfoConfig(uint32_t numRanks,
 }
 
 HcclResult HcclCommDestroy(HcclComm communicator) {
-  if (plan().next("destroyed communicator") == "left")
-    return HCCL_SUCCESS;
-  return NEXT(HcclCommDestroy)(communicator);
+  return release("destroyed communicator",
+                 [=] { return NEXT(HcclCommDestroy)(communicator); });
 }
 
 } // extern "C"
@@ -29,18 +28,18 @@ namespace {
 
 /// The arguments that all exchanges have.
 struct GivenExchange {
-  void *from = nullptr, *to = nullptr;
-  uint64_t count = 0;
-  HcclDataType type = HCCL_DATA_TYPE_FP32;
-  HcclReduceOp reduction = HCCL_REDUCE_SUM;
-  uint32_t peer = 0;
-  HcclComm communicator = nullptr;
-  aclrtStream stream = nullptr;
+  void *from, *to;
+  uint64_t count;
+  HcclDataType type;
+  HcclReduceOp reduction;
+  uint32_t peer;
+  HcclComm communicator;
+  aclrtStream stream;
 };
 
-HcclResult
-exchange(GivenExchange given,
-         const std::function<HcclResult(const GivenExchange &)> &next) {
+/// An exchange whose call reads the arguments from `given`.
+HcclResult exchange(GivenExchange given,
+                    HcclResult (*next)(const GivenExchange &)) {
   const std::string change = plan().next("exchange");
   // As a network that has failed.
   if (change == "refused")
@@ -81,57 +80,42 @@ exchange(GivenExchange given,
 
 extern "C" {
 
+#define CALL(NAME, ...)                                                        \
+  [](const GivenExchange &is) {                                                \
+    return NEXT(NAME)(__VA_ARGS__, is.communicator, is.stream);                \
+  }
+
 HcclResult HcclSend(void *from, uint64_t count, HcclDataType type,
                     uint32_t peer, HcclComm communicator, aclrtStream stream) {
   return exchange(
       {from, nullptr, count, type, HCCL_REDUCE_SUM, peer, communicator, stream},
-      [](const GivenExchange &is) {
-        return NEXT(HcclSend)(is.from, is.count, is.type, is.peer,
-                              is.communicator, is.stream);
-      });
+      CALL(HcclSend, is.from, is.count, is.type, is.peer));
 }
 
 HcclResult HcclRecv(void *to, uint64_t count, HcclDataType type, uint32_t peer,
                     HcclComm communicator, aclrtStream stream) {
   return exchange(
       {nullptr, to, count, type, HCCL_REDUCE_SUM, peer, communicator, stream},
-      [](const GivenExchange &is) {
-        return NEXT(HcclRecv)(is.to, is.count, is.type, is.peer,
-                              is.communicator, is.stream);
-      });
+      CALL(HcclRecv, is.to, is.count, is.type, is.peer));
 }
 
-HcclResult HcclAllReduce(void *from, void *to, uint64_t count,
-                         HcclDataType type, HcclReduceOp reduction,
-                         HcclComm communicator, aclrtStream stream) {
-  return exchange({from, to, count, type, reduction, 0, communicator, stream},
-                  [](const GivenExchange &is) {
-                    return NEXT(HcclAllReduce)(is.from, is.to, is.count,
-                                               is.type, is.reduction,
-                                               is.communicator, is.stream);
-                  });
-}
-
-HcclResult HcclReduceScatter(void *from, void *to, uint64_t count,
-                             HcclDataType type, HcclReduceOp reduction,
-                             HcclComm communicator, aclrtStream stream) {
-  return exchange({from, to, count, type, reduction, 0, communicator, stream},
-                  [](const GivenExchange &is) {
-                    return NEXT(HcclReduceScatter)(is.from, is.to, is.count,
-                                                   is.type, is.reduction,
-                                                   is.communicator, is.stream);
-                  });
-}
+#define REDUCTION(NAME)                                                        \
+  HcclResult NAME(void *from, void *to, uint64_t count, HcclDataType type,     \
+                  HcclReduceOp reduction, HcclComm communicator,               \
+                  aclrtStream stream) {                                        \
+    return exchange(                                                           \
+        {from, to, count, type, reduction, 0, communicator, stream},           \
+        CALL(NAME, is.from, is.to, is.count, is.type, is.reduction));          \
+  }
+REDUCTION(HcclAllReduce)
+REDUCTION(HcclReduceScatter)
 
 HcclResult HcclAllGather(void *from, void *to, uint64_t count,
                          HcclDataType type, HcclComm communicator,
                          aclrtStream stream) {
   return exchange(
       {from, to, count, type, HCCL_REDUCE_SUM, 0, communicator, stream},
-      [](const GivenExchange &is) {
-        return NEXT(HcclAllGather)(is.from, is.to, is.count, is.type,
-                                   is.communicator, is.stream);
-      });
+      CALL(HcclAllGather, is.from, is.to, is.count, is.type));
 }
 
 HcclResult HcclBroadcast(void *memory, uint64_t count, HcclDataType type,
@@ -139,11 +123,7 @@ HcclResult HcclBroadcast(void *memory, uint64_t count, HcclDataType type,
                          aclrtStream stream) {
   return exchange({memory, nullptr, count, type, HCCL_REDUCE_SUM, root,
                    communicator, stream},
-                  [](const GivenExchange &is) {
-                    return NEXT(HcclBroadcast)(is.from, is.count, is.type,
-                                               is.peer, is.communicator,
-                                               is.stream);
-                  });
+                  CALL(HcclBroadcast, is.from, is.count, is.type, is.peer));
 }
 
 } // extern "C"

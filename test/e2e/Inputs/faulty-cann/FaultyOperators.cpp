@@ -63,12 +63,8 @@ aclTensor *aclCreateTensor(const int64_t *dims, uint64_t numDims,
 }
 
 aclnnStatus aclDestroyTensor(const aclTensor *tensor) {
-  const std::string change = plan().next("destroyed tensor");
-  if (change == "left")
-    return ACLNN_SUCCESS;
-  if (change == "twice")
-    NEXT(aclDestroyTensor)(tensor);
-  return NEXT(aclDestroyTensor)(tensor);
+  return release("destroyed tensor",
+                 [=] { return NEXT(aclDestroyTensor)(tensor); });
 }
 
 aclScalar *aclCreateScalar(void *value, aclDataType type) {
@@ -107,13 +103,9 @@ aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor) {
 }
 
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor) {
-  const std::string change =
-      getRepeatable().erase(executor) ? plan().next("destroyed executor") : "";
-  if (change == "left")
-    return ACLNN_SUCCESS;
-  if (change == "twice")
-    NEXT(aclDestroyAclOpExecutor)(executor);
-  return NEXT(aclDestroyAclOpExecutor)(executor);
+  const auto next = [=] { return NEXT(aclDestroyAclOpExecutor)(executor); };
+  return getRepeatable().erase(executor) ? release("destroyed executor", next)
+                                         : next();
 }
 
 using Launch = aclnnStatus(void *, uint64_t, aclOpExecutor *, aclrtStream);

@@ -18,12 +18,8 @@ aclError aclrtCreateStream(aclrtStream *stream) {
 }
 
 aclError aclrtDestroyStream(aclrtStream stream) {
-  const std::string change = plan().next("destroyed stream");
-  if (change == "left")
-    return ACL_SUCCESS;
-  if (change == "twice")
-    NEXT(aclrtDestroyStream)(stream);
-  return NEXT(aclrtDestroyStream)(stream);
+  return release("destroyed stream",
+                 [=] { return NEXT(aclrtDestroyStream)(stream); });
 }
 
 aclError aclrtCreateEventExWithFlag(aclrtEvent *event, uint32_t flag) {
@@ -33,12 +29,8 @@ aclError aclrtCreateEventExWithFlag(aclrtEvent *event, uint32_t flag) {
 }
 
 aclError aclrtDestroyEvent(aclrtEvent event) {
-  const std::string change = plan().next("destroyed event");
-  if (change == "left")
-    return ACL_SUCCESS;
-  if (change == "twice")
-    NEXT(aclrtDestroyEvent)(event);
-  return NEXT(aclrtDestroyEvent)(event);
+  return release("destroyed event",
+                 [=] { return NEXT(aclrtDestroyEvent)(event); });
 }
 
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
@@ -100,12 +92,7 @@ aclError aclrtMallocHost(void **pointer, size_t size) {
 }
 
 aclError aclrtFree(void *pointer) {
-  const std::string change = plan().next("release");
-  if (change == "left out")
-    return ACL_SUCCESS;
-  if (change == "twice")
-    NEXT(aclrtFree)(pointer);
-  return NEXT(aclrtFree)(pointer);
+  return release("release", [=] { return NEXT(aclrtFree)(pointer); });
 }
 
 aclError aclrtMemcpy(void *to, size_t room, const void *from, size_t count,
