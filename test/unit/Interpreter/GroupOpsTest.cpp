@@ -11,8 +11,8 @@
 
 #include "LoweredSteps.h"
 #include "lib/Exec/Interpreter/Functions.h"
-#include "mf/Exec/Data/ElementConversion.h"
 #include "mlir/IR/Verifier.h"
+#include "test/unit/Elements.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -34,19 +34,12 @@ Tensor makeTensor(DType type, llvm::ArrayRef<int64_t> dims,
   if (type == DType::I32)
     llvm::copy(values, tensor.getElements<int32_t>().begin());
   else
-    llvm::cantFail(mf::convertElements(
-        DType::F32,
-        {reinterpret_cast<const uint8_t *>(values.data()), values.size() * 4},
-        type, tensor.getBytes()));
+    mf::writeElements(values, type, tensor.getBytes());
   return tensor;
 }
 
 Values getValues(const Tensor &tensor) {
-  Values values(tensor.getShape().getNumElements());
-  llvm::cantFail(mf::convertElements(
-      tensor.getShape().type, tensor.getBytes(), DType::F32,
-      {reinterpret_cast<uint8_t *>(values.data()), values.size() * 4}));
-  return values;
+  return mf::readElements<uint8_t>(tensor.getShape().type, tensor.getBytes());
 }
 
 /// "4x8xf32"

@@ -3,8 +3,8 @@
 
 #include "lib/Exec/Interpreter/TensorExchange.h"
 #include "LoweredSteps.h"
-#include "mf/Exec/Data/ElementConversion.h"
 #include "mf/Exec/Ranks/CollectiveShare.h"
+#include "test/unit/Elements.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -53,10 +53,7 @@ struct TensorExchangeTest : testing::Test {
     auto make = [](llvm::ArrayRef<float> values, DType kind,
                    std::vector<int64_t> dims) {
       Tensor tensor(TensorShape{kind, {dims.begin(), dims.end()}});
-      llvm::cantFail(mf::convertElements(
-          DType::F32,
-          {reinterpret_cast<const uint8_t *>(values.data()), values.size() * 4},
-          kind, tensor.getBytes()));
+      mf::writeElements(values, kind, tensor.getBytes());
       return tensor;
     };
     std::vector<float> rows;
@@ -69,10 +66,7 @@ struct TensorExchangeTest : testing::Test {
                                      make(send, DType::F32, {3, 2}),
                                      make(receive, DType::F32, {3, 2})})))
       return failure();
-    output.resize(10);
-    llvm::cantFail(
-        mf::convertElements(type, result.getBytes(), DType::F32,
-                            {reinterpret_cast<uint8_t *>(output.data()), 40}));
+    output = mf::readElements<uint8_t>(type, result.getBytes());
     return success();
   }
 };
@@ -209,9 +203,7 @@ TEST_F(TensorExchangeTest, MaximaAreThoseOfTheRunner) {
     for (const auto &[values, expected] : cases) {
       auto make = [&](float value) {
         Tensor tensor(TensorShape{type, {1}});
-        llvm::cantFail(mf::convertElements(
-            DType::F32, {reinterpret_cast<const uint8_t *>(&value), 4}, type,
-            tensor.getBytes()));
+        mf::writeElements(value, type, tensor.getBytes());
         return tensor;
       };
       std::vector<Tensor> inputs, outputs;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Ranks/WholeTensors.h"
-#include "mf/Exec/Data/ElementConversion.h"
+#include "test/unit/Elements.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,15 +15,6 @@ namespace {
 
 const Mesh ranksOfMesh({{"pp", 1}, {"dp", 2}, {"mp", 2}});
 
-llvm::Error convertFloats(llvm::ArrayRef<float> floats, DType type,
-                          std::vector<uint8_t> &bytes) {
-  bytes.resize(floats.size() * getBytes(type));
-  return convertElements(DType::F32,
-                         {reinterpret_cast<const uint8_t *>(floats.data()),
-                          floats.size() * sizeof(float)},
-                         type, bytes);
-}
-
 /// A vector of two elements, or half of one of four that is cut over mp.
 RankTensor makePart(int64_t rank, const std::vector<float> &values, bool isCut,
                     int64_t summand = 0, DType type = DType::F32) {
@@ -33,19 +24,15 @@ RankTensor makePart(int64_t rank, const std::vector<float> &values, bool isCut,
   if (isCut)
     part.slice = Slice{{4}, {{"mp"}}};
   part.summand = summand;
-  std::vector<uint8_t> bytes;
-  llvm::cantFail(convertFloats(values, type, bytes));
+  std::vector<uint8_t> bytes(2 * getBytes(type));
+  writeElements<uint8_t>(values, type, bytes);
   part.read = [bytes] { return llvm::ArrayRef<uint8_t>(bytes); };
   return part;
 }
 
 std::vector<float> getFloats(const WholeTensors &tensors) {
   const TensorValue value = llvm::cantFail(tensors.get()).at("w");
-  std::vector<float> floats(value.shape.getNumElements());
-  llvm::cantFail(convertElements(value.shape.type, value.bytes, DType::F32,
-                                 {reinterpret_cast<uint8_t *>(floats.data()),
-                                  floats.size() * sizeof(float)}));
-  return floats;
+  return readElements<uint8_t>(value.shape.type, value.bytes);
 }
 
 TEST(WholeTensorsTest, TakesTheFirstRankOfEachPart) {

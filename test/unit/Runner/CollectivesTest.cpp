@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "CommunicatorTesting.h"
-#include "mf/Exec/Data/ElementConversion.h"
+#include "test/unit/Elements.h"
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,64 +15,44 @@ using ::testing::Each;
 
 namespace {
 
-/// Element `i` as what reductions compute with.
-double load(DType type, const Bytes &bytes, int64_t i) {
+/// Calls `body` with a value of the type that elements are stored in.
+template <typename Body> auto withStored(DType type, Body &&body) {
   switch (type) {
-  case DType::F32: {
-    float value;
-    std::memcpy(&value, &bytes[i * 4], 4);
-    return value;
-  }
+  case DType::F32:
+    return body(float());
+  case DType::I32:
+    return body(int32_t());
+  case DType::I64:
+    return body(int64_t());
   case DType::BF16:
-  case DType::F16: {
-    uint16_t bits;
-    std::memcpy(&bits, &bytes[i * 2], 2);
-    return type == DType::F16 ? halfToFloat(bits) : bfloat16ToFloat(bits);
-  }
-  case DType::I32: {
-    int32_t value;
-    std::memcpy(&value, &bytes[i * 4], 4);
-    return value;
-  }
-  case DType::I64: {
-    int64_t value;
-    std::memcpy(&value, &bytes[i * 8], 8);
-    return static_cast<double>(value);
-  }
+  case DType::F16:
   case DType::I1:
     break;
   }
-  return 0;
+  return body(uint16_t());
+}
+
+/// Element `i` as what reductions compute with.
+double load(DType type, const Bytes &bytes, int64_t i) {
+  return withStored(type, [&](auto stored) {
+    std::memcpy(&stored, &bytes[i * sizeof(stored)], sizeof(stored));
+    if (type == DType::BF16 || type == DType::F16)
+      return double(type == DType::F16 ? halfToFloat(stored)
+                                       : bfloat16ToFloat(stored));
+    return static_cast<double>(stored);
+  });
 }
 
 void store(DType type, double value, Bytes &bytes, int64_t i) {
-  switch (type) {
-  case DType::F32: {
-    const auto element = static_cast<float>(value);
-    std::memcpy(&bytes[i * 4], &element, 4);
-    break;
-  }
-  case DType::BF16:
-  case DType::F16: {
+  withStored(type, [&](auto stored) {
     const auto number = static_cast<float>(value);
-    const uint16_t bits =
-        type == DType::F16 ? floatToHalf(number) : floatToBfloat16(number);
-    std::memcpy(&bytes[i * 2], &bits, 2);
-    break;
-  }
-  case DType::I32: {
-    const auto element = static_cast<int32_t>(value);
-    std::memcpy(&bytes[i * 4], &element, 4);
-    break;
-  }
-  case DType::I64: {
-    const auto element = static_cast<int64_t>(value);
-    std::memcpy(&bytes[i * 8], &element, 8);
-    break;
-  }
-  case DType::I1:
-    break;
-  }
+    if (type == DType::BF16 || type == DType::F16)
+      stored =
+          type == DType::F16 ? floatToHalf(number) : floatToBfloat16(number);
+    else
+      stored = static_cast<decltype(stored)>(value);
+    std::memcpy(&bytes[i * sizeof(stored)], &stored, sizeof(stored));
+  });
 }
 
 /// All inputs combined, an element at a time.
@@ -292,11 +272,7 @@ TEST(CollectivesTest, PartsOfASumHaveTheBitsOfTheWhole) {
       for (Bytes &input : inputs) {
         for (float &value : values)
           value = normal(random);
-        ASSERT_FALSE(static_cast<bool>(convertElements(
-            DType::F32,
-            {reinterpret_cast<const uint8_t *>(values.data()),
-             values.size() * 4},
-            type, {reinterpret_cast<uint8_t *>(input.data()), input.size()})));
+        writeElements<std::byte>(values, type, input);
       }
       runThreads(ranks, [&](int64_t rank) {
         EXPECT_EQ(run(*communicator, rank,

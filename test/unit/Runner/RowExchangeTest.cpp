@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "CommunicatorTesting.h"
-#include "mf/Exec/Data/ElementConversion.h"
+#include "test/unit/Elements.h"
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,10 +22,7 @@ constexpr int64_t width = 3;
 
 Bytes toType(DType type, const Values &values) {
   Bytes bytes(values.size() * getBytes(type));
-  llvm::cantFail(convertElements(
-      DType::F32,
-      {reinterpret_cast<const uint8_t *>(values.data()), values.size() * 4},
-      type, {reinterpret_cast<uint8_t *>(bytes.data()), bytes.size()}));
+  writeElements<std::byte>(values, type, bytes);
   return bytes;
 }
 
