@@ -121,7 +121,10 @@ Queues makeQueues(const QueuePlan &plan, const Numbers &numbers, double tick) {
     std::vector<LinkId> links;
     for (int32_t link : costs.links)
       links.push_back(numbers.links[link]);
-    queues.addTransfer(costs.latency, costs.seconds, links, costs.speeds);
+    if (links.empty())
+      queues.addGroup(costs.latency + costs.seconds);
+    else
+      queues.addTransfer(costs.latency, costs.seconds, links, costs.speeds);
   }
   for (const QueuePlan::Action &action : plan.history) {
     QueueId queue = numbers.queues[action.queue];
