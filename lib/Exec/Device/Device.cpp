@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Device/Device.h"
-#include "CopyLink.h"
 #include "StreamState.h"
 #include <cmath>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Device/Event.h"
-#include "EventRecord.h"
+#include "StreamState.h"
 
 namespace mf {
 

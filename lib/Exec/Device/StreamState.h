@@ -4,17 +4,78 @@
 #ifndef MF_LIB_EXEC_DEVICE_STREAMSTATE_H
 #define MF_LIB_EXEC_DEVICE_STREAMSTATE_H
 
-#include "CopyLink.h"
-#include "EventRecord.h"
 #include "mf/Exec/Device/Device.h"
 #include "mf/Exec/Device/Stream.h"
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <variant>
 #include <vector>
 
 namespace mf {
+
+/// The state of a capture. The stream that captured it completes it once; any
+/// thread may wait for it.
+struct EventRecord {
+  using Clock = std::chrono::steady_clock;
+
+  mutable std::mutex mutex;
+  mutable std::condition_variable completed;
+  bool complete = false;
+  /// Why the captured work was dropped; empty if it was done.
+  std::string failure;
+  Clock::time_point time;
+
+  void finish(std::string reason) {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      complete = true;
+      failure = std::move(reason);
+      time = Clock::now();
+    }
+    completed.notify_all();
+  }
+
+  /// Makes waiting threads re-evaluate their other conditions.
+  void wakeWaiters() const {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+    }
+    completed.notify_all();
+  }
+};
+
+/// A link that executes one copy after another at a fixed rate. Times are
+/// nominal: a copy that is queued starts when the link becomes free, not when a
+/// thread wakes up, so that small delays do not accumulate.
+class CopyLink {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `rate` is in bytes per second; 0 means no limit.
+  explicit CopyLink(double rate) : rate(rate) {}
+
+  bool isPaced() const { return rate > 0; }
+
+  /// Books a copy that may start at `ready`; returns when it will run.
+  WorkTimes reserve(Clock::time_point ready, int64_t bytes) {
+    auto duration = std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double>(static_cast<double>(bytes) / rate));
+    std::lock_guard<std::mutex> lock(mutex);
+    const Clock::time_point start = std::max(free, ready);
+    free = start + duration;
+    return {start, free};
+  }
+
+private:
+  double rate;
+  std::mutex mutex;
+  Clock::time_point free;
+};
 
 struct Stream::State {
   using Clock = std::chrono::steady_clock;

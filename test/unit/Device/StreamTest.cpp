@@ -1,7 +1,7 @@
 //===- StreamTest.cpp - Streams, events, copies and failures --------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/Exec/Device/CopyLink.h"
+#include "lib/Exec/Device/StreamState.h"
 #include "mf/Exec/Device/Device.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
