@@ -8,7 +8,7 @@
 #include "OneDnn.h"
 #include "Tiles.h"
 #include "mf/Exec/Kernels/Kernel.h"
-#include "mf/Program/Signatures/AttentionInputs.h"
+#include "mf/Program/Signatures/KernelSpec.h"
 #include <map>
 #include <memory>
 

@@ -3,8 +3,7 @@
 
 #include "mf/Perf/Target/KernelCost.h"
 #include "mf/Program/Signatures/KernelChain.h"
-#include "mf/Program/Signatures/KernelFactors.h"
-#include "mf/Program/Signatures/WorkType.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "mf/Perf/Timeline/KernelTable.h"
 #include "TimelineParts.h"
-#include "mf/Program/Signatures/WorkType.h"
+#include "mf/Program/Signatures/KernelSpec.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <functional>

@@ -3,7 +3,6 @@
 
 #include "KernelFormulas.h"
 #include "mf/Program/Signatures/KernelBlocks.h"
-#include "mf/Program/Signatures/WorkType.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <limits>

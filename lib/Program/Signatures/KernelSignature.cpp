@@ -206,4 +206,16 @@ llvm::Error checkAgainstSignature(const KernelSpec &spec) {
   return llvm::Error::success();
 }
 
+std::vector<KernelSpec> getProductsOfFactors(const KernelSignature &signature,
+                                             const KernelSpec &spec) {
+  std::vector<KernelSpec> products;
+  if (signature.inputs.empty() || !signature.inputs.back().isFactors ||
+      signature.outputs.front().access != Access::Updated)
+    return products;
+  for (size_t i = signature.inputs.size() - 1; i < spec.inputs.size(); ++i)
+    products.push_back(
+        {"aclnnForeachMulScalar", {spec.inputs[i]}, {spec.inputs[0]}, {}});
+  return products;
+}
+
 } // namespace mf

@@ -3,7 +3,6 @@
 
 #include "PartFormulas.h"
 #include "KernelFormulas.h"
-#include "mf/Program/Signatures/AttentionInputs.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf {

@@ -44,7 +44,7 @@ struct KernelWork {
 };
 
 /// Returns the element type that a kernel works in
-/// (mf/Program/Signatures/WorkType.h).
+/// (mf/Program/Signatures/KernelSpec.h).
 DType getWorkType(const Activity &kernel);
 
 /// Returns the kernels of a step by name, types and shapes, in descending order

@@ -188,6 +188,14 @@ llvm::Error checkAgainstSignature(const KernelSignature &signature,
 /// kernel.
 llvm::Error checkAgainstSignature(const KernelSpec &spec);
 
+/// Returns the launches that devices need where this kernel multiplies a
+/// gradient by its `factors` operands, which no operator of CANN does: one
+/// product in place for each factor. Only an update has such launches. A norm
+/// reads the products that the update's launches have stored. Empty for kernels
+/// without factors.
+std::vector<KernelSpec> getProductsOfFactors(const KernelSignature &signature,
+                                             const KernelSpec &spec);
+
 } // namespace mf
 
 #endif // MF_PROGRAM_SIGNATURES_KERNELSIGNATURE_H

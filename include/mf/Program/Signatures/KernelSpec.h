@@ -8,6 +8,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -41,6 +42,25 @@ struct KernelSpec {
   llvm::SmallVector<TensorShape, 4> outputs;
   AttributeMap attributes;
 };
+
+/// Returns the element type of the largest input, or of the largest output for
+/// a kernel without inputs. The first one counts if several are largest. The
+/// type in which products are summed does not matter. F32 if there are no
+/// operands.
+DType getWorkType(const KernelSpec &spec);
+
+/// The indices of the optional inputs that an attention kernel has. There are
+/// up to three after the required ones, in this order: ALiBi slopes (floating
+/// point), a dropout mask (i1) and the first key that each query sees (i32).
+/// Each may be absent, so an input is identified by its element type.
+struct AttentionInputs {
+  std::optional<size_t> slopes, dropMask, starts;
+  /// The index of the first input that is none of the three.
+  size_t end = 0;
+};
+
+/// Finds the optional inputs of `spec` from input `first` on.
+AttentionInputs findAttentionInputs(const KernelSpec &spec, size_t first);
 
 } // namespace mf
 
