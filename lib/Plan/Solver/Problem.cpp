@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Solver/Problem.h"
-#include "ProblemLimits.h"
 #include "mf/Support/NumberText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"

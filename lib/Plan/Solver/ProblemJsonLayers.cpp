@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ProblemJsonParts.h"
-#include "ProblemLimits.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 

@@ -19,6 +19,8 @@ using llvm::Twine;
 
 namespace mf::solver {
 
+char NoPlanError::ID = 0;
+
 namespace {
 
 /// A plan for limits that are raised, and the memory that it lacks.

@@ -26,6 +26,10 @@
 
 namespace mf::solver {
 
+/// The largest number of layers in a model; a larger one is most likely a
+/// mistake.
+constexpr int64_t mostLayers = 1 << 12;
+
 /// The cost of one layer with one treatment for one micro-batch.
 struct Treatment {
   std::string name;
