@@ -132,9 +132,6 @@ struct StepPlan {
   /// Returns which packers found the plan, and how many layouts each:
   /// "routines: in time 3; frames: birth 1; blocks: contention".
   std::string describePackers() const;
-
-  /// Prints the plan as text, a line per buffer and per task.
-  void print(const StepProblem &problem, llvm::raw_ostream &os) const;
 };
 
 /// Limits on the planner's work. Work is counted, not timed: the same problem
@@ -147,8 +144,8 @@ struct StepPlanOptions {
   /// Elementary operations of the heuristics per packing, see FirstFitOptions.
   int64_t packingWork = 1'000'000;
   /// Elementary operations of the search per packing, which runs where the
-  /// heuristics leave more than the acceptable gap; see CapacitySearchOptions.
-  /// Placing frames in parts may use a tenth of it.
+  /// heuristics leave more than the acceptable gap. Placing frames in parts may
+  /// use a tenth of it.
   int64_t searchWork = 30'000'000;
   /// Elementary operations of packing frames, scratch and task buffers by their
   /// exact shapes.
