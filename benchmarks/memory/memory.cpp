@@ -10,9 +10,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "TransformerStep.h"
+#include "lib/Program/Memory/search/PackSearch.h"
 #include "mf/Program/Memory/AllocationCsv.h"
-#include "mf/Program/Memory/CapacitySearch.h"
-#include "mf/Program/Memory/FirstFit.h"
+#include "mf/Program/Memory/AllocationPlan.h"
 #include "mf/Program/Memory/StepPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -71,7 +71,8 @@ void runInstance(const std::string &path) {
       llvm::cantFail(parseAllocationCsv((*file)->getBuffer(), path));
   llvm::cantFail(problem.check());
   Timer timer;
-  CapacitySearchResult result = solveAtCapacity(problem, capacity);
+  CapacitySearchResult result = searchWithin(compressLifetimes(problem.buffers),
+                                             capacity, /*work=*/4'000'000'000);
   double milliseconds = timer.getMilliseconds();
   const char *status = "unknown";
   if (result.status == CapacitySearchResult::Status::Infeasible)

@@ -1,7 +1,7 @@
 //===- CapacitySearchTest.cpp - Search within a capacity ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Program/Memory/CapacitySearch.h"
+#include "lib/Program/Memory/search/PackSearch.h"
 #include "mf/Program/Memory/AllocationCsv.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
@@ -13,6 +13,11 @@ using namespace mf::memory;
 using Status = CapacitySearchResult::Status;
 
 namespace {
+
+CapacitySearchResult search(const AllocationProblem &problem, int64_t capacity,
+                            int64_t work = 4'000'000'000) {
+  return searchWithin(compressLifetimes(problem.buffers), capacity, work);
+}
 
 AllocationProblem makeRandom(std::mt19937 &random, int count, int64_t horizon,
                              int64_t alignment) {
@@ -69,12 +74,12 @@ int64_t findLowestPeak(const AllocationProblem &problem) {
 }
 
 void expectDecides(const AllocationProblem &problem, int64_t lowestPeak) {
-  CapacitySearchResult fit = solveAtCapacity(problem, lowestPeak);
+  CapacitySearchResult fit = search(problem, lowestPeak);
   ASSERT_EQ(fit.status, Status::Fit);
   AllocationProblem limited = problem;
   limited.capacity = lowestPeak;
   EXPECT_EQ(llvm::toString(limited.verify(fit.offsets)), "");
-  CapacitySearchResult none = solveAtCapacity(problem, lowestPeak - 1);
+  CapacitySearchResult none = search(problem, lowestPeak - 1);
   EXPECT_EQ(none.status, Status::Infeasible);
   EXPECT_TRUE(none.offsets.empty());
 }
@@ -133,13 +138,12 @@ TEST(CapacitySearchTest, DecidesAroundFixedBuffers) {
       if (buffer.fixedOffset && buffer.size > 0)
         fixedEnd = std::max(fixedEnd, *buffer.fixedOffset + buffer.size);
     int64_t lowestPeak = findLowestPeak(problem);
-    CapacitySearchResult fit = solveAtCapacity(problem, lowestPeak);
+    CapacitySearchResult fit = search(problem, lowestPeak);
     ASSERT_EQ(fit.status, Status::Fit);
     problem.capacity = lowestPeak;
     EXPECT_EQ(llvm::toString(problem.verify(fit.offsets)), "");
     if (lowestPeak > std::max<int64_t>(fixedEnd, 1)) {
-      EXPECT_EQ(solveAtCapacity(problem, lowestPeak - 1).status,
-                Status::Infeasible);
+      EXPECT_EQ(search(problem, lowestPeak - 1).status, Status::Infeasible);
     }
   }
 }
@@ -152,14 +156,14 @@ TEST(CapacitySearchTest, HonoursAlignments) {
     AllocationProblem problem = makeRandom(random, 1 + random() % 6, 8, 4);
     int64_t lowestPeak = findLowestPeak(problem);
     int64_t capacity = (lowestPeak + 3) / 4 * 4;
-    CapacitySearchResult fit = solveAtCapacity(problem, capacity);
+    CapacitySearchResult fit = search(problem, capacity);
     ASSERT_EQ(fit.status, Status::Fit);
     EXPECT_EQ(llvm::toString(problem.verify(fit.offsets)), "");
     // Mixed alignments: whatever is found is legal, and nothing is denied.
     for (AllocationBuffer &buffer : problem.buffers)
       buffer.alignment = 1 << (random() % 4);
     lowestPeak = findLowestPeak(problem);
-    fit = solveAtCapacity(problem, lowestPeak);
+    fit = search(problem, lowestPeak);
     EXPECT_NE(fit.status, Status::Infeasible);
     if (fit.status == Status::Fit) {
       ++fits;
@@ -173,25 +177,23 @@ TEST(CapacitySearchTest, HonoursAlignments) {
 TEST(CapacitySearchTest, GivesUpWhenTheWorkEnds) {
   std::mt19937 random(14);
   AllocationProblem problem = makeRandom(random, 200, 60, 1);
-  CapacitySearchOptions options;
-  options.work = 1000;
   CapacitySearchResult result =
-      solveAtCapacity(problem, problem.maxLive().bytes, options);
+      search(problem, problem.maxLive().bytes, /*work=*/1000);
   EXPECT_EQ(result.status, Status::Unknown);
   EXPECT_TRUE(result.offsets.empty());
 }
 
 TEST(CapacitySearchTest, AcceptsProblemsWithNothingToPlace) {
   AllocationProblem problem;
-  EXPECT_EQ(solveAtCapacity(problem, 0).status, Status::Fit);
+  EXPECT_EQ(search(problem, 0).status, Status::Fit);
   AllocationBuffer buffer;
   buffer.id = "a";
   buffer.upper = 1;
   problem.buffers = {buffer};
-  EXPECT_EQ(solveAtCapacity(problem, 0).offsets, std::vector<int64_t>{0});
+  EXPECT_EQ(search(problem, 0).offsets, std::vector<int64_t>{0});
   problem.buffers[0].size = 5;
   problem.buffers[0].fixedOffset = 3;
-  EXPECT_EQ(solveAtCapacity(problem, 8).offsets, std::vector<int64_t>{3});
+  EXPECT_EQ(search(problem, 8).offsets, std::vector<int64_t>{3});
 }
 
 AllocationProblem loadInstance(const std::string &name) {
@@ -208,17 +210,17 @@ TEST_P(MiniMallocInstanceTest, FitsAtCapacity) {
       loadInstance(std::string(GetParam()) + ".1048576.csv");
   ASSERT_EQ(llvm::toString(problem.check()), "");
   problem.capacity = 1048576;
-  CapacitySearchResult result = solveAtCapacity(problem, 1048576);
+  CapacitySearchResult result = search(problem, 1048576);
   ASSERT_EQ(result.status, Status::Fit);
   EXPECT_EQ(llvm::toString(problem.verify(result.offsets)), "");
-  EXPECT_EQ(solveAtCapacity(problem, 1048576).offsets, result.offsets);
+  EXPECT_EQ(search(problem, 1048576).offsets, result.offsets);
   // Backwards in time and with the buffers in another order as well.
   std::mt19937 random(1);
   std::shuffle(problem.buffers.begin(), problem.buffers.end(), random);
   for (AllocationBuffer &buffer : problem.buffers)
     std::tie(buffer.lower, buffer.upper) =
         std::make_pair(-buffer.upper, -buffer.lower);
-  result = solveAtCapacity(problem, 1048576);
+  result = search(problem, 1048576);
   ASSERT_EQ(result.status, Status::Fit);
   EXPECT_EQ(llvm::toString(problem.verify(result.offsets)), "");
 }

@@ -1,7 +1,7 @@
 //===- FirstFitTest.cpp - Fast allocation heuristics ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Program/Memory/FirstFit.h"
+#include "mf/Program/Memory/AllocationPlan.h"
 #include "gtest/gtest.h"
 #include <random>
 

@@ -14,6 +14,33 @@
 
 namespace mf::memory {
 
+/// The offsets of all buffers, and the end of the highest one.
+struct Placement {
+  std::vector<int64_t> offsets;
+  int64_t peak = 0;
+};
+
+/// Limits on the work of solveFirstFit().
+struct FirstFitOptions {
+  /// The total number of elementary operations, such as a comparison of two
+  /// lifetimes. An operation takes 5 to 10 ns. The first result, a best fit in
+  /// order of time, is always computed.
+  int64_t work = 30'000'000;
+  /// The heuristics stop at a placement whose peak is at most this, or equals
+  /// the max-live bound.
+  int64_t goodPeak = 0;
+};
+
+/// Places all buffers of a well-formed problem by list heuristics: in a fixed
+/// order, each at the lowest address where it fits (Sekiyama et al.,
+/// "Profile-guided memory optimization for deep neural networks", 2018;
+/// Pisarchyk and Lee, "Efficient memory management for deep neural net
+/// inference", 2020). The best of several orders is kept. Honours alignments
+/// and fixed offsets; the capacity is ignored. Takes O(n log n) plus the number
+/// of overlapping pairs inspected, which `work` limits. Deterministic.
+Placement solveFirstFit(const AllocationProblem &problem,
+                        const FirstFitOptions &options = {});
+
 /// The best solution that was found, and what is known about better ones.
 struct AllocationPlan {
   /// One offset per buffer, in order.
@@ -42,7 +69,7 @@ struct AllocationPlanOptions {
   /// Elementary operations of the heuristics, see FirstFitOptions.
   int64_t heuristicWork = 30'000'000;
   /// Elementary operations of the search for a fit, which runs if the
-  /// heuristics exceed the capacity; see CapacitySearchOptions. 0 disables it.
+  /// heuristics exceed the capacity. 0 disables it.
   int64_t fitWork = 10'000'000'000;
   /// Elementary operations of the search for a lower peak, which runs if the
   /// gap is not acceptable. 0 disables it.

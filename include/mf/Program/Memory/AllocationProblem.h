@@ -4,8 +4,7 @@
 //
 // The problem of assigning each buffer with a known lifetime an offset in one
 // arena, such that no two buffers that are live at the same time overlap.
-// Solvers are free functions over it (FirstFit.h, CapacitySearch.h,
-// AllocationPlan.h). This class defines well-formed problems and legal
+// AllocationPlan.h solves it. This class defines well-formed problems and legal
 // solutions.
 //
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,6 @@
 //===- CapacitySearch.cpp - Search for a fit within a capacity ------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Program/Memory/CapacitySearch.h"
 #include "PackSearch.h"
 #include "Skyline.h"
 #include "lib/Program/Memory/packing/StableSort.h"
@@ -559,18 +558,6 @@ CapacitySearchResult searchWithin(const PackProblem &pack, int64_t capacity,
   if (outcome == SearchTree::Outcome::Exhausted && search.isExact)
     result.status = CapacitySearchResult::Status::Infeasible;
   return result;
-}
-
-CapacitySearchResult solveAtCapacity(const AllocationProblem &problem,
-                                     int64_t capacity,
-                                     const CapacitySearchOptions &options) {
-  CapacitySearchResult result;
-  if (capacity < problem.maxLive().bytes) {
-    result.status = CapacitySearchResult::Status::Infeasible;
-    return result;
-  }
-  return searchWithin(compressLifetimes(problem.buffers), capacity,
-                      options.work);
 }
 
 } // namespace mf::memory

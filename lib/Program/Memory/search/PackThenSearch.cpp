@@ -1,7 +1,7 @@
 //===- PackThenSearch.cpp - Heuristics, slots and search in turn ----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/Program/Memory/search/GradualPacking.h"
+#include "lib/Program/Memory/search/PackSearch.h"
 #include <algorithm>
 
 namespace mf::memory {

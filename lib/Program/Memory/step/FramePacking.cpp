@@ -4,7 +4,6 @@
 #include "FramePacking.h"
 #include "lib/Program/Memory/packing/StableSort.h"
 #include "lib/Program/Memory/search/PackSearch.h"
-#include "lib/Program/Memory/step/Packings.h"
 #include "mf/Program/Memory/StepPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -214,9 +213,9 @@ PackItem makeItem(const StepProblem &problem, int64_t begin, int64_t end,
 PackResult pack(const PackProblem &problem, int64_t goodPeak,
                 const PackEffort &effort) {
   if (effort.memo)
-    return effort.memo->get().pack(problem, goodPeak,
-                                   goodPeak + effort.acceptableExcess,
-                                   effort.heuristicWork, effort.searchWork);
+    return effort.memo->pack(problem, goodPeak,
+                             goodPeak + effort.acceptableExcess,
+                             effort.heuristicWork, effort.searchWork);
   WorkBudget heuristics(effort.heuristicWork), search(effort.searchWork);
   return packThenSearch(problem, goodPeak, goodPeak + effort.acceptableExcess,
                         heuristics, search);

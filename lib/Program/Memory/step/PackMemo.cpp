@@ -1,13 +1,30 @@
 //===- PackMemo.cpp - Cache of packings -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/Program/Memory/step/Packings.h"
+#include "mf/Program/Memory/PackMemo.h"
+#include "lib/Program/Memory/search/PackSearch.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
+#include <mutex>
+#include <unordered_map>
 
 namespace mf::memory {
 
-PackMemo::PackMemo() : packings(std::make_unique<Packings>()) {}
+struct PackMemo::Entry {
+  PackProblem problem;
+  int64_t goodPeak, heuristicWork, searchWork;
+  /// Held while the packing is computed.
+  std::mutex isPacking;
+  std::optional<GradualPacking> packing;
+};
+
+struct PackMemo::Entries {
+  std::mutex isUsing;
+  /// The entries by a hash of their keys.
+  std::unordered_multimap<size_t, std::unique_ptr<Entry>> byHash;
+};
+
+PackMemo::PackMemo() : entries(std::make_unique<Entries>()) {}
 PackMemo::~PackMemo() = default;
 
 static auto getNumbers(const PackItem &item) {
@@ -30,12 +47,12 @@ static size_t hashProblem(const PackProblem &problem) {
   return hash;
 }
 
-PackMemo::Packings::Entry &
-PackMemo::Packings::getEntry(const PackProblem &problem, int64_t goodPeak,
-                             int64_t heuristicWork, int64_t searchWork) {
+PackMemo::Entry &PackMemo::getEntry(const PackProblem &problem,
+                                    int64_t goodPeak, int64_t heuristicWork,
+                                    int64_t searchWork) {
   const size_t hash = hashProblem(problem);
-  const std::lock_guard<std::mutex> lock(isUsing);
-  const auto [begin, end] = entries.equal_range(hash);
+  const std::lock_guard<std::mutex> lock(entries->isUsing);
+  const auto [begin, end] = entries->byHash.equal_range(hash);
   for (auto found = begin; found != end; ++found) {
     Entry &entry = *found->second;
     if (entry.goodPeak == goodPeak && entry.heuristicWork == heuristicWork &&
@@ -47,12 +64,12 @@ PackMemo::Packings::getEntry(const PackProblem &problem, int64_t goodPeak,
   entry->goodPeak = goodPeak;
   entry->heuristicWork = heuristicWork;
   entry->searchWork = searchWork;
-  return *entries.emplace(hash, std::move(entry))->second;
+  return *entries->byHash.emplace(hash, std::move(entry))->second;
 }
 
-PackResult PackMemo::Packings::pack(const PackProblem &problem,
-                                    int64_t goodPeak, int64_t acceptablePeak,
-                                    int64_t heuristicWork, int64_t searchWork) {
+PackResult PackMemo::pack(const PackProblem &problem, int64_t goodPeak,
+                          int64_t acceptablePeak, int64_t heuristicWork,
+                          int64_t searchWork) {
   Entry &entry = getEntry(problem, goodPeak, heuristicWork, searchWork);
   const std::lock_guard<std::mutex> lock(entry.isPacking);
   if (!entry.packing)
