@@ -5,7 +5,6 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/config/ReadConfig.h"
-#include "passes/plan-memory/CheckDevice.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 //===- ApplyPlan.cpp - Offsets of a plan in the IR ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/plan-memory/ApplyPlan.h"
+#include "passes/plan-memory/PlanMemory.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

@@ -1,7 +1,6 @@
 //===- CheckDevice.cpp - Compares the memory limit with a device ----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/plan-memory/CheckDevice.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Perf/Target/DeviceNeed.h"
@@ -9,6 +8,7 @@
 #include "passes/DecodedModule.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/plan-memory/MemoryLimit.h"
+#include "passes/plan-memory/PlanMemory.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_CHECKDEVICE

@@ -6,7 +6,6 @@
 #include "mf/Program/Memory/PeakAdvice.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
-#include "passes/plan-memory/ApplyPlan.h"
 #include "passes/plan-memory/MemoryLimit.h"
 #include "passes/plan-memory/StageProblem.h"
 #include <map>

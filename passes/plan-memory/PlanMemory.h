@@ -4,6 +4,7 @@
 #ifndef MF_PASSES_PLAN_MEMORY_PLANMEMORY_H
 #define MF_PASSES_PLAN_MEMORY_PLANMEMORY_H
 
+#include "dialects/ascend/AscendDialect.h"
 #include "mf/Program/Memory/StepPlan.h"
 #include "passes/Passes.h"
 #include "passes/plan-memory/MemoryLimit.h"
@@ -30,6 +31,24 @@ std::unique_ptr<mlir::Pass> createPlanMemory(
     const PlanMemoryOptions &options, const memory::StepPlanOptions &effort,
     MemoryLimitHandler handler, MemoryPlanner planner = memory::planStep,
     MemoryProblemHandler problemHandler = {});
+
+/// Creates ascend-check-device. If there is a `text`, it is the contents of
+/// `options.file`.
+std::unique_ptr<mlir::Pass> createCheckDevice(const CheckDeviceOptions &options,
+                                              std::optional<std::string> text);
+
+/// A plan and its problem.
+struct PlannedProblem {
+  const memory::StepProblem &problem;
+  const memory::StepPlan &plan;
+};
+
+/// Writes both plans into a program. The place of each part of a problem is
+/// written to the operation at its id among `operations` (StageProblem.h), and
+/// the sizes of the memories to the program.
+void applyPlan(ascend::ProgramOp program,
+               llvm::ArrayRef<mlir::Operation *> operations,
+               const PlannedProblem &device, const PlannedProblem &host);
 
 } // namespace mf::passes
 

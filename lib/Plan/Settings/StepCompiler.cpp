@@ -17,8 +17,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/pipeline/Pipeline.h"
-#include "passes/plan-memory/CheckDevice.h"
-#include "passes/plan-memory/MemoryLimit.h"
+#include "passes/plan-memory/PlanMemory.h"
 #include "llvm/Support/Path.h"
 #include <map>
 #include <mutex>

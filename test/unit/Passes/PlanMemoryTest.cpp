@@ -16,7 +16,6 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
-#include "passes/plan-memory/ApplyPlan.h"
 #include "passes/plan-memory/StageProblem.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
