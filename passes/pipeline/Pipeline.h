@@ -32,6 +32,13 @@ struct LoweringOptions {
   bool fuseElementwise = true;
   bool forCann = false;
   LimitedMemory memory = LimitedMemory::Trainer;
+  /// The order of the stages' runs. Empty for the YAML's.
+  std::string schedule = {};
+  /// 0 for the YAML's.
+  int64_t gradientAccumulationSteps = 0;
+  bool recomputeTasks = false;
+  /// 0 for the YAML's.
+  int64_t lossChunks = 0;
 };
 
 /// Options of `mf-training-step`.
@@ -109,6 +116,10 @@ struct TrainingStepOptions
                      "YAML (ascend-plan-memory)"),
       llvm::cl::init(false)};
   void setLowering(const LoweringOptions &lowering) {
+    schedule = lowering.schedule;
+    gradientAccumulationSteps = lowering.gradientAccumulationSteps;
+    recomputeTasks = lowering.recomputeTasks;
+    lossChunks = lowering.lossChunks;
     castOnce = lowering.castOnce;
     foldGradientScales = lowering.foldGradientScales;
     fuseAccumulation = lowering.fuseAccumulation;

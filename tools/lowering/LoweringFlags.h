@@ -49,9 +49,14 @@ struct LoweringFlags {
   llvm::cl::opt<passes::LimitedMemory> memory;
 
   passes::LoweringOptions getOptions() const {
-    return {castOnce,         foldGradientScales,
-            fuseAccumulation, fuseElementwise,
-            forCann,          memory};
+    passes::LoweringOptions options;
+    options.castOnce = castOnce;
+    options.foldGradientScales = foldGradientScales;
+    options.fuseAccumulation = fuseAccumulation;
+    options.fuseElementwise = fuseElementwise;
+    options.forCann = forCann;
+    options.memory = memory;
+    return options;
   }
 
   /// Returns all options, for example to check which are given.

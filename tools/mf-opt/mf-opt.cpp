@@ -273,8 +273,19 @@ struct OptOptions {
       "recompute-tasks", cl::cat(category),
       cl::desc("Recompute in tasks of their own, which run before the gradient "
                "arrives")};
-  /// The options of lowering, for the step and for the search for advice.
   mf::tools::LoweringFlags lowering{category};
+
+  /// Returns the options of lowering, for the step and for the search for
+  /// advice.
+  mf::passes::LoweringOptions getLowering() const {
+    mf::passes::LoweringOptions options = lowering.getOptions();
+    options.schedule = schedule;
+    options.gradientAccumulationSteps = gradientAccumulationSteps;
+    options.recomputeTasks = recomputeTasks;
+    options.lossChunks = lossChunks;
+    return options;
+  }
+
   cl::opt<bool> verify{
       "verify", cl::init(true), cl::cat(category),
       cl::desc("Prove that the step has no races, that its ranks do not "
@@ -358,13 +369,9 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   options.config =
       step.config ? step.getName() : getOptions().recomputeConfig.getValue();
   options.configText = step.config;
-  options.gradientAccumulationSteps = getOptions().gradientAccumulationSteps;
-  options.schedule = getOptions().schedule;
-  options.lossChunks = getOptions().lossChunks;
-  options.recomputeTasks = getOptions().recomputeTasks;
   options.hbm = getOptions().hbm;
   options.target = getOptions().target;
-  options.setLowering(getOptions().lowering.getOptions());
+  options.setLowering(getOptions().getLowering());
   options.quiet = getOptions().quiet || report;
   options.printPlan = getOptions().printPlan;
   options.verify = getOptions().verify;
@@ -471,11 +478,7 @@ static mf::planner::CompilerInput getCompilerInput(StringRef model,
   mf::planner::CompilerInput input;
   input.fileName = step.getName();
   input.model = model.str();
-  input.schedule = getOptions().schedule;
-  input.gradientAccumulationSteps = getOptions().gradientAccumulationSteps;
-  input.recomputeTasks = getOptions().recomputeTasks;
-  input.lossChunks = getOptions().lossChunks;
-  input.lowering = getOptions().lowering.getOptions();
+  input.lowering = getOptions().getLowering();
   return input;
 }
 

@@ -149,14 +149,14 @@ static planner::CompilerInput getCompilerInput(const StepOptions &options,
                                                const StepRequest &request) {
   planner::CompilerInput input;
   input.pretrainedConfig = options.pretrainedConfig;
-  input.schedule =
-      options.schedule ? options.schedule->getValue() : request.schedule;
-  input.lossChunks = options.lossChunks;
-  input.gradientAccumulationSteps = options.gradientAccumulationSteps;
-  input.recomputeTasks = options.recomputeTasks
-                             ? options.recomputeTasks->getValue()
-                             : request.recomputeTasks;
   input.lowering = options.lowering.getOptions();
+  input.lowering.schedule =
+      options.schedule ? options.schedule->getValue() : request.schedule;
+  input.lowering.lossChunks = options.lossChunks;
+  input.lowering.gradientAccumulationSteps = options.gradientAccumulationSteps;
+  input.lowering.recomputeTasks = options.recomputeTasks
+                                      ? options.recomputeTasks->getValue()
+                                      : request.recomputeTasks;
   input.quiet = !options.log;
   return input;
 }

@@ -159,9 +159,10 @@ static void findDepth(const TrainingConfig &config, int64_t depth,
 
 static bool waitsWhileFilling(const TrainingConfig &config,
                               const PlanRequest &request) {
-  const llvm::StringRef name = request.input.schedule.empty()
-                                   ? getScheduleName(config.parallel)
-                                   : llvm::StringRef(request.input.schedule);
+  const llvm::StringRef name =
+      request.input.lowering.schedule.empty()
+          ? getScheduleName(config.parallel)
+          : llvm::StringRef(request.input.lowering.schedule);
   return name == "1f1b" || name == "gpipe";
 }
 
@@ -315,7 +316,7 @@ Expected<ShallowMeasure> LayoutPlanner::measureShallow(const DeviceLayout &of,
   if (!yaml)
     return yaml.takeError();
   CompilerInput input = request.input;
-  input.recomputeTasks |= recomputeTasks;
+  input.lowering.recomputeTasks |= recomputeTasks;
   ++compiledSamples;
   Expected<CompiledStep> step = compileStep(input, *yaml, PlanEffort::Quick);
   if (!step)

@@ -138,7 +138,7 @@ void WayFinder::addSwap() {
 
 void WayFinder::addLossPieces() {
   constexpr int64_t mostPieces = 16;
-  if (!isDynamic() || input.lossChunks > 0)
+  if (!isDynamic() || input.lowering.lossChunks > 0)
     return;
   const std::string key = "model." + keys::chunkLossNum.getName().str();
   for (int64_t pieces = 2 * config.chunkLossNum; pieces <= mostPieces;
@@ -163,7 +163,8 @@ void WayFinder::addSequence() {
 
 /// Pieces of a sequence need a schedule for them, and exclude full recompute.
 void WayFinder::addPieces() {
-  if (isDynamic() || !getParallel().isSemiOrAuto() || !input.schedule.empty())
+  if (isDynamic() || !getParallel().isSemiOrAuto() ||
+      !input.lowering.schedule.empty())
     return;
   constexpr int64_t mostPieces = 4;
   for (int64_t pieces = 2 * getParallel().seqSplitNum; pieces <= mostPieces;
@@ -189,7 +190,7 @@ void WayFinder::addPieces() {
 void WayFinder::addMicroBatches() {
   const bool hasStages = getParallel().pipelineStage > 1;
   if (!getParallel().isSemiOrAuto() ||
-      (!hasStages && input.gradientAccumulationSteps > 0))
+      (!hasStages && input.lowering.gradientAccumulationSteps > 0))
     return;
   const std::string key =
       isDynamic() ? "training.local_batch_size" : "runner_config.batch_size";
@@ -210,7 +211,7 @@ void WayFinder::addCopies() {
   const int64_t copies = batch.microBatchInterleaveNum;
   const bool hasStages = getParallel().pipelineStage > 1;
   if (isDynamic() || copies == 1 || !getParallel().isSemiOrAuto() ||
-      (!hasStages && input.gradientAccumulationSteps > 0))
+      (!hasStages && input.lowering.gradientAccumulationSteps > 0))
     return;
   MemoryChoice choice{"micro_batch_interleave_num",
                       std::to_string(copies),

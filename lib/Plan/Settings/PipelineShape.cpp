@@ -78,19 +78,20 @@ Expected<PipelineShape> planner::readShape(const CompilerInput &input,
       parseTrainingConfig(yaml, input.fileName, diagnostics);
   if (diagnostics.hasErrors())
     return toError(diagnostics);
-  if (!input.schedule.empty())
-    config.parallel.pipelineScheduler = getSchedulerOf(input.schedule).str();
+  if (!input.lowering.schedule.empty())
+    config.parallel.pipelineScheduler =
+        getSchedulerOf(input.lowering.schedule).str();
   std::optional<int64_t> accumulation;
-  if (input.gradientAccumulationSteps > 0)
-    accumulation = input.gradientAccumulationSteps;
+  if (input.lowering.gradientAccumulationSteps > 0)
+    accumulation = input.lowering.gradientAccumulationSteps;
   const EffectiveBatch batch = resolveBatch(config, accumulation, diagnostics);
   const StageMapOptions options = getStageMapOptions(config, diagnostics);
   if (diagnostics.hasErrors())
     return toError(diagnostics);
   PipelineShape shape;
-  shape.schedule = input.schedule.empty()
+  shape.schedule = input.lowering.schedule.empty()
                        ? getScheduleName(config.parallel).str()
-                       : input.schedule;
+                       : input.lowering.schedule;
   shape.schedule = getScheduleName(shape.schedule, options.interleave).str();
   shape.stages = options.pipelineStages;
   shape.interleave = options.interleave;
@@ -99,7 +100,8 @@ Expected<PipelineShape> planner::readShape(const CompilerInput &input,
   shape.pieces = config.parallel.seqSplitNum;
   const schedule::Policy &policy =
       *cantFail(schedule::findPolicy(shape.schedule));
-  shape.recomputeTasks = input.recomputeTasks || policy.separatesRecompute();
+  shape.recomputeTasks =
+      input.lowering.recomputeTasks || policy.separatesRecompute();
   shape.memoryLimit = config.context.maxDeviceMemory;
   if (Error error = dealLayers(config, numLayers, shape))
     return error;

@@ -109,10 +109,6 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   options.certify = input.certify;
   options.config = input.fileName;
   options.configText = yaml.str();
-  options.schedule = input.schedule;
-  options.recomputeTasks = input.recomputeTasks;
-  options.lossChunks = input.lossChunks;
-  options.gradientAccumulationSteps = input.gradientAccumulationSteps;
   options.setLowering(input.lowering);
   // There is no limit, because callers check whether the result fits.
   options.hbm = passes::noMemoryLimit.str();

@@ -320,8 +320,8 @@ VariantCosts::VariantCosts(const PlanRequest &request, std::string yaml,
     : request(request), input(request.input), yaml(std::move(yaml)),
       compiler(input, this->yaml, request.target) {
   if (!schedule.empty())
-    input.schedule = schedule.str();
-  input.recomputeTasks |= recomputeTasks;
+    input.lowering.schedule = schedule.str();
+  input.lowering.recomputeTasks |= recomputeTasks;
   context.layers = std::move(layers);
   context.limitBytes = limitBytes;
   compiler.isOver = [this] { return this->request.isStopped(); };

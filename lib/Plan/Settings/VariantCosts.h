@@ -76,10 +76,12 @@ public:
   int64_t getCompiledSteps() const { return compiledSteps; }
   /// Returns the schedule if the YAML has no name for it; empty otherwise.
   std::string getUnnamedSchedule() const {
-    return input.schedule == request.input.schedule ? "" : input.schedule;
+    return input.lowering.schedule == request.input.lowering.schedule
+               ? ""
+               : input.lowering.schedule;
   }
   /// Returns whether recompute is a task of its own.
-  bool hasRecomputeTasks() const { return input.recomputeTasks; }
+  bool hasRecomputeTasks() const { return input.lowering.recomputeTasks; }
   /// Returns an error with the reason why no plan fits. `given` is a step that
   /// was compiled besides; it may be empty.
   llvm::Error makeNoPlanError(const StepMeasure &given) const;

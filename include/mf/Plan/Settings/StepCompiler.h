@@ -34,14 +34,6 @@ struct CompilerInput {
   std::optional<std::string> model;
   /// The name of the model's file, for messages.
   std::string modelName;
-  /// The value of mf-opt's --schedule. Empty for the YAML's schedule.
-  std::string schedule;
-  /// The value of mf-opt's --gradient_accumulation_steps. 0 for the YAML's.
-  int64_t gradientAccumulationSteps = 0;
-  /// The value of mf-opt's --recompute-tasks.
-  bool recomputeTasks = false;
-  /// The value of mf-opt's --loss-chunks. 0 for the YAML's.
-  int64_t lossChunks = 0;
   /// The options of mf-opt of the same names.
   passes::LoweringOptions lowering;
   /// Whether steps have certificates, which only proofs of results read.
