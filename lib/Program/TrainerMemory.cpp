@@ -9,13 +9,13 @@ using namespace mf;
 using namespace mf::trainer;
 
 namespace {
-struct PartNames {
+struct CategoryNames {
   llvm::StringLiteral key, name;
 };
 } // namespace
 
-/// In the order of Part.
-static constexpr PartNames partNames[numParts] = {
+/// In the order of TrainerCategory.
+static constexpr CategoryNames categoryNames[numCategories] = {
     {"states", "weights and optimizer states"},
     {"gradient_sums", "sums of gradients"},
     {"gathered_weights", "gathered weights"},
@@ -26,27 +26,27 @@ static constexpr PartNames partNames[numParts] = {
     {"workspace", "workspace of kernels"},
 };
 
-llvm::StringRef mf::trainer::getName(Part part) {
-  return partNames[static_cast<size_t>(part)].name;
+llvm::StringRef mf::trainer::getName(TrainerCategory category) {
+  return categoryNames[static_cast<size_t>(category)].name;
 }
 
-llvm::StringRef mf::trainer::getKey(Part part) {
-  return partNames[static_cast<size_t>(part)].key;
+llvm::StringRef mf::trainer::getKey(TrainerCategory category) {
+  return categoryNames[static_cast<size_t>(category)].key;
 }
 
 int64_t Bytes::getTotal() const {
-  return std::accumulate(parts.begin(), parts.end(), int64_t{0});
+  return std::accumulate(byCategory.begin(), byCategory.end(), int64_t{0});
 }
 
 Bytes &Bytes::operator+=(const Bytes &other) {
-  for (size_t part = 0; part < numParts; ++part)
-    parts[part] += other.parts[part];
+  for (size_t i = 0; i < numCategories; ++i)
+    byCategory[i] += other.byCategory[i];
   return *this;
 }
 
 Bytes &Bytes::operator-=(const Bytes &other) {
-  for (size_t part = 0; part < numParts; ++part)
-    parts[part] -= other.parts[part];
+  for (size_t i = 0; i < numCategories; ++i)
+    byCategory[i] -= other.byCategory[i];
   return *this;
 }
 

@@ -149,11 +149,11 @@ private:
     overflow.limitBytes = limit;
     overflow.isOfTrainer = true;
     overflow.moment = moment.at + " in " + program.trainerPeak->task;
-    std::map<std::string, int64_t> parts;
-    for (size_t part = 0; part < trainer::numParts; ++part)
-      if (int64_t bytes = moment.bytes.parts[part])
-        parts[trainer::getName(static_cast<trainer::Part>(part)).str()] = bytes;
-    overflow.categories = sortBySize(parts);
+    std::map<std::string, int64_t> categories;
+    moment.bytes.visit([&](trainer::TrainerCategory category, int64_t bytes) {
+      categories[trainer::getName(category).str()] = bytes;
+    });
+    overflow.categories = sortBySize(categories);
     overflow.estimates.push_back("mf's own program needs " +
                                  describeMemorySize(plan.arenaSize) +
                                  "; --memory=program limits it instead");

@@ -225,10 +225,10 @@ void StageReport::print(raw_ostream &os) const {
   if (trainer) {
     os << "  the trainer holds " << trainer->moment.bytes.getTotal()
        << " bytes in " << trainer->task << " at " << trainer->moment.at << "\n";
-    for (size_t part = 0; part < trainer::numParts; ++part)
-      if (int64_t bytes = trainer->moment.bytes.parts[part])
-        printRow(os, 4, trainer::getName(static_cast<trainer::Part>(part)),
-                 bytes, /*width=*/34);
+    trainer->moment.bytes.visit(
+        [&](trainer::TrainerCategory category, int64_t bytes) {
+          printRow(os, 4, trainer::getName(category), bytes, /*width=*/34);
+        });
   }
   if (need) {
     printSpan(os, 2, "a device needs", need->getTotal());
@@ -303,17 +303,18 @@ llvm::json::Object StageReport::toJson() const {
   // The compiler of the static graph plans a step as mf does.
   const int64_t trainerBytes =
       trainer ? trainer->moment.bytes.getTotal() : arenaBytes;
-  llvm::json::Object parts;
+  llvm::json::Object categories;
   if (trainer)
-    for (size_t part = 0; part < trainer::numParts; ++part)
-      if (int64_t bytes = trainer->moment.bytes.parts[part])
-        parts[trainer::getKey(static_cast<trainer::Part>(part))] = bytes;
+    trainer->moment.bytes.visit(
+        [&](trainer::TrainerCategory category, int64_t bytes) {
+          categories[trainer::getKey(category)] = bytes;
+        });
   llvm::json::Object report{
       {"stage", stage},
       {"trainer_live_bytes", trainerBytes},
       {"trainer_peak_at",
        trainer ? trainer->task + ": " + trainer->moment.at : std::string()},
-      {"trainer_parts", std::move(parts)},
+      {"trainer_parts", std::move(categories)},
       {"program_bytes", arenaBytes},
       {"first_rank", firstRank},
       {"ranks", numRanks},

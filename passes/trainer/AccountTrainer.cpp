@@ -21,7 +21,7 @@ using namespace mf;
 using namespace mf::ir;
 using mf::passes::TapedChunk;
 using mf::trainer::getBlockBytes;
-using mf::trainer::Part;
+using mf::trainer::TrainerCategory;
 using mf::trainer::TrainerPeak;
 using mf::trainer::TrainerStage;
 
@@ -78,17 +78,18 @@ void StateCounter::add(ParamOp param) {
     kept = param.getTensorType().getElementType();
   const int64_t width = kept.getIntOrFloatBitWidth() / 8;
   const int64_t wide = getBlockBytes(elements * 4);
-  memory.always[Part::States] += getBlockBytes(elements * width);
+  memory.always[TrainerCategory::States] += getBlockBytes(elements * width);
   if (param.getGathered())
-    memory.always[Part::GatheredWeights] +=
+    memory.always[TrainerCategory::GatheredWeights] +=
         getBlockBytes(getTensorBytes(*param.getGathered()));
   else if (training.getParallel().getStages() > 1 &&
            mf::passes::findWholeSharing(param))
-    memory.always[Part::GatheredWeights] += getBlockBytes(elements * width);
+    memory.always[TrainerCategory::GatheredWeights] +=
+        getBlockBytes(elements * width);
   if (!param.needsGradient() || param.getUpdateRule())
     return;
   // A copy in fp32 of a narrower weight, and the moments.
-  memory.always[Part::States] +=
+  memory.always[TrainerCategory::States] +=
       wide * ((width < 4 ? 1 : 0) + (hasSecondMoment(param) ? 2 : 1));
   largest = std::max(largest, wide);
   gradients += wide;
@@ -109,8 +110,8 @@ TrainerStage StateCounter::finish() {
   // AdamW works on one weight at a time: the next weight, the denominator, the
   // quotient and a product, in fp32.
   constexpr int64_t numTemporaries = 4;
-  memory.update.bytes[Part::Values] = numTemporaries * largest;
-  memory.update.bytes[Part::GradientSums] = gradients;
+  memory.update.bytes[TrainerCategory::Values] = numTemporaries * largest;
+  memory.update.bytes[TrainerCategory::GradientSums] = gradients;
   memory.update.at = "largest weight";
   return std::move(memory);
 }
@@ -154,10 +155,9 @@ FailureOr<TapedModel> AccountTrainerPass::readModel() {
 
 static DictionaryAttr toAttribute(const TrainerPeak &peak, Builder &builder) {
   NamedAttrList parts, attributes;
-  for (size_t part = 0; part < trainer::numParts; ++part)
-    if (int64_t bytes = peak.moment.bytes.parts[part])
-      parts.set(trainer::getKey(static_cast<Part>(part)),
-                builder.getI64IntegerAttr(bytes));
+  peak.moment.bytes.visit([&](TrainerCategory category, int64_t bytes) {
+    parts.set(trainer::getKey(category), builder.getI64IntegerAttr(bytes));
+  });
   attributes.set("live",
                  builder.getI64IntegerAttr(peak.moment.bytes.getTotal()));
   attributes.set("task", builder.getStringAttr(peak.task));
@@ -171,11 +171,10 @@ static DictionaryAttr toAttribute(const TrainerPeak &peak, Builder &builder) {
 
 static void emitRemark(ModelOp model, int64_t stage, const TrainerPeak &peak) {
   std::string parts;
-  for (size_t part = 0; part < trainer::numParts; ++part)
-    if (int64_t bytes = peak.moment.bytes.parts[part])
-      parts += (parts.empty() ? "" : ", ") +
-               trainer::getName(static_cast<Part>(part)).str() + " " +
-               std::to_string(bytes);
+  peak.moment.bytes.visit([&](TrainerCategory category, int64_t bytes) {
+    parts += (parts.empty() ? "" : ", ") + trainer::getName(category).str() +
+             " " + std::to_string(bytes);
+  });
   remark::analysis(
       model.getLoc(),
       remark::RemarkOpts::name("Trainer").category("memory").function(
@@ -210,7 +209,8 @@ void AccountTrainerPass::runOnOperation() {
       if (pipeline.stageOfChunk[number] == stage)
         states.add(chunk);
     TrainerStage memory = states.finish();
-    memory.always[Part::Tables] += mf::passes::getLastingMaskBytes(model);
+    memory.always[TrainerCategory::Tables] +=
+        mf::passes::getLastingMaskBytes(model);
     const TrainerPeak peak =
         trainer::findPeak(taped->schedule, stage, chunks, memory);
     stages.push_back(toAttribute(peak, builder));

@@ -15,7 +15,7 @@ using mf::passes::TapedChunk;
 using mf::trainer::Bytes;
 using mf::trainer::ChunkMemory;
 using mf::trainer::getBlockBytes;
-using mf::trainer::Part;
+using mf::trainer::TrainerCategory;
 using mf::trainer::TrainerMoment;
 
 //===----------------------------------------------------------------------===//
@@ -597,8 +597,8 @@ void ChunkTape::addMoment(bool isBackward, StringRef name, int64_t bytes,
                           int64_t workspace) {
   TapedMoment &moment =
       moments.emplace_back(TapedMoment{current, isBackward, name.str(), {}});
-  moment.bytes[Part::Values] = bytes;
-  moment.bytes[Part::Workspace] = workspace;
+  moment.bytes[TrainerCategory::Values] = bytes;
+  moment.bytes[TrainerCategory::Workspace] = workspace;
 }
 
 void ChunkTape::addRotaryTable(GetParamOp read) {
@@ -879,17 +879,18 @@ private:
   int64_t getBackward(int64_t operation) const { return getEnd() - operation; }
   /// Adds bytes that are alive from one time to another, both included. Notes
   /// what begins with backward.
-  void add(Part part, int64_t bytes, int64_t from, int64_t to) {
+  void add(TrainerCategory category, int64_t bytes, int64_t from, int64_t to) {
     if (to < from || bytes == 0)
       return;
-    change[from][part] += bytes;
-    change[to + 1][part] -= bytes;
+    change[from][category] += bytes;
+    change[to + 1][category] -= bytes;
     if (from < count && to >= count)
-      crossing[part] += bytes;
+      crossing[category] += bytes;
   }
   /// Adds bytes that the backward of that number leaves behind.
-  void addLasting(size_t backward, Part part, int64_t bytes, int64_t from) {
-    lasting[backward][from][part] += bytes;
+  void addLasting(size_t backward, TrainerCategory category, int64_t bytes,
+                  int64_t from) {
+    lasting[backward][from][category] += bytes;
   }
 
   void addBlocks();
@@ -931,26 +932,29 @@ void ChunkTimeline::addBlocks() {
     if (release >= 0 && block.isSwapped && !isOutput)
       addSwapped(block, release);
     else if (release >= 0)
-      add(Part::Kept, block.bytes, block.first, std::max(release, block.last));
+      add(TrainerCategory::Kept, block.bytes, block.first,
+          std::max(release, block.last));
     else
-      add(Part::Values, block.bytes, block.first, block.last);
+      add(TrainerCategory::Values, block.bytes, block.first, block.last);
     // With stages, what a layer computes again stays until the backward of the
     // layer in front of the layer has ended.
     if (release < 0 && releaseOfRun >= 0)
-      add(Part::Kept, block.bytes, getBackward(tape.runs[ownRun].last),
+      add(TrainerCategory::Kept, block.bytes,
+          getBackward(tape.runs[ownRun].last),
           hasStages() ? getEndOfNext(block.first) : releaseOfRun);
     // The function that computes a run again holds the gradients of what the
     // run passes on until the backward of the run has ended.
     const bool leavesRun = ownRun >= 0 && block.lastReader >= 0 &&
                            tape.runOf[block.lastReader] != ownRun;
     if (block.hasGradient && block.lastReader >= 0)
-      add(Part::Values, block.bytes, getBackward(block.lastReader),
+      add(TrainerCategory::Values, block.bytes, getBackward(block.lastReader),
           getBackward(leavesRun ? tape.runs[ownRun].first : block.first));
   }
   // The buffer in which the gradient of the output arrives. The stage makes the
   // buffer when the stage sends the output, and frees it after the backward.
   if (tape.outputBlock >= 0 && tape.blocks[tape.outputBlock].hasGradient)
-    add(Part::Kept, tape.blocks[tape.outputBlock].bytes, count - 1, getEnd());
+    add(TrainerCategory::Kept, tape.blocks[tape.outputBlock].bytes, count - 1,
+        getEnd());
 }
 
 /// Adds a block that is copied to host memory. The trainer waits for the copy
@@ -959,10 +963,12 @@ void ChunkTimeline::addBlocks() {
 void ChunkTimeline::addSwapped(const TapedBlock &block, int64_t release) {
   const size_t layer = findLayer(block.first);
   if (layer + 1 >= tape.layers.size())
-    return add(Part::Kept, block.bytes, block.first, release);
+    return add(TrainerCategory::Kept, block.bytes, block.first, release);
   const int64_t left = tape.layers[layer + 1].end - 1;
-  add(Part::Kept, block.bytes, block.first, std::max(left, block.last));
-  add(Part::Kept, block.bytes, std::min(getBackward(left), release), release);
+  add(TrainerCategory::Kept, block.bytes, block.first,
+      std::max(left, block.last));
+  add(TrainerCategory::Kept, block.bytes, std::min(getBackward(left), release),
+      release);
 }
 
 /// Adds what a repeated run holds beyond the values that its backward reads.
@@ -988,7 +994,7 @@ void ChunkTimeline::addRerun(int64_t number, const RecomputedRun &run) {
     return;
   TapedMoment &moment =
       reruns.emplace_back(TapedMoment{run.last, true, "recompute", {}});
-  moment.bytes[Part::Values] = most - kept;
+  moment.bytes[TrainerCategory::Values] = most - kept;
 }
 
 /// The weights of a layer are gathered when the layer before it begins.
@@ -999,9 +1005,10 @@ void ChunkTimeline::addGatheredWeights() {
     const bool isLast = number + 1 == tape.layers.size();
     const int64_t behind =
         (isLast ? layer.end : tape.layers[number + 1].end) - 1;
-    add(Part::GatheredWeights, layer.kept, before, getBackward(layer.begin));
-    add(Part::GatheredWeights, layer.freed, before, layer.end - 1);
-    add(Part::GatheredWeights, layer.freed, getBackward(behind),
+    add(TrainerCategory::GatheredWeights, layer.kept, before,
+        getBackward(layer.begin));
+    add(TrainerCategory::GatheredWeights, layer.freed, before, layer.end - 1);
+    add(TrainerCategory::GatheredWeights, layer.freed, getBackward(behind),
         getBackward(layer.begin));
   }
 }
@@ -1040,12 +1047,12 @@ void ChunkTimeline::addTables() {
   // Each layer takes [batch, ...] of a rank.
   LayerOp first = tape.layers.front().layer;
   const int64_t batch = getShape(first.getArgument(0)).front();
-  add(Part::Tables, getBlockBytes(rows * rows * (isCompressed ? 1 : batch)), 0,
-      getEnd());
+  add(TrainerCategory::Tables,
+      getBlockBytes(rows * rows * (isCompressed ? 1 : batch)), 0, getEnd());
   // With cut sequences each sample has tables of its own.
   const int64_t copies = getAxisSize(model, "cp") > 1 ? batch : 1;
-  add(Part::Tables, copies * tape.rotaryBytes, 0, getEnd());
-  add(Part::Tables, copies * tape.largestRotaryBytes, 0, count - 1);
+  add(TrainerCategory::Tables, copies * tape.rotaryBytes, 0, getEnd());
+  add(TrainerCategory::Tables, copies * tape.largestRotaryBytes, 0, count - 1);
 }
 
 /// The gradient of a weight is whole until the ranks have reduced it, which
@@ -1066,18 +1073,19 @@ void ChunkTimeline::addWeightGradients() {
                               : getBlockBytes(read.bytes);
     if (hasStages()) {
       for (size_t backward : {first, second, later})
-        addLasting(backward, Part::WeightGradients, bytes,
+        addLasting(backward, TrainerCategory::WeightGradients, bytes,
                    getBackward(read.operation));
       for (size_t backward : {second, later})
-        addLasting(backward, Part::WeightGradients, -bytes, own + 1);
-      addLasting(second, Part::GradientSums, wide, own);
+        addLasting(backward, TrainerCategory::WeightGradients, -bytes, own + 1);
+      addLasting(second, TrainerCategory::GradientSums, wide, own);
       continue;
     }
     const int64_t next =
         layer > 0 ? getBackward(tape.layers[layer - 1].begin) : own;
-    add(Part::WeightGradients, bytes, getBackward(read.operation), own);
-    add(Part::WeightGradients, wide, own, next);
-    addLasting(0, Part::GradientSums,
+    add(TrainerCategory::WeightGradients, bytes, getBackward(read.operation),
+        own);
+    add(TrainerCategory::WeightGradients, wide, own, next);
+    addLasting(0, TrainerCategory::GradientSums,
                getBlockBytes(read.param.getStoredType().getNumElements() * 4),
                next);
   }

@@ -171,40 +171,44 @@ size_t findFullest(llvm::ArrayRef<StagePeakMemory> stages) {
 
 /// Returns the name and the bytes of what getHeldBytes counts, largest first.
 static std::vector<std::pair<int64_t, std::string>>
-listHeldParts(const StagePeakMemory &stage) {
-  std::vector<std::pair<int64_t, std::string>> parts;
+listHeldCategories(const StagePeakMemory &stage) {
+  std::vector<std::pair<int64_t, std::string>> categories;
   auto add = [&](int64_t bytes, std::string name) {
     if (bytes > 0)
-      parts.emplace_back(bytes, std::move(name));
+      categories.emplace_back(bytes, std::move(name));
   };
   if (stage.report.trainer)
-    for (size_t part = 0; part < trainer::numParts; ++part)
-      add(stage.report.trainer->moment.bytes.parts[part],
-          trainer::getName(static_cast<trainer::Part>(part)).str());
+    stage.report.trainer->moment.bytes.visit(
+        [&](trainer::TrainerCategory category, int64_t bytes) {
+          add(bytes, trainer::getName(category).str());
+        });
   else
     for (size_t i = 0; i < numCategories; ++i)
       add(stage.peak.byCategory[i], describe(static_cast<BufferCategory>(i)));
-  llvm::sort(parts, std::greater<>());
-  return parts;
+  llvm::sort(categories, std::greater<>());
+  return categories;
 }
 
 /// What the trainer and mf's own program both have at their peaks.
 struct MemoryCause {
   llvm::StringLiteral name;
-  llvm::ArrayRef<trainer::Part> parts;
-  llvm::ArrayRef<BufferCategory> categories;
+  llvm::ArrayRef<trainer::TrainerCategory> ofTrainer;
+  llvm::ArrayRef<BufferCategory> ofProgram;
 };
 
 /// Says by what the peak of mf's own program differs from that of the trainer:
 /// ": 2.10 GiB less kept for backward, 0.30 GiB more sums of gradients". Causes
 /// below a hundredth of the trainer's peak are left out.
 static std::string explainDifference(const StagePeakMemory &stage) {
-  using trainer::Part;
-  static constexpr Part states[] = {Part::States}, kept[] = {Part::Kept},
-                        sums[] = {Part::GradientSums},
-                        rest[] = {Part::GatheredWeights, Part::Tables,
-                                  Part::Values, Part::WeightGradients,
-                                  Part::Workspace};
+  using trainer::TrainerCategory;
+  static constexpr TrainerCategory states[] = {TrainerCategory::States},
+                                   kept[] = {TrainerCategory::Kept},
+                                   sums[] = {TrainerCategory::GradientSums},
+                                   rest[] = {TrainerCategory::GatheredWeights,
+                                             TrainerCategory::Tables,
+                                             TrainerCategory::Values,
+                                             TrainerCategory::WeightGradients,
+                                             TrainerCategory::Workspace};
   static constexpr BufferCategory stored[] = {BufferCategory::Parameter,
                                               BufferCategory::OptimizerState},
                                   activations[] = {BufferCategory::Activation},
@@ -220,10 +224,10 @@ static std::string explainDifference(const StagePeakMemory &stage) {
   std::vector<std::pair<int64_t, std::string>> differences;
   for (const MemoryCause &cause : causes) {
     int64_t more = 0;
-    for (BufferCategory category : cause.categories)
+    for (BufferCategory category : cause.ofProgram)
       more += stage.peak.byCategory[static_cast<size_t>(category)];
-    for (Part part : cause.parts)
-      more -= stage.report.trainer->moment.bytes[part];
+    for (TrainerCategory category : cause.ofTrainer)
+      more -= stage.report.trainer->moment.bytes[category];
     const int64_t size = std::abs(more);
     if (size * 100 >= stage.getHeldBytes())
       differences.emplace_back(size, showBytes(size, stage.getHeldBytes()) +
@@ -239,7 +243,7 @@ static std::string explainDifference(const StagePeakMemory &stage) {
 
 void printTrainer(const StagePeakMemory &stage, llvm::raw_ostream &os) {
   const trainer::TrainerPeak &peak = *stage.report.trainer;
-  for (const auto &[bytes, name] : listHeldParts(stage))
+  for (const auto &[bytes, name] : listHeldCategories(stage))
     if (isCounted(bytes, stage.getHeldBytes()))
       os << llvm::formatv("  {0,10}  {1}\n",
                           showBytes(bytes, stage.getHeldBytes()), name);
@@ -275,7 +279,7 @@ llvm::json::Object toJson(const StagePeakMemory &stage) {
         stage.peak.byCategory[i];
   object["bytes_at_peak"] = std::move(categories);
   llvm::json::Array heldParts, parts, layers;
-  for (const auto &[bytes, name] : listHeldParts(stage))
+  for (const auto &[bytes, name] : listHeldCategories(stage))
     heldParts.push_back(llvm::json::Object{{"name", name}, {"bytes", bytes}});
   for (const MemoryPart &part : stage.parts)
     parts.push_back(llvm::json::Object{{"name", part.name},

@@ -21,7 +21,7 @@
 namespace mf::trainer {
 
 /// What the blocks of a trainer's allocator hold.
-enum class Part : uint8_t {
+enum class TrainerCategory : uint8_t {
   /// Weights on their shards, fp32 copies and moments.
   States,
   /// Sums of gradients between backward and the update.
@@ -39,23 +39,31 @@ enum class Part : uint8_t {
   /// Memory that a kernel takes while it runs.
   Workspace
 };
-inline constexpr size_t numParts = 8;
+inline constexpr size_t numCategories = 8;
 
 /// Returns a name for users, such as "kept for backward".
-llvm::StringRef getName(Part part);
+llvm::StringRef getName(TrainerCategory category);
 
-/// Returns the name of a part in files, such as "kept".
-llvm::StringRef getKey(Part part);
+/// Returns the name of a category in files, such as "kept".
+llvm::StringRef getKey(TrainerCategory category);
 
-/// Bytes by part.
+/// Bytes by category.
 struct Bytes {
-  std::array<int64_t, numParts> parts = {};
+  std::array<int64_t, numCategories> byCategory = {};
 
-  int64_t &operator[](Part part) { return parts[static_cast<size_t>(part)]; }
-  int64_t operator[](Part part) const {
-    return parts[static_cast<size_t>(part)];
+  int64_t &operator[](TrainerCategory category) {
+    return byCategory[static_cast<size_t>(category)];
+  }
+  int64_t operator[](TrainerCategory category) const {
+    return byCategory[static_cast<size_t>(category)];
   }
   int64_t getTotal() const;
+  /// Calls `visit(category, bytes)` for each category with bytes, in order.
+  template <typename Visitor> void visit(Visitor visit) const {
+    for (size_t i = 0; i < numCategories; ++i)
+      if (byCategory[i] != 0)
+        visit(static_cast<TrainerCategory>(i), byCategory[i]);
+  }
   Bytes &operator+=(const Bytes &other);
   Bytes &operator-=(const Bytes &other);
 };

@@ -220,15 +220,15 @@ FailureOr<trainer::TrainerPeak> decodeTrainerMemory(Operation *op,
   bool isKnown =
       live && task && at && parts && lasting && chunks && attribute.size() == 6;
   size_t found = 0;
-  for (size_t part = 0; isKnown && part < trainer::numParts; ++part) {
-    Attribute bytes =
-        parts.get(trainer::getKey(static_cast<trainer::Part>(part)));
+  for (size_t i = 0; isKnown && i < trainer::numCategories; ++i) {
+    const auto category = static_cast<trainer::TrainerCategory>(i);
+    Attribute bytes = parts.get(trainer::getKey(category));
     if (!bytes)
       continue;
     auto number = dyn_cast<IntegerAttr>(bytes);
     isKnown = number && number.getInt() >= 0;
     if (isKnown)
-      peak.moment.bytes.parts[part] = number.getInt();
+      peak.moment.bytes[category] = number.getInt();
     ++found;
   }
   if (!isKnown || found != parts.size() ||

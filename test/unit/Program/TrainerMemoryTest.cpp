@@ -12,9 +12,9 @@ using namespace mf::trainer;
 
 namespace {
 
-Bytes makeBytes(Part part, int64_t bytes) {
+Bytes makeBytes(TrainerCategory category, int64_t bytes) {
   Bytes result;
-  result[part] = bytes;
+  result[category] = bytes;
   return result;
 }
 
@@ -22,12 +22,12 @@ Bytes makeBytes(Part part, int64_t bytes) {
 /// end. Its first backward leaves `sums`.
 ChunkMemory makeChunk(int64_t kept, int64_t more, int64_t sums) {
   ChunkMemory chunk;
-  chunk.forward = {{makeBytes(Part::Kept, kept), "forward"},
-                   makeBytes(Part::Kept, kept)};
-  chunk.forward.peak.bytes[Part::Values] = more;
-  chunk.backwards.fill({{makeBytes(Part::Values, more), "backward"},
-                        makeBytes(Part::Kept, -kept)});
-  chunk.backwards.front().change[Part::GradientSums] = sums;
+  chunk.forward = {{makeBytes(TrainerCategory::Kept, kept), "forward"},
+                   makeBytes(TrainerCategory::Kept, kept)};
+  chunk.forward.peak.bytes[TrainerCategory::Values] = more;
+  chunk.backwards.fill({{makeBytes(TrainerCategory::Values, more), "backward"},
+                        makeBytes(TrainerCategory::Kept, -kept)});
+  chunk.backwards.front().change[TrainerCategory::GradientSums] = sums;
   return chunk;
 }
 
@@ -55,10 +55,10 @@ TEST(TrainerMemoryTest, StagesHoldTheMicroBatchesInFlight) {
   const schedule::Schedule schedule = makeSchedule(4, 8);
   const std::vector<ChunkMemory> chunks(4, makeChunk(100, 10, 0));
   TrainerStage stage;
-  stage.always = makeBytes(Part::States, 1000);
+  stage.always = makeBytes(TrainerCategory::States, 1000);
   for (int64_t number = 0; number < 4; ++number) {
     const TrainerPeak peak = findPeak(schedule, number, chunks, stage);
-    EXPECT_EQ(peak.moment.bytes[Part::Kept], 100 * (4 - number));
+    EXPECT_EQ(peak.moment.bytes[TrainerCategory::Kept], 100 * (4 - number));
     EXPECT_EQ(peak.moment.bytes.getTotal(), 1000 + 100 * (4 - number) + 10);
     EXPECT_EQ(peak.moment.at, "forward");
   }
@@ -72,7 +72,7 @@ TEST(TrainerMemoryTest, SumsStayFromTheFirstBackward) {
             110);
   const TrainerPeak peak = findPeak(makeSchedule(1, 3), 0, chunks, {});
   EXPECT_EQ(peak.moment.bytes.getTotal(), 160);
-  EXPECT_EQ(peak.moment.bytes[Part::GradientSums], 50);
+  EXPECT_EQ(peak.moment.bytes[TrainerCategory::GradientSums], 50);
   EXPECT_EQ(peak.task, "F1");
 }
 
@@ -80,7 +80,7 @@ TEST(TrainerMemoryTest, SumsStayFromTheFirstBackward) {
 TEST(TrainerMemoryTest, EachBackwardHasItsOwnMemory) {
   std::vector<ChunkMemory> chunks(1, makeChunk(100, 10, 0));
   for (auto [number, backward] : llvm::enumerate(chunks[0].backwards))
-    backward.peak.bytes[Part::WeightGradients] =
+    backward.peak.bytes[TrainerCategory::WeightGradients] =
         static_cast<int64_t>(100 * (number + 1));
   const std::array<std::string, 4> tasks = {"B0", "B1", "B2", "B2"};
   for (auto [number, task] : llvm::enumerate(tasks)) {
@@ -94,7 +94,7 @@ TEST(TrainerMemoryTest, EachBackwardHasItsOwnMemory) {
 TEST(TrainerMemoryTest, TheUpdateCanBeThePeak) {
   const std::vector<ChunkMemory> chunks(1, makeChunk(100, 10, 50));
   TrainerStage stage;
-  stage.update = {makeBytes(Part::Values, 500), "largest weight"};
+  stage.update = {makeBytes(TrainerCategory::Values, 500), "largest weight"};
   const TrainerPeak peak = findPeak(makeSchedule(1, 2), 0, chunks, stage);
   EXPECT_EQ(peak.moment.bytes.getTotal(), 500);
   EXPECT_EQ(peak.task, "update");
