@@ -1,7 +1,7 @@
 //===- DeviceTasks.cpp - A step in the form of a device's profile ---------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "DeviceTasks.h"
+#include "ProfileFiles.h"
 #include "mf/Program/Signatures/Collective.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

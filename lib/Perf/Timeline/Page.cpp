@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Gaps.h"
-#include "Numbers.h"
 #include "StepLimits.h"
+#include "TimelineText.h"
 #include "mf/Perf/Timeline/HtmlPage.h"
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "mf/Perf/Timeline/Writers.h"

@@ -12,10 +12,66 @@
 #ifndef MF_LIB_PERF_TIMELINE_PROFILEFILES_H
 #define MF_LIB_PERF_TIMELINE_PROFILEFILES_H
 
-#include "DeviceTasks.h"
+#include "Intervals.h"
+#include "TimelineText.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
 #include <map>
 
 namespace mf::timeline {
+
+/// One task of a device. It is a row of kernel_details.csv, unless it copies to
+/// or from the host. Tasks differ from the timeline in two ways. On a device, a
+/// receive is a task that begins when its stream reaches it. The time in which
+/// the device is idle until a message arrives belongs to the receive, and the
+/// profiler calls it the bubble. A collective that holds up the device is not a
+/// task of the stream that it holds up.
+struct DeviceTask {
+  const Activity *activity = nullptr;
+  uint32_t stream = 0;
+  Nanoseconds start = 0;
+  Nanoseconds end = 0;
+  /// The time at which bytes begin to move. It equals `start` except for
+  /// receives.
+  Nanoseconds transferStart = 0;
+  /// The time since the previous task of its stream.
+  Nanoseconds wait = 0;
+
+  bool isCommunication() const;
+  /// Returns whether the task copies between device and host.
+  bool isCopy() const;
+  bool isComputing() const { return !isCommunication() && !isCopy(); }
+};
+
+/// All tasks of a rank in the order of their starts, and intervals by kind of
+/// work.
+struct DeviceTasks {
+  DeviceTasks(const StepTimeline &timeline, const StageTimeline &stage);
+
+  std::vector<DeviceTask> tasks;
+  /// The duration of the step. A rank may be done earlier.
+  Nanoseconds step = 0;
+  Intervals<Nanoseconds> computing;
+  /// The intervals of collectives, sends and receives.
+  Intervals<Nanoseconds> communication;
+  Intervals<Nanoseconds> exposedCommunication;
+  /// The intervals without computation and communication.
+  Intervals<Nanoseconds> free;
+  /// The intervals of receives.
+  Intervals<Nanoseconds> receiving;
+};
+
+/// Returns "AI_CORE", "AI_VECTOR_CORE", "MIX_AIC" or "COMMUNICATION", depending
+/// on the engine and the kind of work.
+llvm::StringRef getAcceleratorCore(const Activity &activity);
+
+/// Returns the operator type: a kernel's name; a collective or message as HCCL
+/// calls it ("hcom_allGather_").
+std::string getOperatorType(const Activity &activity);
+
+/// Returns the bytes of a collective or message that the rank sends, or
+/// Activity::bytes if the number of ranks is not known.
+double getSentBytes(const Activity &activity);
 
 /// The rank of a stage, as its device's profiler sees it.
 struct RankProfile {
@@ -75,6 +131,21 @@ void printMetadata(const RankProfile &profile, llvm::raw_ostream &os);
 /// Prints trace_view.json: streams, communicators, tasks of the schedule,
 /// memory, and overlaps.
 void printTraceView(const RankProfile &profile, llvm::raw_ostream &os);
+
+/// Prints a field, in quotes if it contains a comma, a quote or a line end.
+inline void printCsvText(llvm::raw_ostream &os, llvm::StringRef text) {
+  if (text.find_first_of(",\"\r\n") == llvm::StringRef::npos) {
+    os << text;
+    return;
+  }
+  os << '"';
+  for (char letter : text) {
+    if (letter == '"')
+      os << '"';
+    os << letter;
+  }
+  os << '"';
+}
 
 } // namespace mf::timeline
 

@@ -1,7 +1,6 @@
 //===- ProfileMemory.cpp - Memory in a profile ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "CsvText.h"
 #include "ProfileFiles.h"
 #include "llvm/ADT/STLExtras.h"
 #include <charconv>

@@ -1,7 +1,6 @@
 //===- ProfileTables.cpp - Kernels and the step in a profile --------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "CsvText.h"
 #include "ProfileFiles.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>

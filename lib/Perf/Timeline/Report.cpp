@@ -1,8 +1,7 @@
 //===- Report.cpp - A step in time as JSON --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "Numbers.h"
-#include "TimelineParts.h"
+#include "TimelineText.h"
 #include "mf/Perf/Timeline/KernelTable.h"
 #include "mf/Perf/Timeline/Writers.h"
 #include "mf/Support/AtomicFile.h"

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Clock.h"
-#include "TimelineParts.h"
+#include "TimelineText.h"
 #include "TraceEvents.h"
 #include "mf/Perf/Timeline/Writers.h"
 #include "mf/Support/AtomicFile.h"

@@ -13,7 +13,7 @@
 #ifndef MF_LIB_PERF_TIMELINE_TRACEEVENTS_H
 #define MF_LIB_PERF_TIMELINE_TRACEEVENTS_H
 
-#include "Clock.h"
+#include "TimelineText.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 

@@ -1,17 +1,53 @@
-//===- TimelineParts.h - Shared code of traces and profiles -----*- C++ -*-===//
+//===- TimelineText.h - Text in traces, profiles and reports ----*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
 // Names of tracks and tasks, and the order in which they are shown.
 //
+// Traces and profiles write microseconds with digits down to nanoseconds. All
+// numbers are computed from whole nanoseconds, so that written times add up to
+// the last digit.
+//
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_PERF_TIMELINE_TIMELINEPARTS_H
-#define MF_LIB_PERF_TIMELINE_TIMELINEPARTS_H
+#ifndef MF_LIB_PERF_TIMELINE_TIMELINETEXT_H
+#define MF_LIB_PERF_TIMELINE_TIMELINETEXT_H
 
-#include "Clock.h"
+#include "mf/Perf/Timeline/StepTimeline.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <string>
 
 namespace mf::timeline {
+
+using Nanoseconds = int64_t;
+
+/// Rounds to the nearest nanosecond. `seconds` must be finite and less than 100
+/// years.
+Nanoseconds toNanoseconds(double seconds);
+
+/// Prints microseconds without trailing zeros: "12.5".
+void printMicroseconds(llvm::raw_ostream &os, Nanoseconds time);
+
+/// Prints microseconds with three decimals: "12.500".
+void printPaddedMicroseconds(llvm::raw_ostream &os, Nanoseconds time);
+
+/// Prints milliseconds with six decimals.
+void printPaddedMilliseconds(llvm::raw_ostream &os, Nanoseconds time);
+
+/// Tells whether times are finite, no span or task ends before it begins, spans
+/// of a stream follow one another, and their activities and tasks exist. The
+/// error names the span.
+llvm::Error checkTimes(const StepTimeline &timeline);
+
+/// Returns formatExact, or "null" for numbers that are not finite, which JSON
+/// cannot represent.
+std::string formatJsonNumber(double value);
+
+/// Adds a member to an open object.
+void addNumber(llvm::json::OStream &json, llvm::StringRef name, double value);
 
 /// The names of a step's tasks as in its schedule: `F0`, or `F1.0` if there are
 /// more chunks than stages.
@@ -60,4 +96,4 @@ std::vector<MemoryLevel> getMemoryLevels(const StepTimeline &timeline,
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_PERF_TIMELINE_TIMELINEPARTS_H
+#endif // MF_LIB_PERF_TIMELINE_TIMELINETEXT_H
