@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Simulator/StepSimulator.h"
-#include "SlowKernels.h"
 #include "StepQueues.h"
 #include "StepSpans.h"
 #include "mf/Perf/EventEngine/CriticalPath.h"
