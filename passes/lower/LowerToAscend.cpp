@@ -8,7 +8,7 @@
 #include "passes/config/TrainingCheck.h"
 #include "passes/lower/LowerFunctions.h"
 #include "passes/lower/ProgramBuilder.h"
-#include "passes/schedule/VerifySchedules.h"
+#include "passes/schedule/ModelChunks.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 

@@ -70,6 +70,12 @@ struct ModelChunks {
 /// of the previous one. It does not check that each stage has a chunk.
 mlir::FailureOr<ModelChunks> readChunks(ir::ModelOp model);
 
+/// Verifies all `mf.schedule`s of a model together: there is one per stage;
+/// each run occurs once, on its chunk's stage, after the runs that it reads
+/// from; values and messages are passed between the right runs; and no stages
+/// wait for one another. Errors name two runs and refer to them in notes.
+mlir::LogicalResult verifySchedules(ir::ModelOp model, ModelChunks &chunks);
+
 } // namespace mf::passes
 
 #endif // MF_PASSES_SCHEDULE_MODELCHUNKS_H
