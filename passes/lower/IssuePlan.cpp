@@ -152,11 +152,4 @@ IssuePlan planIssue(llvm::ArrayRef<PlannedOperator> operators,
   return IssuePlanner(operators, inFlight).run();
 }
 
-void IssuePlan::print(llvm::raw_ostream &os) const {
-  for (const PlannedItem &item : items)
-    os << (item.kind == PlannedItem::Kind::Operator ? "operator "
-                                                    : "completion of ")
-       << item.index << '\n';
-}
-
 } // namespace mf::passes

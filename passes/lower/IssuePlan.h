@@ -14,7 +14,6 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/Support/raw_ostream.h"
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -53,8 +52,6 @@ struct IssuePlan {
   int64_t numReductions = 0;
   /// The number of units that gather or reduce.
   int64_t numUnits = 0;
-
-  void print(llvm::raw_ostream &os) const;
 };
 
 /// Issues each gather, with its producers, at the place of the gather that is
