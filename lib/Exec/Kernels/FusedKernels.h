@@ -1,5 +1,4 @@
-//===- FusedKernels.h - Kernels of a chain on rows ----------------*- C++
-//-*-===//
+//===- FusedKernels.h - Kernels of a chain on rows --------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //

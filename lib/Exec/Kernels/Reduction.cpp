@@ -1,4 +1,4 @@
-//===- Reduction.cpp - Sums and largest elements over dimensions --------===//
+//===- Reduction.cpp - Sums and largest elements over dimensions ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
