@@ -1,10 +1,10 @@
 //===- VerifySchedules.cpp - Proof that all stages can run ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/schedule/ModelChunks.h"
 #include "mf/Pipeline/ScheduleError.h"
 #include "mf/Pipeline/TaskGraph.h"
 #include "mf/Pipeline/Transfers.h"
+#include "passes/schedule/ModelChunks.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <map>

@@ -144,8 +144,7 @@ std::string formatStepLine(const StepMeasurement &step,
                 static_cast<long long>(step.seconds * 1e3))
       << ", lr: " << formatFloat32(step.learningRate)
       << ", overflow cond: " << (step.overflow ? "True" : "False")
-      << ", loss_scale: " << formatFloat32(step.lossScale)
-      << ", global_norm: "
+      << ", loss_scale: " << formatFloat32(step.lossScale) << ", global_norm: "
       << (step.globalNorm ? formatFloat32Array(*step.globalNorm) : "None");
   if (options.teraflopsPerRank)
     out << format(", train_throughput_per_npu: %.3fT",
@@ -155,11 +154,11 @@ std::string formatStepLine(const StepMeasurement &step,
 
 std::string formatProgressLine(const StepMeasurement &step, int64_t steps,
                                int64_t sequencesPerStep) {
-  const double fraction =
-      steps <= 0 ? 1.0
-                 : std::clamp(static_cast<double>(step.step) /
-                                  static_cast<double>(steps),
-                              0.0, 1.0);
+  const double fraction = steps <= 0
+                              ? 1.0
+                              : std::clamp(static_cast<double>(step.step) /
+                                               static_cast<double>(steps),
+                                           0.0, 1.0);
   // A clock too coarse for the step must not divide by zero.
   const double seconds = std::max(step.seconds * 1e3, 1e-3) / 1000;
   const auto remaining = static_cast<int64_t>(

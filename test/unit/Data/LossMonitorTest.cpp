@@ -58,9 +58,9 @@ TEST(LossMonitorTest, ProgramWithoutALossHasNoneToPrint) {
 TEST(LossMonitorTest, PartsFollowTheirSum) {
   StepMeasurement step = makeStep();
   step.lossParts = {{"mtp_10_loss", 0.5F},
-                      {"mtp_2_loss", std::nanf("")},
-                      {"load_balancing_loss", 1.0F},
-                      {"lm_loss", 5.6244F}};
+                    {"mtp_2_loss", std::nanf("")},
+                    {"load_balancing_loss", 1.0F},
+                    {"lm_loss", 5.6244F}};
   sortLossParts(step.lossParts);
   EXPECT_THAT(formatLine(step),
               HasSubstr("loss: 10.653, lm_loss: 5.624, load_balancing_loss: "
@@ -74,7 +74,7 @@ TEST(LossMonitorTest, GlobalNormPrintsAsANumPyArray) {
   auto norm = [](float value) {
     StepMeasurement step = makeStep();
     step.globalNorm = value;
-      const std::string line = formatLine(step);
+    const std::string line = formatLine(step);
     return line.substr(line.find("global_norm: ") + 13);
   };
   EXPECT_EQ(norm(1), "[1.]");
