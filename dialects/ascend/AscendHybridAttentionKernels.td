@@ -4,60 +4,57 @@
 //
 // Part of AscendKernels.td: attention of DeepSeek-V4, whose queries see the keys
 // of a window and entries that pool tokens. Queries are [batch, queries, heads,
-// width], keys and entries [batch, rows, width].
+// width], keys and entries [batch, rows, width]. Kernels of a rank that has a part
+// of the queries have the position of the first one, `firstQuery`.
 //
 //===----------------------------------------------------------------------===//
 
 // Programs on CANN call the kernels of CANN 9.1 for Atlas A2 and A3. Sizes that
 // those kernels do not take are refused.
 
-class HybridCann {
+// Computes the sizes of queries, and the tokens up to the last query, `seen`. CANN's
+// kernels take no positions: there the last query is that of the last key.
+class HybridSizes<bit isPart> {
   // Ends the refusals.
   string wayOut = "; or set apply_dsa_kernel_fusion: False\"";
-  // Computes the sizes of queries, keys and entries, which are rows that all
-  // heads share: `numEntries` is 0 without entries.
-  string sizes = [{
+  string text = [{
     const int64_t batch = query.dims[0], numQueries = query.dims[1],
                   heads = query.dims[2], width = query.dims[3];
+    const int64_t seen = numQueries + FIRST;
     stream.require(query.type != ACL_FLOAT,
                    "expected a compute_dtype of bfloat16 or float16}] # wayOut # [{);
 }];
-  // The kernels take no positions. The last query is that of the last key.
-  string allQueries = [{
-    stream.require(numQueries == COUNT,
-                   "expected ranks that have all tokens of a sequence, without tensor "
-                   "and context parallel}] # wayOut # [{);
-}];
-  // Computes `residual`, the tokens behind the last entry, for each sample.
-  string residual = [{
-    CannTensor residual;
-    if (numEntries > 0) {
-      residual = stream.makeScratch({batch}, ACL_INT32);
-      stream.call(MF_CANN(aclnnInplaceFillScalar), tensor(residual),
-                  integer(numQueries - numEntries * ratio));
-    }
-}];
+  string sizes = !subst("FIRST", !if(isPart, "stream.getPosition(firstQuery)",
+                                     "int64_t{0}"), text);
 }
 
 // Computes the operands of attention that are not those of mf's kernel. Indices
 // have 512 or 1024 places for each query, of which those behind the last one name
-// no entry.
-class HybridOperands : HybridCann {
-  string text = sizes # !subst("COUNT", "keys.dims[1]", allQueries) # [{
-    const int64_t numEntries = entries.isThere() ? entries.dims[1] : 0;
-    stream.require(width == 512, "expected a v_head_dim of 512}] # wayOut # [{);
+// no entry. If not all keys are seen, each sample has a call of its own, because its
+// keys lie one after another.
+class HybridOperands<bit isPart> {
+  defvar of = HybridSizes<isPart>;
+  string text = of.sizes # [{
+    const int64_t numKeys = keys.dims[1];
+    const bool hasEntries = entries.isThere();
+    const int64_t numEntries = hasEntries ? std::min(entries.dims[1], seen / ratio) : 0;
+    stream.require(width == 512, "expected a v_head_dim of 512}] # of.wayOut # [{);
     stream.require(heads <= 128 && (heads & (heads - 1)) == 0,
                    "expected a power of two up to 128 for num_attention_heads}]
-                   # wayOut # [{);
-    stream.require(window == 128 || (window < 128 && window == numQueries),
-                   "expected a sliding_window of 128}] # wayOut # [{);
-    stream.require(numEntries == 0 || ratio == (indices.isThere() ? 4 : 128),
+                   # of.wayOut # [{);
+    stream.require(window == 128 || (window < 128 && window == numKeys),
+                   "expected a sliding_window of 128}] # of.wayOut # [{);
+    stream.require(!hasEntries || ratio == (indices.isThere() ? 4 : 128),
                    "expected compress_ratios of 4 with an indexer, without "
-                   "csa_dense_mode, and of 128}] # wayOut # [{);
+                   "csa_dense_mode, and of 128}] # of.wayOut # [{);
     stream.require(!indices.isThere() || indices.dims.back() <= 1024,
-                   "expected an index_topk up to 1024}] # wayOut # [{);
-}] # residual # [{
-    CannTensor chosen;
+                   "expected an index_topk up to 1024}] # of.wayOut # [{);
+    CannTensor residual, chosen;
+    if (hasEntries) {
+      residual = stream.makeScratch({batch}, ACL_INT32);
+      stream.call(MF_CANN(aclnnInplaceFillScalar), tensor(residual),
+                  integer(seen - numEntries * ratio));
+    }
     if (indices.isThere()) {
       const int64_t given = indices.dims.back(), places = given <= 512 ? 512 : 1024;
       chosen = reshape(indices, {batch, numQueries, 1, given});
@@ -68,8 +65,12 @@ class HybridOperands : HybridCann {
                     ints({0, places - given}), integer(-1), tensor(chosen));
       }
     }
+    const CannTensor left{};
+    const CannTensor &seenEntries = numEntries > 0 ? entries : left;
+    const CannTensor &seenChosen = numEntries > 0 ? chosen : left;
+    const CannTensor &seenResidual = numEntries > 0 ? residual : left;
     const int64_t compression = numEntries > 0 ? ratio : 1;
-    const CannTensor sharedKeys = withHead(keys), sharedEntries = withHead(entries);
+    const int64_t samples = seen == numKeys ? batch : 1;
     char layout[] = "BSND";
 }];
   list<string> headers = ["fill_scalar", "constant_pad_nd"];
@@ -87,75 +88,129 @@ class HybridKernel<string kernelName, string kernelFactory, string keys,
                   Measure<"query_rows", "getQueryRows(spec)">];
 }
 
-def HybridAttention : HybridKernel<"mfHybridAttention", "makeHybridAttention",
-                                   "getHybridKeys(spec, 1, 4)", "2"> {
-  defvar operands = HybridOperands<>;
+class FirstQuery<bit isPart> {
+  dag operand = !if(isPart, (ins In:$firstQuery), (ins));
+}
+
+class HybridForward<string kernelName, bit isPart>
+    : HybridKernel<kernelName, "makeHybridAttention",
+                   "getHybridKeys(spec, 1, " # !if(isPart, "4", "3") # ")", "2"> {
+  defvar operands = HybridOperands<isPart>;
   let cannBody = operands.text # [{
-    const int64_t numChosen = chosen.isThere() ? chosen.dims.back() : 0;
+    const int64_t numChosen = seenChosen.isThere() ? seenChosen.dims.back() : 0;
     const CannTensor metadata = stream.makeScratch({1024}, ACL_INT32);
     stream.call(MF_CANN(aclnnSparseFlashMlaMetadata), nullptr, nullptr, nullptr,
-                nullptr, nullptr, nullptr, tensor(residual), nullptr, nullptr, heads,
-                int64_t{1}, width, batch, numQueries, numQueries, numEntries,
-                int64_t{0}, numChosen, compression, int64_t{4}, int64_t{3},
-                int64_t{127}, int64_t{0}, layout, layout, true, numEntries > 0,
-                tensor(metadata));
-    stream.call(MF_CANN(aclnnSparseFlashMla), tensor(query), tensor(sharedKeys),
-                tensor(sharedEntries), nullptr, tensor(chosen), nullptr, nullptr,
-                nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-                tensor(residual), nullptr, nullptr, tensor(sink), tensor(metadata),
-                scale, compression, int64_t{4}, int64_t{3}, int64_t{127}, int64_t{0},
-                layout, layout, int64_t{1}, true, tensor(out),
-                tensor(reshape(logSum, {batch, 1, numQueries, heads})));}];
+                nullptr, nullptr, nullptr,
+                tensor(takeSamples(seenResidual, 0, samples)), nullptr, nullptr, heads,
+                int64_t{1}, width, samples, numQueries, seen, numEntries, int64_t{0},
+                numChosen, compression, int64_t{4}, int64_t{3}, int64_t{127},
+                int64_t{0}, layout, layout, true, numEntries > 0, tensor(metadata));
+    for (int64_t first = 0; first < batch; first += samples)
+      stream.call(MF_CANN(aclnnSparseFlashMla),
+                  tensor(takeSamples(query, first, samples)),
+                  tensor(withHead(takeSamples(keys, first, samples, seen))),
+                  tensor(withHead(takeSamples(seenEntries, first, samples, numEntries))),
+                  nullptr, tensor(takeSamples(seenChosen, first, samples)), nullptr,
+                  nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                  tensor(takeSamples(seenResidual, first, samples)), nullptr, nullptr,
+                  tensor(sink), tensor(metadata), scale, compression, int64_t{4},
+                  int64_t{3}, int64_t{127}, int64_t{0}, layout, layout, int64_t{1}, true,
+                  tensor(takeSamples(out, first, samples)),
+                  tensor(reshape(takeSamples(logSum, first, samples),
+                                 {samples, 1, numQueries, heads})));}];
   let cannHeaders = operands.headers #
                     ["sparse_flash_mla_metadata", "sparse_flash_mla"];
-  let summary = "attention over a window and entries, with a sink for each head";
-  let parts = "bsND, bKD, s, N, bGD, bsC -> bsND, bsN";
-  let description = [{The query at position p sees the keys from p - `window` + 1 to
-    p, and the entries g with (g + 1) * `ratio` <= p + 1; with `indices`, those of
-    them that it names. Keys and entries are also the values. `logSum` is the
-    logarithm of the sum of exponentials, the sink's among them.}];
-  let inputs = (ins In:$query, In:$keys, In:$positions, In:$sink,
-                    OptionalIn:$entries, OptionalIn:$indices);
+  let parts = !if(isPart, "bsND, bKD, N, @sK, bGD, bsC -> bsND, bsN",
+                  "bSND, bKD, N, bGD, bSC -> bSND, bSN");
+  let inputs = !con((ins In:$query, In:$keys, In:$sink), FirstQuery<isPart>.operand,
+                    (ins OptionalIn:$entries, OptionalIn:$indices));
   let outputs = (outs Out:$out, Out:$logSum);
   let attributes = (attrs Int:$window, Int:$ratio, Double:$scale);
   let kind = "attention";
 }
 
+def HybridAttention : HybridForward<"mfHybridAttention", false> {
+  let summary = "attention over a window and entries, with a sink for each head";
+  let description = [{The query at position p sees the keys from p - `window` + 1 to
+    p, and the entries g with (g + 1) * `ratio` <= p + 1; with `indices`, those of
+    them that it names. Keys and entries are also the values. `logSum` is the
+    logarithm of the sum of exponentials, the sink's among them.}];
+}
+
+def HybridAttentionPart : HybridForward<"mfHybridAttentionPart", true> {
+  let summary = "mfHybridAttention of part of the queries";
+  let description = [{Query i has the position `firstQuery` + i. All positions are
+    those of keys.}];
+}
+
 // On Atlas A2 and A3 CANN refuses the kernel in its deterministic mode. Besides the
 // gradients it computes means of probabilities, which are left out.
-def HybridAttentionGrad
-    : HybridKernel<"mfHybridAttentionGrad", "makeHybridAttentionGrad",
-                   "getHybridKeys(spec, 2, 7)", "5"> {
-  defvar operands = HybridOperands<>;
+class HybridBackward<string kernelName, bit isPart>
+    : HybridKernel<kernelName, "makeHybridAttentionGrad",
+                   "getHybridKeys(spec, 2, " # !if(isPart, "7", "6") # ")", "5"> {
+  defvar operands = HybridOperands<isPart>;
   let cannBody = operands.text # [{
-    const CannTensor gradRows = gradEntries.empty() ? CannTensor() : gradEntries.front();
-    CannTensor means;
+    const CannTensor gradRows = gradEntries.empty() ? left : gradEntries.front();
+    const CannTensor &seenGradRows = numEntries > 0 ? gradRows : left;
+    CannTensor means, ownSink = gradSink;
     if (chosen.isThere())
       means = stream.makeScratch(chosen.dims, ACL_FLOAT);
+    const CannTensor &seenMeans = numEntries > 0 ? means : left;
+    const bool addsUp = numQueries < numKeys;
+    if (addsUp) {
+      ownSink = stream.makeScratch(sink.dims, ACL_FLOAT);
+      stream.call(MF_CANN(aclnnInplaceZero), tensor(gradKeys));
+      stream.call(MF_CANN(aclnnInplaceZero), tensor(gradSink));
+      if (hasEntries)
+        stream.call(MF_CANN(aclnnInplaceZero), tensor(gradRows));
+    }
     stream.allowAnyOrder();
-    stream.call(MF_CANN(aclnnSparseFlashMlaGrad), tensor(query), tensor(gradOut),
-                tensor(out), tensor(reshape(logSum, {batch, 1, numQueries, heads})),
-                tensor(sharedKeys), tensor(sharedEntries), nullptr, tensor(chosen),
-                nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-                tensor(residual), nullptr, nullptr, tensor(sink), nullptr, scale,
-                compression, int64_t{4}, int64_t{3}, int64_t{127}, int64_t{0},
-                layout, layout, tensor(gradQuery), tensor(withHead(gradKeys)),
-                tensor(withHead(gradRows)), tensor(gradSink), nullptr,
-                tensor(means));}];
-  let cannHeaders = operands.headers # ["sparse_flash_mla_grad"];
-  let summary = "gradients of mfHybridAttention";
-  let parts = "+bsND, bsND, bKD, s, N, bsND, bsN, bGD, bsC -> "
-              # "bsND, bKD, N, bGD";
-  let description = [{`gradKeys`, `gradSink` and `gradEntries` are the contributions of
-    these queries.}];
-  let inputs = (ins In:$gradOut, In:$query, In:$keys, In:$positions, In:$sink,
-                    In:$out, In:$logSum, OptionalIn:$entries,
-                    OptionalIn:$indices);
+    for (int64_t first = 0; first < batch; first += samples) {
+      stream.call(MF_CANN(aclnnSparseFlashMlaGrad),
+                  tensor(takeSamples(query, first, samples)),
+                  tensor(takeSamples(gradOut, first, samples)),
+                  tensor(takeSamples(out, first, samples)),
+                  tensor(reshape(takeSamples(logSum, first, samples),
+                                 {samples, 1, numQueries, heads})),
+                  tensor(withHead(takeSamples(keys, first, samples, seen))),
+                  tensor(withHead(takeSamples(seenEntries, first, samples, numEntries))),
+                  nullptr, tensor(takeSamples(seenChosen, first, samples)), nullptr,
+                  nullptr, nullptr, nullptr, nullptr, nullptr,
+                  tensor(takeSamples(seenResidual, first, samples)), nullptr, nullptr,
+                  tensor(sink), nullptr, scale, compression, int64_t{4}, int64_t{3},
+                  int64_t{127}, int64_t{0}, layout, layout,
+                  tensor(takeSamples(gradQuery, first, samples)),
+                  tensor(withHead(takeSamples(gradKeys, first, samples, seen))),
+                  tensor(withHead(takeSamples(seenGradRows, first, samples, numEntries))),
+                  tensor(ownSink), nullptr,
+                  tensor(takeSamples(seenMeans, first, samples)));
+      if (addsUp)
+        stream.call(MF_CANN(aclnnInplaceAdd), tensor(gradSink), tensor(ownSink),
+                    scalar(1));
+    }
+  }];
+  let cannHeaders = operands.headers # ["zero", "sparse_flash_mla_grad", "add"];
+  let parts = !if(isPart,
+      "+bsND, bsND, bKD, N, bsND, bsN, @sK, bGD, bsC -> bsND, bKD, N, bGD",
+      "+bSND, bSND, bKD, N, bSND, bSN, bGD, bSC -> bSND, bKD, N, bGD");
+  let inputs = !con((ins In:$gradOut, In:$query, In:$keys, In:$sink, In:$out,
+                         In:$logSum), FirstQuery<isPart>.operand,
+                    (ins OptionalIn:$entries, OptionalIn:$indices));
   let outputs = (outs Out:$gradQuery, Out:$gradKeys, Out:$gradSink,
                       OptionalVariadicOut:$gradEntries);
   let attributes = (attrs Int:$window, Int:$ratio, Double:$scale);
   let kind = "attention_grad";
-  let workspace = "getHybridGradWorkspace(spec)";
+  let workspace = "getHybridGradWorkspace(spec, " # !if(isPart, "7", "6") # ")";
+}
+
+def HybridAttentionGrad : HybridBackward<"mfHybridAttentionGrad", false> {
+  let summary = "gradients of mfHybridAttention";
+}
+
+def HybridAttentionPartGrad : HybridBackward<"mfHybridAttentionPartGrad", true> {
+  let summary = "gradients of mfHybridAttentionPart";
+  let description = [{`gradKeys`, `gradSink` and `gradEntries` are the contributions of
+    these queries.}];
 }
 
 // CANN has the kernel aclnnSparseFlashMlaSoftmaxL1Norm for Ascend 950 only, and
@@ -209,40 +264,62 @@ def EntryShares : HybridKernel<"mfEntryShares", "makeEntryShares",
   let kind = "attention";
 }
 
-// CANN fills scores behind the last visible entry with minus infinity.
-def LightningIndexer : HybridKernel<"mfLightningIndexer", "makeLightningIndexer",
-                                    "getSecondDimension(spec.inputs[1])", "1"> {
-  defvar calls = HybridCann<>;
-  let cannBody = calls.sizes # !subst("COUNT", "keys.dims[1] * ratio + numQueries % ratio",
-                                     calls.allQueries) # [{
-    const int64_t numEntries = keys.dims[1];
-    stream.require(width == 128, "expected an index_head_dim of 128}] # calls.wayOut # [{);
-    stream.require(heads <= 64, "expected up to 64 for index_n_heads}] # calls.wayOut # [{);
+// CANN fills scores behind the last visible entry with minus infinity. A rank whose
+// queries are before the first complete entry calls nothing.
+class Indexer<string kernelName, bit isPart>
+    : HybridKernel<kernelName, "makeLightningIndexer",
+                   "getSecondDimension(spec.inputs[1])", "1"> {
+  defvar of = HybridSizes<isPart>;
+  let cannBody = of.sizes # [{
+    const int64_t numEntries = std::min(keys.dims[1], seen / ratio);
+    stream.require(width == 128, "expected an index_head_dim of 128}] # of.wayOut # [{);
+    stream.require(heads <= 64, "expected up to 64 for index_n_heads}] # of.wayOut # [{);
     stream.require(k <= 2048 || (k <= 8192 && k % 1024 == 0),
                    "expected an index_topk up to 2048, or a multiple of 1024 up to 8192}]
-                   # calls.wayOut # [{);
-}] # calls.residual # [{
+                   # of.wayOut # [{);
+    const CannTensor residual = stream.makeScratch({batch}, ACL_INT32);
     const CannTensor wideWeights = stream.makeFloat(weights);
-    const Dims places = {batch, numQueries, 1, k};
+    const int64_t samples = numEntries == keys.dims[1] ? batch : 1;
+    const Dims places = {samples, numQueries, 1, k};
     char layout[] = "BSND";
+    stream.call(MF_CANN(aclnnInplaceFillScalar), tensor(residual),
+                integer(seen - numEntries * ratio));
     if (weights.type != ACL_FLOAT)
       stream.call(MF_CANN(aclnnCast), tensor(weights), ACL_FLOAT, tensor(wideWeights));
-    stream.call(MF_CANN(aclnnLightningIndexerV2), tensor(query), tensor(withHead(keys)),
-                tensor(wideWeights), nullptr, nullptr, nullptr, nullptr,
-                tensor(residual), nullptr, nullptr, nullptr, k, int64_t{-1}, layout,
-                layout, int64_t{3}, ratio, int64_t{1}, tensor(reshape(indices, places)),
-                tensor(reshape(values, places)));
+    for (int64_t first = 0; numEntries > 0 && first < batch; first += samples)
+      stream.call(MF_CANN(aclnnLightningIndexerV2),
+                  tensor(takeSamples(query, first, samples)),
+                  tensor(withHead(takeSamples(keys, first, samples, numEntries))),
+                  tensor(takeSamples(wideWeights, first, samples)), nullptr, nullptr,
+                  nullptr, nullptr, tensor(takeSamples(residual, first, samples)),
+                  nullptr, nullptr, nullptr, k, int64_t{-1}, layout, layout, int64_t{3},
+                  ratio, int64_t{1},
+                  tensor(reshape(takeSamples(indices, first, samples), places)),
+                  tensor(reshape(takeSamples(values, first, samples), places)));
+    if (numEntries == 0) {
+      stream.call(MF_CANN(aclnnInplaceFillScalar), tensor(values), scalar(unseen));
+      stream.call(MF_CANN(aclnnInplaceFillScalar), tensor(indices), integer(-1));
+    }
     stream.call(MF_CANN(aclnnClampMin), tensor(values), scalar(unseen), tensor(values));}];
   let cannHeaders = ["fill_scalar", "cast", "lightning_indexer_v2", "clamp"];
-  let summary = "entries with the largest sums over heads of weight * relu(query key)";
-  let parts = "bsND, bGD, bsN, s -> bsC, bsC";
-  let description = [{The query at position p sees the entries g with (g + 1) * `ratio`
-    <= p + 1. Of equal scores the lower index comes first. Behind the last visible
-    entry, scores are `unseen` and indices -1.}];
-  let inputs = (ins In:$query, In:$keys, In:$weights, In:$positions);
+  let parts = !if(isPart, "bsND, bGD, bsN, @s -> bsC, bsC",
+                  "bSND, bGD, bSN -> bSC, bSC");
+  let inputs = !con((ins In:$query, In:$keys, In:$weights), FirstQuery<isPart>.operand);
   let outputs = (outs Out:$values, Out:$indices);
   let attributes = (attrs Int:$ratio, Int:$k, Double:$unseen);
   let kind = "attention";
+}
+
+def LightningIndexer : Indexer<"mfLightningIndexer", false> {
+  let summary = "entries with the largest sums over heads of weight * relu(query key)";
+  let description = [{The query at position p sees the entries g with (g + 1) * `ratio`
+    <= p + 1. Of equal scores the lower index comes first. Behind the last visible
+    entry, scores are `unseen` and indices -1.}];
+}
+
+def LightningIndexerPart : Indexer<"mfLightningIndexerPart", true> {
+  let summary = "mfLightningIndexer of part of the queries";
+  let description = "Query i has the position `firstQuery` + i.";
 }
 
 // CANN's aclnnSparseLightningIndexerKLLossGrad has the gradients of a loss, whereas

@@ -6,14 +6,18 @@
 using namespace mlir;
 using namespace mf::ir;
 
-/// Checks that a value is [queries] numbers of positions.
-static LogicalResult verifyPositions(Operation *op, Value positions,
-                                     RankedTensorType query) {
-  return verifyType(
-      op, positions,
-      RankedTensorType::get({query.getDimSize(1)},
-                            IntegerType::get(op->getContext(), 32)),
-      "positions", ", one per query");
+/// Checks that a rank has no more queries than there are positions.
+static LogicalResult verifyPart(Operation *op, Value firstQuery,
+                                RankedTensorType query, int64_t positions) {
+  if (!firstQuery)
+    return success();
+  if (failed(verifyPosition(op, firstQuery)))
+    return failure();
+  if (query.getDimSize(1) <= positions)
+    return success();
+  return op->emitOpError("expected part of the ")
+         << positions << " positions of the keys, but got "
+         << query.getDimSize(1) << " queries";
 }
 
 /// Checks that rows of the type of the queries are [batch, rows, width].
@@ -55,11 +59,11 @@ static LogicalResult verifyIndices(Operation *op, Value indices,
 //===----------------------------------------------------------------------===//
 
 void HybridAttentionOp::build(OpBuilder &builder, OperationState &state,
-                              Value query, Value keys, Value positions,
-                              Value sink, Value entries, Value indices,
-                              int64_t window, int64_t ratio, double scale) {
+                              Value query, Value keys, Value sink,
+                              Value entries, Value indices, int64_t window,
+                              int64_t ratio, double scale) {
   build(builder, state, query.getType(), getRowType(getGlobalType(query)),
-        query, keys, positions, sink, entries, indices,
+        query, keys, sink, /*firstQuery=*/Value(), entries, indices,
         builder.getI64IntegerAttr(window), builder.getI64IntegerAttr(ratio),
         builder.getF64FloatAttr(scale), nullptr, nullptr, nullptr);
 }
@@ -68,11 +72,12 @@ LogicalResult HybridAttentionOp::verify() {
   RankedTensorType query = getGlobalType(getQuery());
   if (failed(verifyQuery(*this, query)) ||
       failed(verifyRows(*this, getKeys(), query, "keys")) ||
-      failed(verifyPositions(*this, getPositions(), query)) ||
       failed(verifyType(*this, getSink(),
                         RankedTensorType::get({query.getDimSize(2)},
                                               Float32Type::get(getContext())),
-                        "a sink", ", one number per head")))
+                        "a sink", ", one number per head")) ||
+      failed(verifyPart(*this, getFirstQuery(), query,
+                        getGlobalType(getKeys()).getDimSize(1))))
     return failure();
   if (static_cast<int64_t>(getWindow()) < 1)
     return emitOpError("expected a window of at least 1 token");
@@ -99,14 +104,14 @@ void HybridAttentionOp::buildGradient(OpBuilder &builder,
   auto gradient = HybridAttentionGradOp::create(
       builder, getLoc(), getQuery().getType(), getKeys().getType(),
       getSink().getType(), entries ? entries.getType() : Type(),
-      resultGradients.front(), getQuery(), getKeys(), getPositions(), getSink(),
-      getResult(), getLogSum(), entries, getIndices(), getWindowAttr(),
+      resultGradients.front(), getQuery(), getKeys(), getSink(), getResult(),
+      getLogSum(), getFirstQuery(), entries, getIndices(), getWindowAttr(),
       getRatioAttr(), getScaleAttr(), nullptr, nullptr, nullptr);
   operandGradients[0] = gradient.getQueryGradient();
   operandGradients[1] = gradient.getKeysGradient();
-  operandGradients[3] = gradient.getSinkGradient();
+  operandGradients[2] = gradient.getSinkGradient();
   if (entries)
-    operandGradients[4] = gradient.getEntriesGradient();
+    operandGradients[getFirstQuery() ? 4 : 3] = gradient.getEntriesGradient();
 }
 
 //===----------------------------------------------------------------------===//
@@ -142,13 +147,12 @@ LogicalResult EntrySharesOp::verify() {
 
 void LightningIndexerOp::build(OpBuilder &builder, OperationState &state,
                                Value query, Value keys, Value weights,
-                               Value positions, int64_t ratio, int64_t k,
-                               double unseen) {
+                               int64_t ratio, int64_t k, double unseen) {
   SmallVector<int64_t> shape(getGlobalType(query).getShape().take_front(2));
   shape.push_back(k);
   build(builder, state, RankedTensorType::get(shape, builder.getF32Type()),
         RankedTensorType::get(shape, builder.getI32Type()), query, keys,
-        weights, positions, builder.getI64IntegerAttr(ratio),
+        weights, /*firstQuery=*/Value(), builder.getI64IntegerAttr(ratio),
         builder.getI64IntegerAttr(k), builder.getF64FloatAttr(unseen), nullptr,
         nullptr, nullptr);
 }
@@ -157,11 +161,13 @@ LogicalResult LightningIndexerOp::verify() {
   RankedTensorType query = getGlobalType(getQuery());
   if (failed(verifyQuery(*this, query)) ||
       failed(verifyRows(*this, getKeys(), query, "keys")) ||
-      failed(verifyPositions(*this, getPositions(), query)) ||
       failed(verifyType(*this, getWeights(),
                         query.clone(query.getShape().drop_back()), "weights",
                         ", one per query and head")))
     return failure();
+  if (Value first = getFirstQuery())
+    if (failed(verifyPosition(*this, first)))
+      return failure();
   const auto k = static_cast<int64_t>(getK()),
              numEntries = getGlobalType(getKeys()).getDimSize(1);
   if (k < 1 || k > numEntries)

@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Attention of DeepSeek-V4 as few kernels, which read keys and entries where they
-// are: no operator gathers the keys of a query, and scores are in no tensor. Query
-// i has position positions[i] in the sequence, so that ranks may have parts of the
-// queries.
+// are: no operator gathers the keys of a query, and scores are in no tensor. Ranks
+// may have parts of the queries: query i then has the position first_query + i.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,14 +13,26 @@
 
 include "dialects/mf/MfOpBase.td"
 
-def Mf_HybridAttentionOp : Mf_ComputeOp<"hybrid_attention",
-    "mfHybridAttention",
-    (ins Mf_FloatTensor:$query, Mf_FloatTensor:$keys,
-         Mf_IndexTensor:$positions, Mf_FloatTensor:$sink,
+// The kernel of a part of the queries has a name of its own.
+class Mf_HybridOp<string mnemonic, string kernel, string partKernel, dag operands,
+                  dag attributes, dag outputs, list<Trait> traits>
+    : Mf_ComputeOp<mnemonic, "", operands, attributes, outputs, traits> {
+  let computeDefs = [{
+    ::llvm::StringRef $cppClass::getKernelName() {
+      return getFirstQuery() ? "}] # partKernel # [{" : "}] # kernel # [{";
+    }
+  }];
+}
+
+def Mf_HybridAttentionOp : Mf_HybridOp<"hybrid_attention",
+    "mfHybridAttention", "mfHybridAttentionPart",
+    (ins Mf_FloatTensor:$query, Mf_FloatTensor:$keys, Mf_FloatTensor:$sink,
+         Optional<Mf_IndexTensor>:$first_query,
          Optional<Mf_FloatTensor>:$entries, Optional<Mf_IndexTensor>:$indices),
     (ins I64Attr:$window, I64Attr:$ratio, F64Attr:$scale),
     (outs Mf_FloatTensor:$result, Mf_FloatTensor:$log_sum),
     [Mf_Differentiable, AttrSizedOperandSegments,
+     Mf_OwnShardingRuleWith<["localize"]>,
      AllTypesMatch<["query", "result"]>]> {
   let trainer = [{
     for (::mlir::Value value : getOperands())
@@ -31,10 +42,11 @@ def Mf_HybridAttentionOp : Mf_ComputeOp<"hybrid_attention",
    }];
   let summary = "attention over a window and entries that pool tokens, with a sink";
   let description = [{
-    `query` is [batch, queries, heads, width], `keys` [batch, tokens, width],
-    `positions` [queries], `sink` [heads] in fp32, and `entries` [batch, entries,
-    width]. Keys and entries are keys and values of all heads at once. The query at
-    position p sees
+    `query` is [batch, queries, heads, width], `keys` [batch, tokens, width], `sink`
+    [heads] in fp32, and `entries` [batch, entries, width]. Keys and entries are keys
+    and values of all heads at once. Query i has position i, or `first_query` + i, a
+    tensor of one number that a rank reads which has a part of the queries. The query
+    at position p sees
 
     - the keys of the last `window` tokens up to p;
     - entries all of whose `ratio` tokens are at most p, (g + 1) * ratio <= p + 1 for
@@ -46,29 +58,28 @@ def Mf_HybridAttentionOp : Mf_ComputeOp<"hybrid_attention",
     of the divisor, which backward reads instead of scores. In fp32.
 
     ```mlir
-    %y, %log_sum = mf.hybrid_attention %q, %k, %p, %sink over %e {name = "self_attention.core_attention.hybrid_attention", ratio = 2 : i64, scale = 5.000000e-01 : f64, window = 2 : i64}
-        : (tensor<1x4x2x4xf32>, tensor<1x4x4xf32>, tensor<4xi32>, tensor<2xf32>, tensor<1x2x4xf32>)
+    %y, %log_sum = mf.hybrid_attention %q, %k, %sink over %e {name = "self_attention.core_attention.hybrid_attention", ratio = 2 : i64, scale = 5.000000e-01 : f64, window = 2 : i64}
+        : (tensor<1x4x2x4xf32>, tensor<1x4x4xf32>, tensor<2xf32>, tensor<1x2x4xf32>)
         -> (tensor<1x4x2x4xf32>, tensor<1x4x2xf32>)
     ```
   }];
   let assemblyFormat = [{
-    $query `,` $keys `,` $positions `,` $sink (`over` $entries^)? (`at` $indices^)?
-    attr-dict `:` functional-type(operands, results)
+    $query `,` $keys `,` $sink (`from` $first_query^)? (`over` $entries^)?
+    (`at` $indices^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$keys,
-                                 "::mlir::Value":$positions,
                                  "::mlir::Value":$sink,
                                  "::mlir::Value":$entries,
                                  "::mlir::Value":$indices, "int64_t":$window,
                                  "int64_t":$ratio, "double":$scale)>];
 }
 
-def Mf_HybridAttentionGradOp : Mf_ComputeOp<"hybrid_attention_grad",
-    "mfHybridAttentionGrad",
+def Mf_HybridAttentionGradOp : Mf_HybridOp<"hybrid_attention_grad",
+    "mfHybridAttentionGrad", "mfHybridAttentionPartGrad",
     (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$query,
-         Mf_FloatTensor:$keys, Mf_IndexTensor:$positions, Mf_FloatTensor:$sink,
-         Mf_FloatTensor:$output, Mf_FloatTensor:$log_sum,
+         Mf_FloatTensor:$keys, Mf_FloatTensor:$sink, Mf_FloatTensor:$output,
+         Mf_FloatTensor:$log_sum, Optional<Mf_IndexTensor>:$first_query,
          Optional<Mf_FloatTensor>:$entries, Optional<Mf_IndexTensor>:$indices),
     (ins I64Attr:$window, I64Attr:$ratio, F64Attr:$scale),
     (outs Mf_FloatTensor:$query_gradient, Mf_FloatTensor:$keys_gradient,
@@ -84,8 +95,8 @@ def Mf_HybridAttentionGradOp : Mf_ComputeOp<"hybrid_attention_grad",
     queries is given, keys, entries and sink get their contributions.
   }];
   let assemblyFormat = [{
-    $output_gradient `,` $query `,` $keys `,` $positions `,` $sink `,` $output `,`
-    $log_sum (`over` $entries^)? (`at` $indices^)? attr-dict `:`
+    $output_gradient `,` $query `,` $keys `,` $sink `,` $output `,` $log_sum
+    (`from` $first_query^)? (`over` $entries^)? (`at` $indices^)? attr-dict `:`
     functional-type(operands, results)
   }];
 }
@@ -114,13 +125,13 @@ def Mf_EntrySharesOp : Mf_ComputeOp<"entry_shares", "mfEntryShares",
                                  "::mlir::Value":$logSum, "double":$scale)>];
 }
 
-def Mf_LightningIndexerOp : Mf_ComputeOp<"lightning_indexer",
-    "mfLightningIndexer",
+def Mf_LightningIndexerOp : Mf_HybridOp<"lightning_indexer",
+    "mfLightningIndexer", "mfLightningIndexerPart",
     (ins Mf_FloatTensor:$query, Mf_FloatTensor:$keys, Mf_FloatTensor:$weights,
-         Mf_IndexTensor:$positions),
+         Optional<Mf_IndexTensor>:$first_query),
     (ins I64Attr:$ratio, I64Attr:$k, F64Attr:$unseen),
     (outs Mf_FloatTensor:$values, Mf_IndexTensor:$indices),
-    [Mf_Differentiable]> {
+    [Mf_Differentiable, Mf_OwnShardingRuleWith<["localize"]>]> {
   let trainer = [{
     for (::mlir::Value value : {getQuery(), getKeys(), getWeights()})
       tape.keep(value);
@@ -128,26 +139,25 @@ def Mf_LightningIndexerOp : Mf_ComputeOp<"lightning_indexer",
    }];
   let summary = "the entries with the largest scores of an indexer";
   let description = [{
-    `query` is [batch, queries, heads, width], `keys` [batch, entries, width], `weights`
-    [batch, queries, heads], and `positions` [queries]. The score of an entry is the sum
-    over heads of weight * max(query * key, 0), in fp32. The results are the `k` largest
-    scores of the entries that the query sees (mf.hybrid_attention says which) in
-    descending order, and their indices. Of equal scores the one with the lower index
+    `query` is [batch, queries, heads, width], `keys` [batch, entries, width], and
+    `weights` [batch, queries, heads]. The score of an entry is the sum over heads of
+    weight * max(query * key, 0), in fp32. The results are the `k` largest scores of the
+    entries that the query sees (mf.hybrid_attention says which, and what `first_query`
+    is) in descending order, and their indices. Of equal scores the one with the lower index
     comes first. Behind the last visible entry scores are `unseen` and indices -1.
 
     Gradients flow through the scores that were chosen. Backward computes their products
     again.
 
     ```mlir
-    %scores, %chosen = mf.lightning_indexer %q, %k, %w, %p {k = 1 : i64, name = "self_attention.core_attention.indexer.topk", ratio = 2 : i64, unseen = -1.000000e+30 : f64}
-        : (tensor<1x4x2x4xf32>, tensor<1x2x4xf32>, tensor<1x4x2xf32>, tensor<4xi32>)
+    %scores, %chosen = mf.lightning_indexer %q, %k, %w {k = 1 : i64, name = "self_attention.core_attention.indexer.topk", ratio = 2 : i64, unseen = -1.000000e+30 : f64}
+        : (tensor<1x4x2x4xf32>, tensor<1x2x4xf32>, tensor<1x4x2xf32>)
         -> (tensor<1x4x1xf32>, tensor<1x4x1xi32>)
     ```
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$keys,
-                                 "::mlir::Value":$weights,
-                                 "::mlir::Value":$positions, "int64_t":$ratio,
+                                 "::mlir::Value":$weights, "int64_t":$ratio,
                                  "int64_t":$k, "double":$unseen)>];
 }
 

@@ -80,6 +80,87 @@ void FlashAttentionOp::localize(ArrayRef<Layout> operands,
         tables.getFirstIndex(*this, rows, getShape(getQuery())[2]));
 }
 
+namespace {
+
+/// The factors of queries [batch, queries, heads, width]. All ranks have all
+/// heads, which share keys.
+struct HybridFactors {
+  HybridFactors(ShardingRule &rule, ArrayRef<int64_t> query)
+      : batch(rule.addFactor(FactorKind::Pass, query[0])),
+        rows(rule.addFactor(FactorKind::Pass, query[1])),
+        heads(rule.addFactor(FactorKind::Whole, query[2])),
+        width(rule.addFactor(FactorKind::Whole, query[3])) {}
+
+  unsigned batch, rows, heads, width;
+};
+
+} // namespace
+
+/// Gives an operator on part of the queries the position of the first one.
+template <typename AttentionOp>
+static void setFirstQuery(AttentionOp op, const Layout &query,
+                          LocalTables &tables) {
+  const Axes &rows = query.cuts[1];
+  if (!rows.empty())
+    op.getFirstQueryMutable().assign(
+        tables.getFirstIndex(op, rows, getShape(op.getQuery())[1]));
+}
+
+FailureOr<ShardingRule> HybridAttentionOp::getShardingRule() {
+  ShardingRule rule;
+  const HybridFactors query(rule, getShape(getQuery()));
+  auto addRows = [&](Value rows) {
+    rule.operands.push_back(
+        {{query.batch},
+         {rule.addFactor(FactorKind::Whole, getShape(rows)[1])},
+         {query.width}});
+  };
+  rule.operands = {{{query.batch}, {query.rows}, {query.heads}, {query.width}}};
+  addRows(getKeys());
+  rule.operands.push_back({{query.heads}});
+  if (getFirstQuery())
+    rule.operands.push_back({{rule.addFactor(FactorKind::Whole, 1)}});
+  if (Value entries = getEntries())
+    addRows(entries);
+  if (Value indices = getIndices())
+    rule.operands.push_back(
+        {{query.batch},
+         {query.rows},
+         {rule.addFactor(FactorKind::Whole, getShape(indices)[2])}});
+  rule.results = {{{query.batch}, {query.rows}, {query.heads}, {query.width}},
+                  {{query.batch}, {query.rows}, {query.heads}}};
+  return rule;
+}
+
+void HybridAttentionOp::localize(ArrayRef<Layout> operands,
+                                 ArrayRef<Layout> results,
+                                 LocalTables &tables) {
+  setFirstQuery(*this, operands[0], tables);
+}
+
+FailureOr<ShardingRule> LightningIndexerOp::getShardingRule() {
+  ShardingRule rule;
+  const HybridFactors query(rule, getShape(getQuery()));
+  const unsigned entries =
+                     rule.addFactor(FactorKind::Whole, getShape(getKeys())[1]),
+                 chosen = rule.addFactor(FactorKind::Whole,
+                                         getShape(getValues())[2]);
+  rule.operands = {{{query.batch}, {query.rows}, {query.heads}, {query.width}},
+                   {{query.batch}, {entries}, {query.width}},
+                   {{query.batch}, {query.rows}, {query.heads}}};
+  if (getFirstQuery())
+    rule.operands.push_back({{rule.addFactor(FactorKind::Whole, 1)}});
+  const FactorDims rows = {{query.batch}, {query.rows}, {chosen}};
+  rule.results = {rows, rows};
+  return rule;
+}
+
+void LightningIndexerOp::localize(ArrayRef<Layout> operands,
+                                  ArrayRef<Layout> results,
+                                  LocalTables &tables) {
+  setFirstQuery(*this, operands[0], tables);
+}
+
 /// The rule is that of the kernel for ranks that hold parts of the vocabulary,
 /// because an operator on the whole vocabulary can become one on a part.
 FailureOr<ShardingRule> EmbeddingOp::getShardingRule() {

@@ -163,6 +163,21 @@ inline CannTensor withHead(CannTensor x) {
   return x;
 }
 
+/// Takes `number` samples, from `first` on, of a tensor of them. Of a single
+/// sample it may take the first `rows` rows only. A tensor that is left out, or
+/// has no memory, stays so.
+inline CannTensor takeSamples(CannTensor x, int64_t first, int64_t number,
+                              int64_t rows = -1) {
+  if (!x.isThere())
+    return x;
+  if (x.data)
+    x.data += first * (count(x.dims) / x.dims[0]) * getBytes(x.type);
+  x.dims[0] = number;
+  if (rows >= 0)
+    x.dims[1] = rows;
+  return x;
+}
+
 /// Takes index `number` of the third of four dimensions by strides.
 inline CannTensor takeHead(CannTensor x, int64_t number) {
   const Dims strides = getStrides(x.dims);

@@ -44,11 +44,16 @@ public:
     });
   }
 
-  /// Returns one number of all blocks of all samples.
+  /// Returns one number of all blocks, added up sample by sample, as programs
+  /// do that call CANN's kernel for each sample.
   float addUp(void *workspace, int64_t place) const {
     float sum = 0;
-    for (int64_t number = 0; number < batch * blocks.count; ++number)
-      sum += get(workspace, number)[place];
+    for (int64_t sample = 0; sample < batch; ++sample) {
+      float ofSample = 0;
+      for (int64_t block = 0; block < blocks.count; ++block)
+        ofSample += get(workspace, sample * blocks.count + block)[place];
+      sum += ofSample;
+    }
     return sum;
   }
 

@@ -10,14 +10,16 @@ namespace {
 
 class HybridAttentionKernel : public Kernel {
 public:
-  explicit HybridAttentionKernel(const HybridShape &shape) : shape(shape) {}
+  /// `entries` is the input of the entries, if there are any.
+  HybridAttentionKernel(const HybridShape &shape, size_t entries)
+      : shape(shape), entries(entries) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     pool.parallelFor(shape.getNumQueries(), [&](int64_t query) {
       SeenRows rows(shape);
-      rows.find(operands.inputs[1], findInput(operands, 4),
-                findInput<const int32_t>(operands, 5),
-                static_cast<const int32_t *>(operands.inputs[2]), query);
+      rows.find(operands.inputs[1], findInput(operands, entries),
+                findInput<const int32_t>(operands, entries + 1),
+                getPosition(shape, operands, query), query);
       WideRows heads(shape.type, shape.width);
       heads.take(operands.inputs[0], query * shape.heads, shape.heads);
       std::vector<float> weights(rows.size()), result(shape.width);
@@ -32,7 +34,7 @@ private:
                const float *query, int64_t row, std::vector<float> &weights,
                std::vector<float> &result) const {
     const float sink =
-        static_cast<const float *>(operands.inputs[3])[row % shape.heads];
+        static_cast<const float *>(operands.inputs[2])[row % shape.heads];
     rows.multiply(query, shape.scale, weights.data());
     // The sink is in the maximum.
     float largest = sink;
@@ -57,6 +59,7 @@ private:
   }
 
   HybridShape shape;
+  size_t entries;
 };
 
 } // namespace
@@ -64,14 +67,13 @@ private:
 KernelOrError makeHybridAttention(const KernelSpec &spec,
                                   SpecChecker &checker) {
   HybridShape shape;
-  readSeen(spec, 0, 4, checker, shape);
-  checker.requireInput(2, shape.getPositions());
-  checker.requireInput(3, {DType::F32, {shape.heads}});
+  const size_t entries = readSeen(spec, 0, 3, checker, shape);
+  checker.requireInput(2, {DType::F32, {shape.heads}});
   checker.requireOutput(0, shape.getQuery());
   checker.requireOutput(1, shape.getLogSum());
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<HybridAttentionKernel>(shape);
+  return std::make_unique<HybridAttentionKernel>(shape, entries);
 }
 
 KernelOrError makeEntryShares(const KernelSpec &spec, SpecChecker &checker) {

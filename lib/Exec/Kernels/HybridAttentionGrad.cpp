@@ -18,9 +18,10 @@ namespace {
 
 class HybridAttentionGradKernel : public Kernel {
 public:
-  /// Sums are those of the rows, and then those of the sinks.
-  explicit HybridAttentionGradKernel(const HybridShape &shape)
-      : shape(shape),
+  /// Sums are those of the rows, and then those of the sinks. `entries` is the
+  /// input of the entries, if there are any.
+  HybridAttentionGradKernel(const HybridShape &shape, size_t entries)
+      : shape(shape), entries(entries),
         sums(shape, shape.getNumRows() * shape.width + shape.heads) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
@@ -49,20 +50,20 @@ private:
   void runQuery(const KernelOperands &operands, int64_t query,
                 float *own) const {
     SeenRows rows(shape);
-    rows.find(operands.inputs[2], findInput(operands, 7),
-              findInput<const int32_t>(operands, 8),
-              static_cast<const int32_t *>(operands.inputs[3]), query);
+    rows.find(operands.inputs[2], findInput(operands, entries),
+              findInput<const int32_t>(operands, entries + 1),
+              getPosition(shape, operands, query), query);
     const int64_t first = query * shape.heads, width = shape.width;
     WideRows queries(shape.type, width), out(queries), gradients(queries);
     queries.take(operands.inputs[1], first, shape.heads);
-    out.take(operands.inputs[5], first, shape.heads);
+    out.take(operands.inputs[4], first, shape.heads);
     gradients.take(operands.inputs[0], first, shape.heads);
     std::vector<float> probabilities(rows.size()), slopes(rows.size()),
         dq(width);
     for (int64_t head = 0; head < shape.heads; ++head) {
       const float *q = queries.get(head), *dout = gradients.get(head);
       const float logSum =
-          static_cast<const float *>(operands.inputs[6])[first + head];
+          static_cast<const float *>(operands.inputs[5])[first + head];
       float delta = 0;
       runRowProducts(DType::F32, out.get(head), dout, &delta, 1, width);
       rows.multiply(q, shape.scale, probabilities.data());
@@ -83,13 +84,14 @@ private:
                   width);
       float share = 0;
       runExponentials(DType::F32,
-                      static_cast<const float *>(operands.inputs[4]) + head,
+                      static_cast<const float *>(operands.inputs[3]) + head,
                       logSum, &share, 1);
       own[shape.getNumRows() * width + head] -= share * delta;
     }
   }
 
   HybridShape shape;
+  size_t entries;
   BlockSums sums;
 };
 
@@ -98,12 +100,11 @@ private:
 KernelOrError makeHybridAttentionGrad(const KernelSpec &spec,
                                       SpecChecker &checker) {
   HybridShape shape;
-  readSeen(spec, 1, 7, checker, shape);
+  const size_t entries = readSeen(spec, 1, 6, checker, shape);
   checker.requireInput(0, shape.getQuery());
-  checker.requireInput(3, shape.getPositions());
-  checker.requireInput(4, {DType::F32, {shape.heads}});
-  checker.requireInput(5, shape.getQuery());
-  checker.requireInput(6, shape.getLogSum());
+  checker.requireInput(3, {DType::F32, {shape.heads}});
+  checker.requireInput(4, shape.getQuery());
+  checker.requireInput(5, shape.getLogSum());
   checker.requireOutput(0, shape.getQuery());
   checker.requireOutput(1, shape.getRows(shape.keys));
   checker.requireOutput(2, {DType::F32, {shape.heads}});
@@ -113,7 +114,7 @@ KernelOrError makeHybridAttentionGrad(const KernelSpec &spec,
     checker.requireOutput(3, shape.getRows(shape.entries));
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<HybridAttentionGradKernel>(shape);
+  return std::make_unique<HybridAttentionGradKernel>(shape, entries);
 }
 
 } // namespace mf

@@ -17,6 +17,7 @@
 #include "RowLoops.h"
 #include "SpecChecker.h"
 #include "Tiles.h"
+#include <optional>
 #include <vector>
 
 namespace mf {
@@ -29,6 +30,8 @@ struct HybridShape {
   int64_t keys = 0, entries = 0, chosen = 0;
   int64_t window = 0, ratio = 0;
   float scale = 1;
+  /// The input with the position of the first query, which is 0 without one.
+  std::optional<size_t> first;
 
   int64_t getNumQueries() const { return batch * queries; }
   int64_t getNumRows() const { return keys + entries; }
@@ -41,7 +44,6 @@ struct HybridShape {
   TensorShape getQuery() const {
     return {type, {batch, queries, heads, width}};
   }
-  TensorShape getPositions() const { return {DType::I32, {queries}}; }
   TensorShape getLogSum() const {
     return {DType::F32, {batch, queries, heads}};
   }
@@ -93,11 +95,23 @@ inline void readChosen(const KernelSpec &spec, size_t index,
   checker.requireInput(index, shape.getChosen(DType::I32));
 }
 
+/// Reads the position of the first query, input `index`, if the kernel is one
+/// for a part of the queries. Returns the number of the next input.
+inline size_t readFirst(const KernelSpec &spec, size_t index,
+                        SpecChecker &checker, HybridShape &shape) {
+  if (llvm::StringRef(spec.name).find("Part") == llvm::StringRef::npos)
+    return index;
+  shape.first = index;
+  checker.requireInput(index, {DType::I32, {1}});
+  return index + 1;
+}
+
 /// Reads what a query sees, and the factor of scores. Queries and keys are
-/// inputs `query` and the next; entries and the chosen ones are optional, from
-/// input `entries` on.
-inline void readSeen(const KernelSpec &spec, size_t query, size_t entries,
-                     SpecChecker &checker, HybridShape &shape) {
+/// inputs `query` and the next; the position of the first query, entries and
+/// the chosen ones are optional, from input `last` on. Returns the number of
+/// the entries' input.
+inline size_t readSeen(const KernelSpec &spec, size_t query, size_t last,
+                       SpecChecker &checker, HybridShape &shape) {
   readQuery(spec, query, checker, shape);
   shape.keys = readRows(spec, query + 1, checker, shape);
   shape.window = checker.getInt("window");
@@ -105,10 +119,12 @@ inline void readSeen(const KernelSpec &spec, size_t query, size_t entries,
   shape.scale = static_cast<float>(checker.getDouble("scale"));
   checker.require(shape.window >= 1, "attribute 'window' is below 1");
   checker.require(shape.ratio >= 0, "attribute 'ratio' is negative");
+  const size_t entries = readFirst(spec, last, checker, shape);
   if (spec.inputs.size() > entries)
     shape.entries = readRows(spec, entries, checker, shape);
   if (spec.inputs.size() > entries + 1)
     readChosen(spec, entries + 1, checker, shape);
+  return entries;
 }
 
 /// Returns the number of entries that a query at a position sees. All tokens of
@@ -124,6 +140,16 @@ T *findInput(const KernelOperands &operands, size_t index) {
   return index < operands.inputs.size()
              ? static_cast<T *>(operands.inputs[index])
              : nullptr;
+}
+
+/// Returns the position of a query, whose number counts those of all samples.
+inline int64_t getPosition(const HybridShape &shape,
+                           const KernelOperands &operands, int64_t query) {
+  const int64_t row = query % shape.queries;
+  return shape.first
+             ? *static_cast<const int32_t *>(operands.inputs[*shape.first]) +
+                   row
+             : row;
 }
 
 /// Rows of a tensor in fp32.
@@ -150,12 +176,11 @@ class SeenRows {
 public:
   explicit SeenRows(const HybridShape &shape) : shape(shape) {}
 
-  /// Finds those of query `query` of all samples. `entries` and `indices` may
-  /// be null.
+  /// Finds those of query `query` of all samples, which is at `position`.
+  /// `entries` and `indices` may be null.
   void find(const void *keys, const void *entries, const int32_t *indices,
-            const int32_t *positions, int64_t query) {
-    const int64_t sample = query / shape.queries,
-                  position = positions[query % shape.queries];
+            int64_t position, int64_t query) {
+    const int64_t sample = query / shape.queries;
     places.clear();
     const int64_t last = std::min(position, shape.keys - 1);
     for (int64_t key = std::max<int64_t>(0, position - shape.window + 1);

@@ -74,9 +74,8 @@ constexpr int64_t queriesPerTile = 16;
 void chooseEntries(const HybridShape &shape, const KernelOperands &operands,
                    int64_t query, const WideRows &keys, float unseen) {
   const int64_t heads = shape.heads, chosen = shape.chosen;
-  const int64_t position =
-      static_cast<const int32_t *>(operands.inputs[3])[query % shape.queries];
-  const int64_t seen = getNumSeen(position, shape.ratio, shape.entries);
+  const int64_t seen = getNumSeen(getPosition(shape, operands, query),
+                                  shape.ratio, shape.entries);
   auto *values = static_cast<float *>(operands.outputs[0]) + query * chosen;
   auto *indices = static_cast<int32_t *>(operands.outputs[1]) + query * chosen;
   WideRows queries(shape.type, shape.width), weights(shape.type, 1);
@@ -114,7 +113,7 @@ KernelOrError makeLightningIndexer(const KernelSpec &spec,
                   "attribute 'k' is not from 1 to the number of entries");
   checker.requireInput(2,
                        {shape.type, {shape.batch, shape.queries, shape.heads}});
-  checker.requireInput(3, shape.getPositions());
+  readFirst(spec, 3, checker, shape);
   checker.requireOutput(0, shape.getChosen(DType::F32));
   checker.requireOutput(1, shape.getChosen(DType::I32));
   const auto unseen = static_cast<float>(checker.getDouble("unseen"));

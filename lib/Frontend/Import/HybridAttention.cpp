@@ -19,16 +19,14 @@ namespace mf {
 
 /// Tables that all layers share: the cosines and sines of layers with entries;
 /// the number of a query plus that of a place in its window, of the whole
-/// sequence and of a block of it; a row of zeros for each sample and block; the
-/// numbers of queries, for fused kernels in place of these; and the Hadamard
-/// matrix of indexers.
+/// sequence and of a block of it; a row of zeros for each sample and block;
+/// and the Hadamard matrix of indexers.
 static constexpr llvm::StringLiteral entryCosineTable = "entry_freqs_cos",
                                      entrySineTable = "entry_freqs_sin",
                                      windowTable = "window_places",
                                      blockTable = "block_window_places",
                                      entryTable = "entry_ends",
                                      sampleTable = "sample_zeros",
-                                     positionTable = "query_positions",
                                      queryNormTable = "query_norm_ones",
                                      hadamardTable = "hadamard";
 
@@ -86,9 +84,7 @@ void addHybridTables(ModelOp model, const ModelSpec &spec) {
   auto getSum = [&](double row, double column) {
     return InitAttr::get(context, InitKind::IndexSum, row, column);
   };
-  if (hybrid.isFused) {
-    add(positionTable, {length, 1}, DType::F32, getSum(1, 1));
-  } else {
+  if (!hybrid.isFused) {
     add(windowTable, {length, getWindow(spec)}, DType::F32, getSum(1, 1));
     const int64_t blocks = getNumBlocks(spec);
     if (blocks > 1)
@@ -179,7 +175,6 @@ private:
     return 1.0 / std::sqrt(static_cast<double>(width));
   }
   Value addSink();
-  Value getPositions();
   Value attendFused(Value query, Value keyValue, Value &shares);
   Value addScores(Value query, Value keys);
   Value attend(Value query, Value window, Value &entryProducts);
@@ -577,8 +572,7 @@ void HybridAttentionBuilder::chooseEntries(Value all, Value input,
     CellBuilder::KernelScope scope(cells, kernel);
     if (hybrid.isFused) {
       auto best = cells.create<LightningIndexerOp>("topk", query, key, shares,
-                                                   getPositions(), ratio, count,
-                                                   unseenScore);
+                                                   ratio, count, unseenScore);
       entries->all = all;
       entries->indices = best.getIndices();
       entries->indexScores = best.getValues();
@@ -634,13 +628,6 @@ Value HybridAttentionBuilder::addSink() {
                             cells.getInit(InitKind::Zeros), {});
 }
 
-/// Returns the position of each query, [sequence].
-Value HybridAttentionBuilder::getPositions() {
-  Value positions =
-      cells.reshape(cells.getParameter(positionTable), {length}, positionTable);
-  return cells.castToIndex(positions, positionTable);
-}
-
 /// Returns attention's result, and in `shares` those of the chosen entries if
 /// an indexer is trained by them.
 Value HybridAttentionBuilder::attendFused(Value query, Value keyValue,
@@ -648,8 +635,8 @@ Value HybridAttentionBuilder::attendFused(Value query, Value keyValue,
   Value all = entries ? entries->all : Value(),
         indices = entries ? entries->indices : Value();
   auto attention = cells.create<HybridAttentionOp>(
-      "hybrid_attention", query, keyValue, getPositions(), addSink(), all,
-      indices, getWindow(spec), entries ? ratio : 0, getScale());
+      "hybrid_attention", query, keyValue, addSink(), all, indices,
+      getWindow(spec), entries ? ratio : 0, getScale());
   if (hasIndexerLoss(spec, cells.layerIndex))
     shares = cells
                  .create<EntrySharesOp>("entry_shares", query, all, indices,

@@ -320,11 +320,11 @@ static int64_t getBlockSumBytes(const TensorShape &query, int64_t count) {
                    getNumQueryBlocks(getDimension(query, 2)), count});
 }
 
-int64_t getHybridGradWorkspace(const KernelSpec &spec) {
+int64_t getHybridGradWorkspace(const KernelSpec &spec, size_t entries) {
   const TensorShape &query = spec.inputs[1];
   int64_t rows = getSecondDimension(spec.inputs[2]);
-  if (spec.inputs.size() > 7 &&
-      llvm::AddOverflow(rows, getSecondDimension(spec.inputs[7]), rows))
+  if (spec.inputs.size() > entries &&
+      llvm::AddOverflow(rows, getSecondDimension(spec.inputs[entries]), rows))
     rows = std::numeric_limits<int64_t>::max();
   int64_t count = multiply({rows, getDimension(query, 0)});
   if (llvm::AddOverflow(count, getDimension(query, 1), count))

@@ -118,8 +118,9 @@ int64_t getLayerNormBackwardWorkspace(const KernelSpec &spec);
 /// Returns the bytes of the gradients of a site's numbers for each token.
 int64_t getMhcPreBackwardWorkspace(const KernelSpec &spec);
 /// Returns the bytes of sums of gradients for each block of queries: those of
-/// keys, entries and sinks, and those of an indexer's keys.
-int64_t getHybridGradWorkspace(const KernelSpec &spec);
+/// keys, entries, if there is an input `entries`, and sinks, and those of an
+/// indexer's keys.
+int64_t getHybridGradWorkspace(const KernelSpec &spec, size_t entries);
 int64_t getIndexerGradWorkspace(const KernelSpec &spec);
 /// Returns the bytes of a sum for each block of elements.
 int64_t getNormWorkspace(const KernelSpec &spec);

@@ -447,30 +447,27 @@ mf.model @gradients_of_a_part_of_a_site attributes {micro_batch_size = 1 : i64, 
 // no gradient flows through shares.
 // CHECK-LABEL: mf.model @gradients_of_attention_keep_no_scores
 // CHECK: mf.chunk @chunk0 (%[[Q:.*]]: tensor<1x4x2x4xf32>)
-// CHECK: %[[SCORES:.*]], %[[CHOSEN:.*]] = mf.lightning_indexer %[[Q]], %[[K:.*]], %[[W:.*]], %[[P:.*]] {
-// CHECK-NEXT: %[[Y:.*]], %[[SUM:.*]] = mf.hybrid_attention %[[Q]], %[[K]], %[[P]], %[[SINK:.*]] over %[[K]] at %[[CHOSEN]] {
+// CHECK: %[[SCORES:.*]], %[[CHOSEN:.*]] = mf.lightning_indexer %[[Q]], %[[K:.*]], %[[W:.*]] {
+// CHECK-NEXT: %[[Y:.*]], %[[SUM:.*]] = mf.hybrid_attention %[[Q]], %[[K]], %[[SINK:.*]] over %[[K]] at %[[CHOSEN]] {
 // CHECK-NEXT: %[[T:.*]] = mf.entry_shares %[[Q]], %[[K]], %[[CHOSEN]], %[[SUM]]
 // CHECK-NEXT: %[[V:.*]] = mf.mul %[[SCORES]], %[[T]]
 // CHECK: mf.mul %{{.*}}, %[[T]] {name = "layer.mul.grad"}
-// CHECK-NEXT: mf.hybrid_attention_grad %{{.*}}, %[[Q]], %[[K]], %[[P]], %[[SINK]], %[[Y]], %[[SUM]] over %[[K]] at %[[CHOSEN]] {{.*}}name = "layer.attention.grad"
+// CHECK-NEXT: mf.hybrid_attention_grad %{{.*}}, %[[Q]], %[[K]], %[[SINK]], %[[Y]], %[[SUM]] over %[[K]] at %[[CHOSEN]] {{.*}}name = "layer.attention.grad"
 // CHECK: mf.lightning_indexer_grad %{{.*}}, %[[Q]], %[[K]], %[[W]], %[[CHOSEN]] {name = "layer.topk.grad"}
 // CHECK-NOT: mf.entry_shares
 mf.model @gradients_of_attention_keep_no_scores attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @k : tensor<1x4x4xf32> init <ones>
   mf.param @w : tensor<1x4x2xf32> init <ones>
   mf.param @sink : tensor<2xf32> init <ones>
-  mf.param @p : tensor<4xf32> init <ones> {frozen}
   mf.layer @layer body (%q: tensor<1x4x2x4xf32>) -> (tensor<1x4x2x4xf32>, tensor<1x4x1xf32>)
       attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
     %k = mf.get_param @k : tensor<1x4x4xf32>
     %w = mf.get_param @w : tensor<1x4x2xf32>
     %sink = mf.get_param @sink : tensor<2xf32>
-    %places = mf.get_param @p : tensor<4xf32>
-    %p = mf.cast %places {name = "cast"} : (tensor<4xf32>) -> tensor<4xi32>
-    %scores, %chosen = mf.lightning_indexer %q, %k, %w, %p {name = "topk", k = 1 : i64, ratio = 1 : i64, unseen = -1.0 : f64}
-        : (tensor<1x4x2x4xf32>, tensor<1x4x4xf32>, tensor<1x4x2xf32>, tensor<4xi32>) -> (tensor<1x4x1xf32>, tensor<1x4x1xi32>)
-    %y, %sum = mf.hybrid_attention %q, %k, %p, %sink over %k at %chosen {name = "attention", ratio = 1 : i64, scale = 0.5 : f64, window = 2 : i64}
-        : (tensor<1x4x2x4xf32>, tensor<1x4x4xf32>, tensor<4xi32>, tensor<2xf32>, tensor<1x4x4xf32>, tensor<1x4x1xi32>) -> (tensor<1x4x2x4xf32>, tensor<1x4x2xf32>)
+    %scores, %chosen = mf.lightning_indexer %q, %k, %w {name = "topk", k = 1 : i64, ratio = 1 : i64, unseen = -1.0 : f64}
+        : (tensor<1x4x2x4xf32>, tensor<1x4x4xf32>, tensor<1x4x2xf32>) -> (tensor<1x4x1xf32>, tensor<1x4x1xi32>)
+    %y, %sum = mf.hybrid_attention %q, %k, %sink over %k at %chosen {name = "attention", ratio = 1 : i64, scale = 0.5 : f64, window = 2 : i64}
+        : (tensor<1x4x2x4xf32>, tensor<1x4x4xf32>, tensor<2xf32>, tensor<1x4x4xf32>, tensor<1x4x1xi32>) -> (tensor<1x4x2x4xf32>, tensor<1x4x2xf32>)
     %t = mf.entry_shares %q, %k, %chosen, %sum {name = "shares", scale = 0.5 : f64} : (tensor<1x4x2x4xf32>, tensor<1x4x4xf32>, tensor<1x4x1xi32>, tensor<1x4x2xf32>) -> tensor<1x4x1xf32>
     %v = mf.mul %scores, %t {name = "mul"} : (tensor<1x4x1xf32>, tensor<1x4x1xf32>) -> tensor<1x4x1xf32>
     mf.return %y, %v : tensor<1x4x2x4xf32>, tensor<1x4x1xf32>

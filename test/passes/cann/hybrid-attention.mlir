@@ -3,6 +3,8 @@
 
 // The list of indices has 512 places for each query, or 1024, and the program has the division of work and the rest behind the last entry.
 // CHECK-DAG: Remark="mfHybridAttention has i32[2], i32[2x130x1x512], i32[1024] in its workspace"
+// CHECK-DAG: Remark="mfHybridAttentionPart has i32[2], i32[1024] in its workspace"
+// CHECK-DAG: Remark="mfLightningIndexerPart has i32[2], f32[2x65x8] in its workspace"
 // CHECK-DAG: Remark="mfHybridAttentionGrad: CANN adds up in any order, so that its last bits may differ from run to run on Atlas A2 and A3", launches=1
 // CHECK-DAG: Remark="mfHybridAttention: expected a compute_dtype of bfloat16 or float16; or set apply_dsa_kernel_fusion: False", launches=1
 // CHECK-DAG: Remark="mfHybridAttention: expected a v_head_dim of 512; or set apply_dsa_kernel_fusion: False", launches=1
@@ -10,10 +12,8 @@
 // CHECK-DAG: Remark="mfHybridAttention: expected a sliding_window of 128; or set apply_dsa_kernel_fusion: False", launches=1
 // CHECK-DAG: Remark="mfHybridAttention: expected compress_ratios of 4 with an indexer, without csa_dense_mode, and of 128; or set apply_dsa_kernel_fusion: False", launches=1
 // CHECK-DAG: Remark="mfHybridAttention: expected an index_topk up to 1024; or set apply_dsa_kernel_fusion: False", launches=1
-// CHECK-DAG: Remark="mfHybridAttention: expected ranks that have all tokens of a sequence, without tensor and context parallel; or set apply_dsa_kernel_fusion: False", launches=1
 // CHECK-DAG: Remark="mfLightningIndexer has i32[2], f32[2x130x8] in its workspace"
 // CHECK-DAG: Remark="mfLightningIndexer: expected an index_head_dim of 128; or set apply_dsa_kernel_fusion: False", launches=1
-// CHECK-DAG: Remark="mfLightningIndexer: expected ranks that have all tokens of a sequence, without tensor and context parallel; or set apply_dsa_kernel_fusion: False", launches=1
 // CHECK-DAG: Remark="mfEntryShares has i32[2x130x4], bool[2x130x4], bool[2x130x4], f32[2x32x512], bf16[2x130x512], f32[2x130x512], f32[2x130x1], f32[2x130x32], f32[2x130x32] in its workspace"
 // CHECK:     stage 0: on CANN
 // CHECK:       1 x mfHybridAttentionGrad: CANN adds up in any order
@@ -21,7 +21,7 @@ ascend.program @step stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 2 : i64, sequence_length = 130 : i64,
     vocab_size = 8 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   ascend.stream @compute compute
-  ascend.routine @fits(%query: !ascend.buffer<2x130x2x512xbf16, hbm>, %keys: !ascend.buffer<2x130x512xbf16, hbm>, %positions: !ascend.buffer<130xi32, hbm>,
+  ascend.routine @fits(%query: !ascend.buffer<2x130x2x512xbf16, hbm>, %keys: !ascend.buffer<2x130x512xbf16, hbm>,
                        %sink: !ascend.buffer<2xf32, hbm>, %entries: !ascend.buffer<2x32x512xbf16, hbm>, %indices: !ascend.buffer<2x130x4xi32, hbm>,
                        %own: !ascend.buffer<2x130x8x128xbf16, hbm>, %rows: !ascend.buffer<2x32x128xbf16, hbm>, %weights: !ascend.buffer<2x130x8xbf16, hbm>) {
     %out = ascend.alloc : !ascend.buffer<2x130x2x512xbf16, hbm>
@@ -29,11 +29,11 @@ ascend.program @step stage 0 attributes {
     %values = ascend.alloc : !ascend.buffer<2x130x4xf32, hbm>
     %chosen = ascend.alloc : !ascend.buffer<2x130x4xi32, hbm>
     %shares = ascend.alloc : !ascend.buffer<2x130x4xf32, hbm>
-    ascend.launch "mfLightningIndexer" (%own, %rows, %weights, %positions) -> (%values, %chosen) {ratio = 4 : i64, k = 4 : i64, unseen = -1.0e30 : f64}
-        : (!ascend.buffer<2x130x8x128xbf16, hbm>, !ascend.buffer<2x32x128xbf16, hbm>, !ascend.buffer<2x130x8xbf16, hbm>, !ascend.buffer<130xi32, hbm>)
+    ascend.launch "mfLightningIndexer" (%own, %rows, %weights) -> (%values, %chosen) {ratio = 4 : i64, k = 4 : i64, unseen = -1.0e30 : f64}
+        : (!ascend.buffer<2x130x8x128xbf16, hbm>, !ascend.buffer<2x32x128xbf16, hbm>, !ascend.buffer<2x130x8xbf16, hbm>)
           -> (!ascend.buffer<2x130x4xf32, hbm>, !ascend.buffer<2x130x4xi32, hbm>)
-    ascend.launch "mfHybridAttention" (%query, %keys, %positions, %sink, %entries, %indices) -> (%out, %sum) {window = 128 : i64, ratio = 4 : i64, scale = 0.04 : f64}
-        : (!ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x130x512xbf16, hbm>, !ascend.buffer<130xi32, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<2x32x512xbf16, hbm>, !ascend.buffer<2x130x4xi32, hbm>)
+    ascend.launch "mfHybridAttention" (%query, %keys, %sink, %entries, %indices) -> (%out, %sum) {window = 128 : i64, ratio = 4 : i64, scale = 0.04 : f64}
+        : (!ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x130x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<2x32x512xbf16, hbm>, !ascend.buffer<2x130x4xi32, hbm>)
           -> (!ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x130x2xf32, hbm>)
     ascend.launch "mfEntryShares" (%query, %entries, %indices, %sum) -> (%shares) {scale = 0.04 : f64}
         : (!ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x32x512xbf16, hbm>, !ascend.buffer<2x130x4xi32, hbm>, !ascend.buffer<2x130x2xf32, hbm>)
@@ -42,56 +42,60 @@ ascend.program @step stage 0 attributes {
     %dk = ascend.alloc : !ascend.buffer<2x130x512xbf16, hbm>
     %dsink = ascend.alloc : !ascend.buffer<2xf32, hbm>
     %ours = ascend.alloc : !ascend.buffer<600000xi32, hbm>
-    ascend.launch "mfHybridAttentionGrad" (%out, %query, %keys, %positions, %sink, %out, %sum) -> (%dq, %dk, %dsink)
+    ascend.launch "mfHybridAttentionGrad" (%out, %query, %keys, %sink, %out, %sum) -> (%dq, %dk, %dsink)
         workspace(%ours : !ascend.buffer<600000xi32, hbm>) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
-        : (!ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x130x512xbf16, hbm>, !ascend.buffer<130xi32, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x130x2xf32, hbm>)
+        : (!ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x130x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x130x2xf32, hbm>)
           -> (!ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x130x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>)
   }
-  ascend.routine @does_not(%wide: !ascend.buffer<1x130x2x512xf32, hbm>, %wideKeys: !ascend.buffer<1x130x512xf32, hbm>, %positions: !ascend.buffer<130xi32, hbm>,
+  // A rank has a part of the queries.
+  ascend.routine @parts(%first: !ascend.buffer<1xi32, hbm>, %query: !ascend.buffer<2x65x2x512xbf16, hbm>, %keys: !ascend.buffer<2x130x512xbf16, hbm>,
+                        %sink: !ascend.buffer<2xf32, hbm>, %entries: !ascend.buffer<2x1x512xbf16, hbm>, %own: !ascend.buffer<2x65x8x128xbf16, hbm>,
+                        %rows: !ascend.buffer<2x32x128xbf16, hbm>, %weights: !ascend.buffer<2x65x8xbf16, hbm>) {
+    %out = ascend.alloc : !ascend.buffer<2x65x2x512xbf16, hbm>
+    %sum = ascend.alloc : !ascend.buffer<2x65x2xf32, hbm>
+    ascend.launch "mfHybridAttentionPart" (%query, %keys, %sink, %first, %entries) -> (%out, %sum) {window = 128 : i64, ratio = 128 : i64, scale = 0.04 : f64}
+        : (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x130x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<1xi32, hbm>, !ascend.buffer<2x1x512xbf16, hbm>)
+          -> (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x65x2xf32, hbm>)
+    %values = ascend.alloc : !ascend.buffer<2x65x4xf32, hbm>
+    %chosen = ascend.alloc : !ascend.buffer<2x65x4xi32, hbm>
+    ascend.launch "mfLightningIndexerPart" (%own, %rows, %weights, %first) -> (%values, %chosen) {ratio = 4 : i64, k = 4 : i64, unseen = -1.0e30 : f64}
+        : (!ascend.buffer<2x65x8x128xbf16, hbm>, !ascend.buffer<2x32x128xbf16, hbm>, !ascend.buffer<2x65x8xbf16, hbm>, !ascend.buffer<1xi32, hbm>)
+          -> (!ascend.buffer<2x65x4xf32, hbm>, !ascend.buffer<2x65x4xi32, hbm>)
+  }
+  ascend.routine @does_not(%wide: !ascend.buffer<1x130x2x512xf32, hbm>, %wideKeys: !ascend.buffer<1x130x512xf32, hbm>,
                            %sink: !ascend.buffer<2xf32, hbm>, %narrow: !ascend.buffer<1x130x2x64xbf16, hbm>, %narrowKeys: !ascend.buffer<1x130x64xbf16, hbm>,
                            %three: !ascend.buffer<1x130x3x512xbf16, hbm>, %sinks: !ascend.buffer<3xf32, hbm>, %keys: !ascend.buffer<1x130x512xbf16, hbm>,
                            %query: !ascend.buffer<1x130x2x512xbf16, hbm>, %entries: !ascend.buffer<1x32x512xbf16, hbm>, %many: !ascend.buffer<1x130x1025xi32, hbm>,
-                           %half: !ascend.buffer<1x65x2x512xbf16, hbm>, %some: !ascend.buffer<65xi32, hbm>, %own: !ascend.buffer<1x130x8x64xbf16, hbm>,
-                           %rows: !ascend.buffer<1x32x64xbf16, hbm>, %weights: !ascend.buffer<1x130x8xbf16, hbm>, %part: !ascend.buffer<1x65x8x128xbf16, hbm>,
-                           %ofPart: !ascend.buffer<1x65x8xbf16, hbm>, %all: !ascend.buffer<1x32x128xbf16, hbm>) {
+                           %own: !ascend.buffer<1x130x8x64xbf16, hbm>,
+                           %rows: !ascend.buffer<1x32x64xbf16, hbm>, %weights: !ascend.buffer<1x130x8xbf16, hbm>) {
     %outWide = ascend.alloc : !ascend.buffer<1x130x2x512xf32, hbm>
     %sum = ascend.alloc : !ascend.buffer<1x130x2xf32, hbm>
-    ascend.launch "mfHybridAttention" (%wide, %wideKeys, %positions, %sink) -> (%outWide, %sum) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
-        : (!ascend.buffer<1x130x2x512xf32, hbm>, !ascend.buffer<1x130x512xf32, hbm>, !ascend.buffer<130xi32, hbm>, !ascend.buffer<2xf32, hbm>)
+    ascend.launch "mfHybridAttention" (%wide, %wideKeys, %sink) -> (%outWide, %sum) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
+        : (!ascend.buffer<1x130x2x512xf32, hbm>, !ascend.buffer<1x130x512xf32, hbm>, !ascend.buffer<2xf32, hbm>)
           -> (!ascend.buffer<1x130x2x512xf32, hbm>, !ascend.buffer<1x130x2xf32, hbm>)
     %outNarrow = ascend.alloc : !ascend.buffer<1x130x2x64xbf16, hbm>
-    ascend.launch "mfHybridAttention" (%narrow, %narrowKeys, %positions, %sink) -> (%outNarrow, %sum) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
-        : (!ascend.buffer<1x130x2x64xbf16, hbm>, !ascend.buffer<1x130x64xbf16, hbm>, !ascend.buffer<130xi32, hbm>, !ascend.buffer<2xf32, hbm>)
+    ascend.launch "mfHybridAttention" (%narrow, %narrowKeys, %sink) -> (%outNarrow, %sum) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
+        : (!ascend.buffer<1x130x2x64xbf16, hbm>, !ascend.buffer<1x130x64xbf16, hbm>, !ascend.buffer<2xf32, hbm>)
           -> (!ascend.buffer<1x130x2x64xbf16, hbm>, !ascend.buffer<1x130x2xf32, hbm>)
     %outThree = ascend.alloc : !ascend.buffer<1x130x3x512xbf16, hbm>
     %sumThree = ascend.alloc : !ascend.buffer<1x130x3xf32, hbm>
-    ascend.launch "mfHybridAttention" (%three, %keys, %positions, %sinks) -> (%outThree, %sumThree) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
-        : (!ascend.buffer<1x130x3x512xbf16, hbm>, !ascend.buffer<1x130x512xbf16, hbm>, !ascend.buffer<130xi32, hbm>, !ascend.buffer<3xf32, hbm>)
+    ascend.launch "mfHybridAttention" (%three, %keys, %sinks) -> (%outThree, %sumThree) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
+        : (!ascend.buffer<1x130x3x512xbf16, hbm>, !ascend.buffer<1x130x512xbf16, hbm>, !ascend.buffer<3xf32, hbm>)
           -> (!ascend.buffer<1x130x3x512xbf16, hbm>, !ascend.buffer<1x130x3xf32, hbm>)
     %out = ascend.alloc : !ascend.buffer<1x130x2x512xbf16, hbm>
-    ascend.launch "mfHybridAttention" (%query, %keys, %positions, %sink) -> (%out, %sum) {window = 64 : i64, ratio = 0 : i64, scale = 0.04 : f64}
-        : (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x512xbf16, hbm>, !ascend.buffer<130xi32, hbm>, !ascend.buffer<2xf32, hbm>)
+    ascend.launch "mfHybridAttention" (%query, %keys, %sink) -> (%out, %sum) {window = 64 : i64, ratio = 0 : i64, scale = 0.04 : f64}
+        : (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>)
           -> (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x2xf32, hbm>)
-    ascend.launch "mfHybridAttention" (%query, %keys, %positions, %sink, %entries) -> (%out, %sum) {window = 128 : i64, ratio = 4 : i64, scale = 0.04 : f64}
-        : (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x512xbf16, hbm>, !ascend.buffer<130xi32, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<1x32x512xbf16, hbm>)
+    ascend.launch "mfHybridAttention" (%query, %keys, %sink, %entries) -> (%out, %sum) {window = 128 : i64, ratio = 4 : i64, scale = 0.04 : f64}
+        : (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<1x32x512xbf16, hbm>)
           -> (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x2xf32, hbm>)
-    ascend.launch "mfHybridAttention" (%query, %keys, %positions, %sink, %entries, %many) -> (%out, %sum) {window = 128 : i64, ratio = 4 : i64, scale = 0.04 : f64}
-        : (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x512xbf16, hbm>, !ascend.buffer<130xi32, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<1x32x512xbf16, hbm>, !ascend.buffer<1x130x1025xi32, hbm>)
+    ascend.launch "mfHybridAttention" (%query, %keys, %sink, %entries, %many) -> (%out, %sum) {window = 128 : i64, ratio = 4 : i64, scale = 0.04 : f64}
+        : (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<1x32x512xbf16, hbm>, !ascend.buffer<1x130x1025xi32, hbm>)
           -> (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x2xf32, hbm>)
-    %outHalf = ascend.alloc : !ascend.buffer<1x65x2x512xbf16, hbm>
-    %sumHalf = ascend.alloc : !ascend.buffer<1x65x2xf32, hbm>
-    ascend.launch "mfHybridAttention" (%half, %keys, %some, %sink) -> (%outHalf, %sumHalf) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
-        : (!ascend.buffer<1x65x2x512xbf16, hbm>, !ascend.buffer<1x130x512xbf16, hbm>, !ascend.buffer<65xi32, hbm>, !ascend.buffer<2xf32, hbm>)
-          -> (!ascend.buffer<1x65x2x512xbf16, hbm>, !ascend.buffer<1x65x2xf32, hbm>)
     %values = ascend.alloc : !ascend.buffer<1x130x4xf32, hbm>
     %chosen = ascend.alloc : !ascend.buffer<1x130x4xi32, hbm>
-    ascend.launch "mfLightningIndexer" (%own, %rows, %weights, %positions) -> (%values, %chosen) {ratio = 4 : i64, k = 4 : i64, unseen = -1.0e30 : f64}
-        : (!ascend.buffer<1x130x8x64xbf16, hbm>, !ascend.buffer<1x32x64xbf16, hbm>, !ascend.buffer<1x130x8xbf16, hbm>, !ascend.buffer<130xi32, hbm>)
+    ascend.launch "mfLightningIndexer" (%own, %rows, %weights) -> (%values, %chosen) {ratio = 4 : i64, k = 4 : i64, unseen = -1.0e30 : f64}
+        : (!ascend.buffer<1x130x8x64xbf16, hbm>, !ascend.buffer<1x32x64xbf16, hbm>, !ascend.buffer<1x130x8xbf16, hbm>)
           -> (!ascend.buffer<1x130x4xf32, hbm>, !ascend.buffer<1x130x4xi32, hbm>)
-    %valuesHalf = ascend.alloc : !ascend.buffer<1x65x4xf32, hbm>
-    %chosenHalf = ascend.alloc : !ascend.buffer<1x65x4xi32, hbm>
-    ascend.launch "mfLightningIndexer" (%part, %all, %ofPart, %some) -> (%valuesHalf, %chosenHalf) {ratio = 4 : i64, k = 4 : i64, unseen = -1.0e30 : f64}
-        : (!ascend.buffer<1x65x8x128xbf16, hbm>, !ascend.buffer<1x32x128xbf16, hbm>, !ascend.buffer<1x65x8xbf16, hbm>, !ascend.buffer<65xi32, hbm>)
-          -> (!ascend.buffer<1x65x4xf32, hbm>, !ascend.buffer<1x65x4xi32, hbm>)
   }
 }

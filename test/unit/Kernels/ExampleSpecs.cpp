@@ -94,14 +94,21 @@ aclnnMhcPreSinkhorn(4x6x24xbf16, 24x24xf32, 3xf32, 24xf32) -> 4x6x6xbf16, 4x6x4x
 aclnnMhcPreSinkhornBackward(4x6x6xf32, 4x6x4xf32, 4x6x4x4xf32, 4x6x24xf32, 24x24xf32, 3xf32, 24xf32, 4x6x4xf32, 4x6x24xf32, 4x6xf32, 6x4x6x4xf32, 6x4x6x4x4xf32) -> 4x6x24xf32, 24x24xf32, 3xf32, 24xf32 {least = 1e-06}
 aclnnMhcPost(4x6x24xbf16, 4x6x4x4xf32, 4x6x6xbf16, 4x6x4xf32) -> 4x6x24xbf16
 aclnnMhcPostBackward(4x6x24xbf16, 4x6x24xbf16, 4x6x4x4xf32, 4x6x6xbf16, 4x6x4xf32) -> 4x6x24xbf16, 4x6x4x4xf32, 4x6x6xbf16, 4x6x4xf32
-mfHybridAttention(2x8x3x4xf32, 2x8x4xf32, 8xi32, 3xf32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 0, scale = 0.3, window = 3}
-mfHybridAttentionGrad(2x8x3x4xf32, 2x8x3x4xf32, 2x8x4xf32, 8xi32, 3xf32, 2x8x3x4xf32, 2x8x3xf32) -> 2x8x3x4xf32, 2x8x4xf32, 3xf32 {ratio = 0, scale = 0.3, window = 3}
-mfHybridAttention(2x8x3x4xf32, 2x8x4xf32, 8xi32, 3xf32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 2, scale = 0.3, window = 3}
-mfHybridAttentionGrad(2x8x3x4xf32, 2x8x3x4xf32, 2x8x4xf32, 8xi32, 3xf32, 2x8x3x4xf32, 2x8x3xf32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x4x4xf32 {ratio = 2, scale = 0.3, window = 3}
-mfHybridAttention(2x8x3x4xf32, 2x8x4xf32, 8xi32, 3xf32, 2x4x4xf32, 2x8x2xi32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 2, scale = 0.3, window = 3}
-mfHybridAttentionGrad(2x8x3x4xf32, 2x8x3x4xf32, 2x8x4xf32, 8xi32, 3xf32, 2x8x3x4xf32, 2x8x3xf32, 2x4x4xf32, 2x8x2xi32) -> 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x4x4xf32 {ratio = 2, scale = 0.3, window = 3}
+mfHybridAttention(2x8x3x4xf32, 2x8x4xf32, 3xf32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 0, scale = 0.3, window = 3}
+mfHybridAttentionPart(2x8x3x4xf32, 2x8x4xf32, 3xf32, 1xi32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 0, scale = 0.3, window = 3}
+mfHybridAttentionGrad(2x8x3x4xf32, 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x8x3x4xf32, 2x8x3xf32) -> 2x8x3x4xf32, 2x8x4xf32, 3xf32 {ratio = 0, scale = 0.3, window = 3}
+mfHybridAttentionPartGrad(2x8x3x4xf32, 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x8x3x4xf32, 2x8x3xf32, 1xi32) -> 2x8x3x4xf32, 2x8x4xf32, 3xf32 {ratio = 0, scale = 0.3, window = 3}
+mfHybridAttention(2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 2, scale = 0.3, window = 3}
+mfHybridAttentionPart(2x8x3x4xf32, 2x8x4xf32, 3xf32, 1xi32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 2, scale = 0.3, window = 3}
+mfHybridAttentionGrad(2x8x3x4xf32, 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x8x3x4xf32, 2x8x3xf32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x4x4xf32 {ratio = 2, scale = 0.3, window = 3}
+mfHybridAttentionPartGrad(2x8x3x4xf32, 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x8x3x4xf32, 2x8x3xf32, 1xi32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x4x4xf32 {ratio = 2, scale = 0.3, window = 3}
+mfHybridAttention(2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x4x4xf32, 2x8x2xi32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 2, scale = 0.3, window = 3}
+mfHybridAttentionPart(2x8x3x4xf32, 2x8x4xf32, 3xf32, 1xi32, 2x4x4xf32, 2x8x2xi32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 2, scale = 0.3, window = 3}
+mfHybridAttentionGrad(2x8x3x4xf32, 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x8x3x4xf32, 2x8x3xf32, 2x4x4xf32, 2x8x2xi32) -> 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x4x4xf32 {ratio = 2, scale = 0.3, window = 3}
+mfHybridAttentionPartGrad(2x8x3x4xf32, 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x8x3x4xf32, 2x8x3xf32, 1xi32, 2x4x4xf32, 2x8x2xi32) -> 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x4x4xf32 {ratio = 2, scale = 0.3, window = 3}
 mfEntryShares(2x8x3x4xf32, 2x4x4xf32, 2x8x2xi32, 2x8x3xf32) -> 2x8x2xf32 {scale = 0.3}
-mfLightningIndexer(2x8x3x4xf32, 2x4x4xf32, 2x8x3xf32, 8xi32) -> 2x8x2xf32, 2x8x2xi32 {k = 2, ratio = 2, unseen = -1.0}
+mfLightningIndexer(2x8x3x4xf32, 2x4x4xf32, 2x8x3xf32) -> 2x8x2xf32, 2x8x2xi32 {k = 2, ratio = 2, unseen = -1.0}
+mfLightningIndexerPart(2x8x3x4xf32, 2x4x4xf32, 2x8x3xf32, 1xi32) -> 2x8x2xf32, 2x8x2xi32 {k = 2, ratio = 2, unseen = -1.0}
 mfLightningIndexerGrad(2x8x2xf32, 2x8x3x4xf32, 2x4x4xf32, 2x8x3xf32, 2x8x2xi32) -> 2x8x3x4xf32, 2x4x4xf32, 2x8x3xf32
 aclnnEmbedding(4x6xf32, 9xi32) -> 9x6xf32
 aclnnEmbeddingDenseBackward(9x6xf32, 9xi32) -> 4x6xf32

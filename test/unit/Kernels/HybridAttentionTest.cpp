@@ -79,11 +79,16 @@ struct Hybrid {
   AttributeMap getAttributes() const {
     return {{"window", window}, {"ratio", ratio}, {"scale", scale}};
   }
-  KernelTensor getPositions() const {
-    KernelTensor positions(DType::I32, {queries});
-    for (int64_t i = 0; i < queries; ++i)
-      positions.set(i, static_cast<double>(first + i));
-    return positions;
+  /// Appends the position of the first query if the kernel is one of a part.
+  Tensors addFirst(Tensors inputs) const {
+    if (first > 0) {
+      inputs.emplace_back(DType::I32, Ints{1});
+      inputs.back().set(0, static_cast<double>(first));
+    }
+    return inputs;
+  }
+  const char *getKernel(const char *ofAll, const char *ofPart) const {
+    return first > 0 ? ofPart : ofAll;
   }
   KernelTensor makeQuery(unsigned seed) const {
     return randomTensor(type, {batch, queries, heads, width}, seed, -2, 2);
@@ -122,45 +127,47 @@ TEST(HybridAttentionTest, MatchesItsDefinitionAndItsGradients) {
   for (DType type : floatTypes)
     for (Hybrid attention : getHybridCases()) {
       attention.type = type;
-      Tensors inputs = {attention.makeQuery(1),
-                        attention.makeRows(attention.keys, 2),
-                        attention.getPositions(),
-                        randomTensor(DType::F32, {attention.heads}, 3)};
-      const bool hasEntries = attention.entries > 0,
-                 hasIndices = attention.chosen > 0;
-      if (hasEntries)
-        inputs.push_back(attention.makeRows(attention.entries, 4));
-      if (hasIndices)
-        inputs.push_back(attention.makeIndices());
-      const KernelTensor *indices = hasIndices ? &inputs[5] : nullptr;
+      const Tensors inputs = {attention.makeQuery(1),
+                              attention.makeRows(attention.keys, 2),
+                              randomTensor(DType::F32, {attention.heads}, 3)};
+      Tensors seen;
+      if (attention.entries > 0)
+        seen.push_back(attention.makeRows(attention.entries, 4));
+      if (attention.chosen > 0)
+        seen.push_back(attention.makeIndices());
+      const KernelTensor *indices = attention.chosen > 0 ? &seen[1] : nullptr;
       auto getEntries = [&]() {
-        return hasEntries ? inputs[4].toVector() : Values();
+        return seen.empty() ? Values() : seen[0].toVector();
       };
-      const Tensors outputs = runKernel("mfHybridAttention", inputs,
-                                        {inputs[0], attention.makeLogSums()},
-                                        attention.getAttributes());
+      auto withSeen = [&](const Tensors &first) {
+        Tensors all = attention.addFirst(first);
+        all.insert(all.end(), seen.begin(), seen.end());
+        return all;
+      };
+      const Tensors outputs = runKernel(
+          attention.getKernel("mfHybridAttention", "mfHybridAttentionPart"),
+          withSeen(inputs), {inputs[0], attention.makeLogSums()},
+          attention.getAttributes());
       Values logSums;
       expectNear(outputs[0],
                  attention.run(inputs[0].toVector(), inputs[1].toVector(),
-                               inputs[3].toVector(), getEntries(), indices,
+                               inputs[2].toVector(), getEntries(), indices,
                                &logSums));
       expectNear(outputs[1], logSums, 1, 1e-5);
       if (type != DType::F32)
         continue;
       const KernelTensor gradient = attention.makeQuery(5);
-      Tensors backward = {gradient,  inputs[0],  inputs[1], inputs[2],
-                          inputs[3], outputs[0], outputs[1]};
-      Tensors results = {inputs[0], inputs[1], inputs[3]};
-      if (hasEntries) {
-        backward.push_back(inputs[4]);
-        results.push_back(inputs[4]);
-      }
-      if (hasIndices)
-        backward.push_back(inputs[5]);
-      const Tensors gradients = runKernel("mfHybridAttentionGrad", backward,
-                                          results, attention.getAttributes());
+      Tensors results = inputs;
+      if (!seen.empty())
+        results.push_back(seen[0]);
+      const Tensors gradients =
+          runKernel(attention.getKernel("mfHybridAttentionGrad",
+                                        "mfHybridAttentionPartGrad"),
+                    withSeen({gradient, inputs[0], inputs[1], inputs[2],
+                              outputs[0], outputs[1]}),
+                    results, attention.getAttributes());
       std::vector<Values> at = {inputs[0].toVector(), inputs[1].toVector(),
-                                inputs[3].toVector(), getEntries()};
+                                inputs[2].toVector(), getEntries()};
       for (size_t i = 0; i < gradients.size(); ++i) {
         SCOPED_TRACE("gradient " + std::to_string(i));
         expectNear(gradients[i],
@@ -227,8 +234,9 @@ double getIndexScore(const Hybrid &attention, const Values &query,
 }
 
 TEST(LightningIndexerTest, ChoosesTheLargestVisibleScores) {
+  // All queries, and a part of them.
   for (DType type : floatTypes) {
-    Hybrid attention = getHybridCases()[2];
+    Hybrid attention = getHybridCases()[type == DType::F32 ? 3 : 2];
     attention.type = type;
     const KernelTensor query = attention.makeQuery(1),
                        keys = attention.makeRows(attention.entries, 2),
@@ -239,7 +247,8 @@ TEST(LightningIndexerTest, ChoosesTheLargestVisibleScores) {
                                         3);
     const Ints dims = {attention.batch, attention.queries, attention.chosen};
     const Tensors outputs = runKernel(
-        "mfLightningIndexer", {query, keys, weights, attention.getPositions()},
+        attention.getKernel("mfLightningIndexer", "mfLightningIndexerPart"),
+        attention.addFirst({query, keys, weights}),
         {KernelTensor(DType::F32, dims), KernelTensor(DType::I32, dims)},
         {{"ratio", attention.ratio},
          {"k", attention.chosen},
@@ -299,10 +308,10 @@ TEST(LightningIndexerTest, ChoosesTheLargestVisibleScores) {
 TEST(LightningIndexerTest, TakesTheLowerIndexOfEqualScores) {
   const KernelTensor query(DType::F32, {1, 1, 1, 2}),
       keys(DType::F32, {1, 3, 2}), weights(DType::F32, {1, 1, 1});
-  KernelTensor positions(DType::I32, {1});
-  positions.set(0, 2);
+  KernelTensor first(DType::I32, {1});
+  first.set(0, 2);
   const Tensors outputs =
-      runKernel("mfLightningIndexer", {query, keys, weights, positions},
+      runKernel("mfLightningIndexerPart", {query, keys, weights, first},
                 {KernelTensor(DType::F32, {1, 1, 2}),
                  KernelTensor(DType::I32, {1, 1, 2})},
                 {{"ratio", int64_t{1}}, {"k", int64_t{2}}, {"unseen", -1.0}});
@@ -320,18 +329,15 @@ TEST(HybridAttentionTest, RefusesOtherShapes) {
                               {query, attention.makeLogSums()},
                               attention.getAttributes()));
   };
-  EXPECT_THAT(refuse({keys, keys, attention.getPositions(), sink}),
+  EXPECT_THAT(refuse({keys, keys, sink}),
               HasSubstr("expected [batch, queries, heads, width]"));
-  EXPECT_THAT(refuse({query, query, attention.getPositions(), sink}),
-              HasSubstr("input 1"));
-  EXPECT_THAT(refuse({query, keys, attention.getPositions(), query}),
-              HasSubstr("input 3"));
+  EXPECT_THAT(refuse({query, query, sink}), HasSubstr("input 1"));
+  EXPECT_THAT(refuse({query, keys, query}), HasSubstr("input 2"));
   const KernelTensor values(DType::F32, {2, 9, 5}),
       places(DType::I32, {2, 9, 5});
   EXPECT_THAT(
       getRefusal(getSpec(
-          "mfLightningIndexer",
-          {query, attention.makeRows(2, 1), values, attention.getPositions()},
+          "mfLightningIndexer", {query, attention.makeRows(2, 1), values},
           {values, places},
           {{"ratio", int64_t{2}}, {"k", int64_t{5}}, {"unseen", -1.0}})),
       HasSubstr("'k'"));

@@ -133,6 +133,8 @@ constexpr llvm::StringLiteral ruleLines = R"(
 %r = mf.swiglu %0 : (tensor<3x2x8xf32>) -> tensor<3x8xf32> => a#b -> ab | a=3 b=8
 %r:3 = mf.flash_attention %0, %1, %2 {scale = 0.25 : f64} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xbf16>) => a(bc)d#, ab##, ab## -> a(bc)d, a(bc)d, a(bc)d# | a=2 b=2 c=2 d=8; exchanges d for b; reads up to d
 %r:3 = mf.flash_attention %0, %1, %2, %3 {scale = 0.25 : f64, causal = false} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<4xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xbf16>) => a(bc)d#, ab##, ab##, (bc) -> a(bc)d, a(bc)d, a(bc)d# | a=2 b=2 c=2 d=8; exchanges d for b
+%r:2 = mf.hybrid_attention %0, %1, %2 {ratio = 0 : i64, scale = 5.000000e-01 : f64, window = 2 : i64} : (tensor<2x4x3x8xf32>, tensor<2x4x8xf32>, tensor<3xf32>) -> (tensor<2x4x3x8xf32>, tensor<2x4x3xf32>) => ab##, a##, # -> ab##, ab# | a=2 b=4
+%r:2 = mf.lightning_indexer %0, %1, %2 {k = 1 : i64, ratio = 2 : i64, unseen = -1.000000e+30 : f64} : (tensor<2x4x3x8xf32>, tensor<2x2x8xf32>, tensor<2x4x3xf32>) -> (tensor<2x4x1xf32>, tensor<2x4x1xi32>) => ab##, a##, ab# -> ab#, ab# | a=2 b=4
 %r = mf.embedding %0, %1 : (tensor<100x16xf32>, tensor<2x8xi32>) -> tensor<2x8x16xf32> => ab, cd -> cdb | a=100 summed b=16 c=2 d=8
 %r = mf.embedding %0, %1, %2 {vocab_axes = ["mp"]} : (tensor<8x4xf32>, tensor<2x3xi32>, tensor<1xi32>) -> tensor<2x3x4xf32> => ab, cd, # -> cdb | a=8 summed b=4 c=2 d=3
 %r:3 = mf.cross_entropy %0, %1 : (tensor<16x100xbf16>, tensor<16xi32>) -> (tensor<f32>, tensor<16xf32>, tensor<f32>) => ab, a -> ., a, . | a=16 summed over ranks b=100 summed over ranks

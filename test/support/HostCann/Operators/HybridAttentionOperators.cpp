@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The limits are those of CANN 9.1 on Atlas A2 and A3. The kernels of the
-// emulated device take positions of queries; here the last query is that of the
-// last key.
+// emulated device take the position of the first query; here the last query is
+// that of the last key.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +28,8 @@ struct Division {
   int64_t heads = 0, width = 0, batch = 0, queries = 0, keys = 0, entries = 0,
           chosen = 0, ratio = 0;
 
+  /// Returns the position of the first query.
+  int32_t getFirst() const { return static_cast<int32_t>(keys - queries); }
   std::vector<int32_t> getValues() const {
     std::vector<int32_t> values;
     for (const int64_t number :
@@ -112,14 +114,6 @@ void requireType(OperatorCall &call, size_t operand, aclDataType type,
                  llvm::StringRef what) {
   call.require(call.hasFailed() || call.getTensor(operand).type == type,
                what + " has another element type than expected");
-}
-
-/// Returns the positions of queries, the last of which is that of the last key.
-std::vector<int32_t> getPositions(int64_t queries, int64_t keys) {
-  std::vector<int32_t> positions(queries);
-  for (int64_t i = 0; i < queries; ++i)
-    positions[i] = static_cast<int32_t>(keys - queries + i);
-  return positions;
 }
 
 /// Checks the tokens behind the last entry, one number for each sample.
@@ -256,8 +250,9 @@ aclnnStatus mf::hostcann::makeSparseFlashMla(
   require16Bits(call, *q);
   requireType(call, metadataPlace, ACL_INT32, "metadata");
   KernelSpec spec;
-  spec.name = "mfHybridAttention";
-  spec.inputs = {call.getShape(0), drop(call, 1, 2), {}, call.getShape(2)};
+  spec.name = "mfHybridAttentionPart";
+  spec.inputs = {
+      call.getShape(0), drop(call, 1, 2), call.getShape(2), {DType::I32, {1}}};
   const OptionalPlaces optional = readOptional(call, given, spec);
   const size_t out = call.write(attnOut, "attnOut"),
                lse = call.write(softmaxLse, "softmaxLse");
@@ -265,7 +260,6 @@ aclnnStatus mf::hostcann::makeSparseFlashMla(
     return call.finish(0, nullptr);
   const Division division = given.getDivision();
   division.check(call);
-  spec.inputs[2] = {DType::I32, {division.queries}};
   spec.outputs = {call.getShape(out), drop(call, lse, 1)};
   spec.attributes = given.getAttributes(softmaxScale);
   std::shared_ptr<OperatorKernel> kernel = call.makeKernel(spec);
@@ -276,10 +270,9 @@ aclnnStatus mf::hostcann::makeSparseFlashMla(
                         expected.size() * sizeof(int32_t)) != 0)
           return llvm::createStringError(
               "the metadata are not those of this call");
-        std::vector<int32_t> positions =
-            getPositions(division.queries, division.keys);
-        llvm::SmallVector<void *> inputs = {places[0], places[1],
-                                            positions.data(), places[2]};
+        int32_t first = division.getFirst();
+        llvm::SmallVector<void *> inputs = {places[0], places[1], places[2],
+                                            &first};
         if (optional.entries) {
           inputs.push_back(places[optional.entries]);
           if (llvm::Error error = checkResidual(
@@ -344,9 +337,10 @@ aclnnStatus mf::hostcann::makeSparseFlashMlaGrad(
     return call.finish(0, nullptr);
   require16Bits(call, *query);
   KernelSpec spec;
-  spec.name = "mfHybridAttentionGrad";
-  spec.inputs = {call.getShape(0), call.getShape(1), drop(call, 2, 2), {},
-                 call.getShape(3), call.getShape(4), drop(call, 5, 1)};
+  spec.name = "mfHybridAttentionPartGrad";
+  spec.inputs = {call.getShape(0), call.getShape(1), drop(call, 2, 2),
+                 call.getShape(3), call.getShape(4), drop(call, 5, 1),
+                 {DType::I32, {1}}};
   const OptionalPlaces optional = readOptional(call, given, spec);
   const size_t first = call.write(dQuery, "dQuery");
   call.write(dOriKv, "dOriKv");
@@ -359,7 +353,6 @@ aclnnStatus mf::hostcann::makeSparseFlashMlaGrad(
     return call.finish(0, nullptr);
   const Division division = given.getDivision();
   division.check(call);
-  spec.inputs[3] = {DType::I32, {division.queries}};
   spec.outputs = {call.getShape(first), drop(call, first + 1, 2),
                   call.getShape(first + 2)};
   if (given.hasEntries())
@@ -370,7 +363,7 @@ aclnnStatus mf::hostcann::makeSparseFlashMlaGrad(
     KernelSpec ofShares;
     ofShares.name = "mfEntryShares";
     ofShares.inputs = {spec.inputs[1], spec.inputs[7], spec.inputs[8],
-                       spec.inputs[6]};
+                       spec.inputs[5]};
     ofShares.outputs = {drop(call, means, 2)};
     ofShares.attributes = {{"scale", scaleValue}};
     shares = call.makeKernel(ofShares);
@@ -378,10 +371,9 @@ aclnnStatus mf::hostcann::makeSparseFlashMlaGrad(
   return call.finish(
       kernel ? kernel->getWorkspaceBytes() : 0,
       [=](llvm::ArrayRef<void *> places, void *workspace) -> llvm::Error {
-        std::vector<int32_t> positions =
-            getPositions(division.queries, division.keys);
-        llvm::SmallVector<void *> inputs(places.take_front(3));
-        inputs.append({positions.data(), places[3], places[4], places[5]});
+        int32_t position = division.getFirst();
+        llvm::SmallVector<void *> inputs(places.take_front(6));
+        inputs.push_back(&position);
         llvm::SmallVector<void *> outputs(places.slice(first, 3));
         if (optional.entries) {
           inputs.push_back(places[optional.entries]);
@@ -448,8 +440,9 @@ aclnnStatus mf::hostcann::makeLightningIndexerV2(
   requireType(call, 4, ACL_FLOAT, "sparseValues");
   requireType(call, 5, ACL_INT32, "sparseIndices");
   KernelSpec spec;
-  spec.name = "mfLightningIndexer";
-  spec.inputs = {call.getShape(0), drop(call, 1, 2), call.getShape(2), {}};
+  spec.name = "mfLightningIndexerPart";
+  spec.inputs = {
+      call.getShape(0), drop(call, 1, 2), call.getShape(2), {DType::I32, {1}}};
   spec.outputs = {drop(call, 4, 2), drop(call, 5, 2)};
   if (call.hasFailed())
     return call.finish(0, nullptr);
@@ -458,14 +451,17 @@ aclnnStatus mf::hostcann::makeLightningIndexerV2(
                "q does not have up to 64 heads of 128");
   // The kernel has one element type.
   spec.inputs[0].type = spec.inputs[1].type = DType::F32;
-  spec.inputs[3] = {DType::I32, {queries}};
+  // CANN's operator chooses all entries if there are fewer than topk.
+  const int64_t found = std::min(topk, entries);
+  for (TensorShape &output : spec.outputs)
+    output.dims.back() = found;
   spec.attributes = {{"ratio", cmpRatio},
-                     {"k", topk},
+                     {"k", found},
                      {"unseen", -std::numeric_limits<double>::infinity()}};
   std::shared_ptr<OperatorKernel> kernel = call.makeKernel(spec);
   return call.finish(
       0,
-      [kernel, batch, queries, entries, cmpRatio, asQuery = *q,
+      [kernel, batch, queries, entries, cmpRatio, topk, found, asQuery = *q,
        asKey = *k](llvm::ArrayRef<void *> places, void *) -> llvm::Error {
         const int32_t residual = static_cast<const int32_t *>(places[3])[0];
         if (residual < 0 || residual >= cmpRatio)
@@ -473,13 +469,23 @@ aclnnStatus mf::hostcann::makeLightningIndexerV2(
               "the residual is not from 0 to below cmpRatio");
         if (llvm::Error error = checkResidual(places[3], batch, residual))
           return error;
-        std::vector<int32_t> positions =
-            getPositions(queries, entries * cmpRatio + residual);
+        auto first =
+            static_cast<int32_t>(entries * cmpRatio + residual - queries);
         std::vector<float> wideQuery = widen(places[0], asQuery),
                            wideKey = widen(places[1], asKey);
-        kernel->run(
-            {wideQuery.data(), wideKey.data(), places[2], positions.data()},
-            {places[4], places[5]});
+        std::vector<float> values(batch * queries * found);
+        std::vector<int32_t> indices(values.size());
+        kernel->run({wideQuery.data(), wideKey.data(), places[2], &first},
+                    {values.data(), indices.data()});
+        auto *allValues = static_cast<float *>(places[4]);
+        auto *allIndices = static_cast<int32_t *>(places[5]);
+        for (int64_t i = 0; i < batch * queries * topk; ++i) {
+          const int64_t row = i / topk, place = i % topk;
+          const bool isFound = place < found;
+          allValues[i] = isFound ? values[row * found + place]
+                                 : -std::numeric_limits<float>::infinity();
+          allIndices[i] = isFound ? indices[row * found + place] : -1;
+        }
         return llvm::Error::success();
       });
 }
