@@ -108,6 +108,13 @@ DEEPSEEK4 = {
         dict(dynamic_configurations.DEEPSEEK4, num_hidden_layers=1, compress_ratios=[4], num_hash_layers=0, num_nextn_predict_layers=0),
         {"context": 2}, {}, (1, 2),
     ),
+    # Attention within documents, which fused attention does not have.
+    "documents of deepseek4": dynamic_configurations.Configuration(
+        dict(
+            dynamic_configurations.DEEPSEEK4, num_hidden_layers=2, compress_ratios=[0, 4], num_hash_layers=0, first_k_dense_replace=2,
+            num_nextn_predict_layers=0,
+        ), {}, {}, (1, 2), documents=101,
+    ),
     # Fused streams, which CANN has in 16 bits only.
     "streams of deepseek4": dynamic_configurations.Configuration(
         dict(

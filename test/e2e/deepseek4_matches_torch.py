@@ -108,14 +108,9 @@ def lower(tools, name, model, parallel=None, memory=()):
     model = {key: value for key, value in model.items() if key != "eod"}
     configuration = Configuration(
         model, parallel, {}, (1, BATCH // parallel.get("data", 1)), memory, optimizer=optimizer, training=training_keys,
-        adapters=ADAPTERS.get(name),
+        adapters=ADAPTERS.get(name), documents=documents,
     )  # fmt: skip
     configuration.write(yaml)
-    if documents is not None:
-        text = open(yaml).read()
-        data = "type: MindDataset, config: {create_compressed_eod_mask: True, eod: %d}" % documents
-        with open(yaml, "w") as file:
-            file.write(text.replace("type: MindDataset", data))
     os.environ["RANK_SIZE"] = str(configuration.get_ranks())
     return tools.lower_yaml(yaml, lowering=["--verify=false"])
 

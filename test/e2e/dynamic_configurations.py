@@ -77,12 +77,12 @@ def fuse(model):
 
 class Configuration:
     """What a YAML says. `memory` are sections of memory options as text; `optimizer` and `training` are keys of these
-    sections; `adapters` is lora_config."""
+    sections; `adapters` is lora_config. Attention stays within documents, which end with the token `documents`."""
 
-    def __init__(self, model, parallel, schedule, batches, memory=(), optimizer=(), training=(), adapters=None):
+    def __init__(self, model, parallel, schedule, batches, memory=(), optimizer=(), training=(), adapters=None, documents=None):
         self.model, self.parallel, self.schedule = model, parallel, schedule
         self.batches, self.memory = batches, tuple(memory)
-        self.optimizer, self.training, self.adapters = dict(optimizer), dict(training), adapters
+        self.optimizer, self.training, self.adapters, self.documents = dict(optimizer), dict(training), adapters, documents
 
     def get(self, axis):
         return self.parallel.get(axis, 1)
@@ -105,6 +105,9 @@ class Configuration:
     def write(self, path):
         micro_batches, local = self.batches
         samples = micro_batches * local * self.get("data")
+        documents = ""
+        if self.documents is not None:
+            documents = ", config: {create_compressed_eod_mask: True, eod: %d}" % self.documents
         parallelism = {
             "data_parallel_shard": self.get("shard"), "tensor_parallel": self.get("tensor"),
             "context_parallel": self.get("context"), "expert_parallel": self.get("expert"),
@@ -117,7 +120,7 @@ class Configuration:
                 {"type": "AdamW", "betas": "[0.9, 0.95]", "eps": "1.e-8", "weight_decay": 0.1}, **self.optimizer
             ),
             "lr_scheduler": {"type": "ConstantWarmUpLR", "learning_rate": "1.e-3", "warmup_ratio": 0},
-            "train_dataset": {"dataloader": "{type: MindDataset}"},
+            "train_dataset": {"dataloader": "{type: MindDataset%s}" % documents},
             "model": dict(COMMON, **self.model),
         }  # fmt: skip
         with open(path, "w") as file:
