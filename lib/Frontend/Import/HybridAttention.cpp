@@ -234,15 +234,13 @@ Value HybridAttentionBuilder::addNorm(StringRef name, Value value) {
   return cells.addNorm(value);
 }
 
-/// Divides each head by the root of its mean square.
+/// Divides each head by the root of its mean square. The operator computes in
+/// fp32, so that neither queries nor their norm are in memory in fp32.
 Value HybridAttentionBuilder::normalizeHeads(Value query) {
-  Value wide = cells.cast(query, DType::F32, "query_norm");
-  wide = cells
-             .create<RmsNormOp>("query_norm", wide,
-                                cells.getParameter(queryNormTable),
-                                spec.normEpsilon)
-             .getResult();
-  return cells.cast(wide, spec.computeType, "query_norm");
+  return cells
+      .create<RmsNormOp>("query_norm", query,
+                         cells.getParameter(queryNormTable), spec.normEpsilon)
+      .getResult();
 }
 
 /// Returns cosines and sines, [positions, 1.., rotated dimensions], with the
