@@ -39,9 +39,7 @@ public:
 
   void insert(const ShapeItem &item, int64_t offset, WorkBudget &budget) {
     for (const ShapePiece &piece : item.pieces)
-      for (const AddressRange &range : piece.ranges)
-        insert(piece.begin, piece.end,
-               {offset + range.begin, offset + range.end}, budget);
+      insert(piece, offset, budget);
   }
 
   /// Returns the lowest offset at which the item shares no address with placed
@@ -109,12 +107,13 @@ private:
     }
   }
 
-  void insert(int32_t begin, int32_t end, AddressRange range,
-              WorkBudget &budget) {
+  void insert(const ShapePiece &piece, int64_t offset, WorkBudget &budget) {
+    const int32_t begin = piece.begin, end = piece.end;
+    const auto count = static_cast<int64_t>(piece.ranges.size());
     forEachNode(begin, end, [&](int32_t node) {
-      add(throughout[node], range);
-      add(somewhere[node], range);
-      budget.spend(4);
+      add(throughout[node], piece.ranges, offset);
+      add(somewhere[node], piece.ranges, offset);
+      budget.spend(4 * count);
     });
     // All ancestors of these nodes contain the first or the last section.
     int32_t low = begin + leaves, high = end - 1 + leaves;
@@ -124,13 +123,42 @@ private:
         int32_t first = node * width - leaves;
         if (begin <= first && first + width <= end)
           return;
-        add(somewhere[node], range);
-        budget.spend(2);
+        add(somewhere[node], piece.ranges, offset);
+        budget.spend(2 * count);
       };
       addAbove(low);
       if (high != low)
         addAbove(high);
     }
+  }
+
+  /// Adds the ranges of a piece at an offset.
+  void add(Ranges &ranges, llvm::ArrayRef<AddressRange> added, int64_t offset) {
+    // A search for each range takes about as long as this many ranges do in
+    // order.
+    constexpr size_t perSearch = 8;
+    if (added.size() * perSearch < ranges.size()) {
+      for (const AddressRange &range : added)
+        add(ranges, {offset + range.begin, offset + range.end});
+      return;
+    }
+    merged.clear();
+    auto append = [&](AddressRange range) {
+      if (merged.empty() || merged.back().end < range.begin)
+        merged.push_back(range);
+      else
+        merged.back().end = std::max(merged.back().end, range.end);
+    };
+    auto own = ranges.begin();
+    for (const AddressRange &range : added) {
+      const AddressRange moved = {offset + range.begin, offset + range.end};
+      for (; own != ranges.end() && own->begin < moved.begin; ++own)
+        append(*own);
+      append(moved);
+    }
+    for (; own != ranges.end(); ++own)
+      append(*own);
+    ranges.assign(merged.begin(), merged.end());
   }
 
   /// Adds a range. Ranges that touch are merged.
@@ -196,6 +224,7 @@ private:
   /// in all of them.
   std::vector<Ranges> somewhere, throughout;
   std::vector<TakenRanges> candidates;
+  Ranges merged;
 };
 
 //===----------------------------------------------------------------------===//
