@@ -123,7 +123,7 @@ static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
   if ((hasExperts || config.moe.expertNum > 1) && config.moe.useGmm)
     diagnostics.error(parallel.node["seq_split_num"].getLocation(),
                       "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
-                          " with " + known::findKey(&MoeConfig::useGmm).name +
+                          " with " + known::expert::useGmm.name +
                           " is not lowered; set it to 1");
 }
 

@@ -415,26 +415,27 @@ void DynamicSections::writeStages(const StageMap &stages) {
 
 void DynamicSections::writeRecompute(const StageMap &stages) {
   const RecomputeConfig &recompute = config.recompute;
-  for (llvm::StringRef key :
-       {"select_recompute", "select_comm_recompute", "select_recompute_exclude",
-        "select_comm_recompute_exclude"})
-    if (Node value = recompute.node[key];
+  for (const LayerKey key :
+       {LayerKey::SelectRecompute, LayerKey::SelectCommRecompute,
+        LayerKey::SelectRecomputeExclude, LayerKey::SelectCommRecomputeExclude})
+    if (Node value = recompute.node[getName(key)];
         value && value.getBool().value_or(true))
-      leaveOut(value, key);
+      leaveOut(value, getName(key));
   if (config.swap.swap)
-    leaveOut(config.root["swap_config"], "swap_config");
+    leaveOut(swapSection.getNode(config.root), swapSection.name);
   const LayerSelection &selection = recompute.recompute.selection;
   const bool dealsCounts = selection.kind == LayerSelection::Kind::Counts &&
                            (stages.getNumChunks() > 1 || config.swap.swap);
   if (!recompute.recompute.isTruthy())
     return;
-  Node value = recompute.node["recompute"];
+  const llvm::StringRef key = getName(LayerKey::Recompute);
+  Node value = recompute.node[key];
   if (dealsCounts)
-    return leaveOut(value, "recompute");
+    return leaveOut(value, key);
   DiagnosticList ignored;
   const NormalizedLayers layers =
       LayerNormalizer(stages, config.swap.swap, ignored)
-          .normalize(selection, "recompute");
+          .normalize(selection, key);
   std::vector<Node> items;
   for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer)
     if (layers.covers(stages, layer))
@@ -479,8 +480,8 @@ Node DynamicSections::write() {
   else
     to.set("train_dataset.dataloader.type", "MindDataset", config.root);
   writeModel();
-  if (Node memory = config.context.node["max_device_memory"])
-    to.set("context.max_device_memory", memory);
+  if (Node memory = config.context.node[known::deviceMemory.name])
+    to.set(("context." + known::deviceMemory.name).str(), memory);
   return to.build();
 }
 

@@ -343,7 +343,8 @@ Node StaticSections::write() {
   writeRates();
   writeModel();
   DynamicReader context(root, "context", diagnostics);
-  to.set("context.max_device_memory", context.get("max_device_memory"));
+  const llvm::StringRef memory = known::deviceMemory.name;
+  to.set(("context." + memory).str(), context.get(memory));
   return to.build();
 }
 

@@ -12,109 +12,128 @@ namespace {
 
 /// The value of a key if the YAML does not have the key.
 struct ModelDefault {
-  llvm::StringLiteral name;
+  const ModelKey *key;
   llvm::StringLiteral value;
+  /// The class whose preferred name the key then has.
+  keys::Naming naming = keys::HuggingFaceDeepSeek;
+
+  llvm::StringRef getName() const { return key->getNames(naming).front(); }
 };
 
 struct DynamicClass {
   llvm::StringLiteral type;
   llvm::StringLiteral architecture;
   llvm::ArrayRef<ModelDefault> defaults;
-  /// Whether a name of the key from other classes is the key, too. Otherwise
-  /// the default and the other name contradict each other.
-  bool takesAllNames = true;
+  bool hasExperts = true;
+  /// The model is DeepSeek-V4, of whose keys names from other classes are not
+  /// names, too: the default and the other name contradict each other.
+  bool isDeepSeek4 = false;
 };
 
 } // namespace
 
 // These are the defaults of MindSpore Transformers' configuration classes.
 static constexpr ModelDefault deepSeekDefaults[] = {
-    {"vocab_size", "129280"},
-    {"hidden_size", "7168"},
-    {"intermediate_size", "18432"},
-    {"num_hidden_layers", "61"},
-    {"num_attention_heads", "128"},
-    {"moe_intermediate_size", "2048"},
-    {"num_nextn_predict_layers", "1"},
-    {"n_shared_experts", "1"},
-    {"n_routed_experts", "256"},
-    {"num_experts_per_tok", "8"},
-    {"routed_scaling_factor", "2.5"},
-    {"n_group", "8"},
-    {"topk_group", "4"},
-    {"first_k_dense_replace", "3"},
-    {"scoring_func", "sigmoid"},
-    {"moe_router_enable_expert_bias", "True"},
-    {"mtp_loss_scaling_factor", "0.1"},
-    {"multi_latent_attention", "True"},
+    {&keys::vocabSize, "129280"},
+    {&keys::hiddenSize, "7168"},
+    {&keys::feedForwardSize, "18432"},
+    {&keys::numLayers, "61"},
+    {&keys::numHeads, "128"},
+    {&keys::expertSize, "2048"},
+    {&keys::nextTokenLayers, "1"},
+    {&keys::numSharedExperts, "1"},
+    {&keys::numExperts, "256"},
+    {&keys::expertsPerToken, "8"},
+    {&keys::routedScale, "2.5"},
+    {&keys::numExpertGroups, "8"},
+    {&keys::chosenExpertGroups, "4"},
+    {&keys::firstDenseLayers, "3"},
+    {&keys::routerScore, "sigmoid"},
+    {&keys::expertBias, "True"},
+    {&keys::nextTokenLossFactor, "0.1", keys::Mcore},
+    {&keys::multiLatentAttention, "True"},
 };
 
 static constexpr ModelDefault deepSeek4Defaults[] = {
-    {"vocab_size", "129280"},
-    {"hidden_size", "7168"},
-    {"num_hidden_layers", "61"},
-    {"num_attention_heads", "128"},
-    {"num_key_value_heads", "1"},
-    {"rms_norm_eps", "1.e-6"},
-    {"initializer_range", "0.02"},
-    {"moe_intermediate_size", "3072"},
-    {"num_nextn_predict_layers", "1"},
-    {"n_shared_experts", "1"},
-    {"n_routed_experts", "384"},
-    {"num_experts_per_tok", "6"},
-    {"routed_scaling_factor", "2.5"},
-    {"n_group", "0"},
-    {"moe_router_score_function", "sqrtsoftplus"},
-    {"moe_router_enable_expert_bias", "True"},
-    {"norm_topk_prob", "True"},
-    {"num_hash_layers", "3"},
-    {"swiglu_limit", "10.0"},
-    {"multi_latent_attention", "True"},
-    {"experimental_attention_variant", "dsv4_hybrid"},
-    {"head_dim", "512"},
-    {"q_lora_rank", "1536"},
-    {"qk_rope_head_dim", "64"},
-    {"o_lora_rank", "1024"},
-    {"o_groups", "16"},
-    {"compress_rope_theta", "160000"},
-    {"sliding_window", "128"},
-    {"index_n_heads", "64"},
-    {"index_head_dim", "128"},
-    {"index_topk", "1024"},
-    {"rope_theta", "10000"},
-    {"max_position_embeddings", "1048576"},
-    {"hc_mult", "4"},
-    {"hc_sinkhorn_iters", "20"},
-    {"hc_eps", "1.e-6"},
-    {"hidden_dropout", "0.0"},
-    {"attention_dropout", "0.0"},
+    {&keys::vocabSize, "129280"},
+    {&keys::hiddenSize, "7168"},
+    {&keys::numLayers, "61"},
+    {&keys::numHeads, "128"},
+    {&keys::numKeyValueHeads, "1"},
+    {&keys::normEpsilon, "1.e-6"},
+    {&keys::initializerRange, "0.02"},
+    {&keys::expertSize, "3072"},
+    {&keys::nextTokenLayers, "1"},
+    {&keys::numSharedExperts, "1"},
+    {&keys::numExperts, "384"},
+    {&keys::expertsPerToken, "6"},
+    {&keys::routedScale, "2.5"},
+    {&keys::numExpertGroups, "0"},
+    {&keys::routerScore, "sqrtsoftplus", keys::Mcore},
+    {&keys::expertBias, "True"},
+    {&keys::normalizesScores, "True"},
+    {&keys::numHashLayers, "3"},
+    {&keys::activationLimit, "10.0"},
+    {&keys::multiLatentAttention, "True"},
+    {&keys::attentionVariant, "dsv4_hybrid"},
+    {&keys::headSize, "512"},
+    {&keys::queryRank, "1536"},
+    {&keys::rotaryHeadSize, "64"},
+    {&keys::outputRank, "1024"},
+    {&keys::outputGroups, "16"},
+    {&keys::compressedRotaryBase, "160000"},
+    {&keys::slidingWindow, "128"},
+    {&keys::indexerHeads, "64"},
+    {&keys::indexerHeadSize, "128"},
+    {&keys::indexerChoices, "1024"},
+    {&keys::rotaryBase, "10000"},
+    {&keys::maxPositions, "1048576"},
+    {&keys::residualStreams, "4"},
+    {&keys::streamIterations, "20"},
+    {&keys::streamEpsilon, "1.e-6"},
+    {&keys::hiddenDropout, "0.0"},
+    {&keys::attentionDropout, "0.0"},
 };
 
 static constexpr ModelDefault qwenDefaults[] = {
-    {"vocab_size", "151936"},       {"hidden_size", "4096"},
-    {"intermediate_size", "22016"}, {"num_hidden_layers", "32"},
-    {"num_attention_heads", "32"},  {"num_key_value_heads", "32"},
-    {"qk_layernorm", "True"},
+    {&keys::vocabSize, "151936"},      {&keys::hiddenSize, "4096"},
+    {&keys::feedForwardSize, "22016"}, {&keys::numLayers, "32"},
+    {&keys::numHeads, "32"},           {&keys::numKeyValueHeads, "32"},
+    {&keys::queryKeyNorms, "True"},
 };
 
 /// These are the defaults of TransformerConfig, which all classes have.
 static constexpr ModelDefault transformerDefaults[] = {
-    {"hidden_dropout", "0.1"},
-    {"attention_dropout", "0.1"},
+    {&keys::hiddenDropout, "0.1"},
+    {&keys::attentionDropout, "0.1"},
 };
 
 static constexpr DynamicClass dynamicClasses[] = {
+    {"qwen3", "Qwen3ForCausalLM", qwenDefaults, /*hasExperts=*/false},
     {"deepseek_v3", "DeepseekV3ForCausalLM", deepSeekDefaults},
     {"deepseek_v4", "DeepseekV4ForCausalLM", deepSeek4Defaults,
-     /*takesAllNames=*/false},
-    {"qwen3", "Qwen3ForCausalLM", qwenDefaults},
+     /*hasExperts=*/true, /*isDeepSeek4=*/true},
 };
+
+/// The attention of DeepSeek-V4.
+static constexpr llvm::StringLiteral hybridVariant = "dsv4_hybrid";
 
 static llvm::StringRef getArchitectureText(const Node &model) {
   Node architecture = keys::architectures.find(model);
   if (architecture.isList() && !architecture.getElements().empty())
     architecture = architecture.getElements().front();
   return architecture.getText();
+}
+
+/// Returns the class that a model names, or null.
+static const DynamicClass *findDynamicClass(const Node &model) {
+  const llvm::StringRef name = getArchitectureText(model);
+  const Node type = keys::modelType.find(model);
+  for (const DynamicClass &known : dynamicClasses)
+    if (name == known.architecture ||
+        (name.empty() && type.getText() == known.type))
+      return &known;
+  return nullptr;
 }
 
 static const DynamicClass *findDynamicClass(const Node &model,
@@ -127,10 +146,8 @@ static const DynamicClass *findDynamicClass(const Node &model,
                       "Field 'ModelConfig.architectures' cannot be None");
     return nullptr;
   }
-  for (const DynamicClass &known : dynamicClasses)
-    if (name == known.architecture ||
-        (name.empty() && type.getText() == known.type))
-      return &known;
+  if (const DynamicClass *known = findDynamicClass(model))
+    return known;
   diagnostics.error((written ? written : type).getLocation(),
                     "the dynamic graph has no class " +
                         quote(name.empty() ? type.getText() : name) +
@@ -142,15 +159,15 @@ static const DynamicClass *findDynamicClass(const Node &model,
 static void setModelDefaults(const Node &written,
                              llvm::ArrayRef<ModelDefault> defaults,
                              bool takesAllNames, NodeBuilder &model) {
-  for (const auto &[name, value] : defaults) {
-    const ModelKey &key = *findModelKey(name);
+  for (const ModelDefault &missing : defaults) {
     // The width of shared experts says how many there are as well.
-    const bool isGiven = model.get(takesAllNames ? key.findName(written)
-                                                 : llvm::StringRef(name)) ||
-                         (&key == &keys::numSharedExperts &&
-                          keys::sharedExpertSize.find(written));
+    const bool isGiven =
+        model.get(takesAllNames ? missing.key->findName(written)
+                                : missing.getName()) ||
+        (missing.key == &keys::numSharedExperts &&
+         keys::sharedExpertSize.find(written));
     if (!isGiven)
-      model.set(name, value, written);
+      model.set(missing.getName(), missing.value, written);
   }
 }
 
@@ -195,7 +212,7 @@ static void setExpertKeys(const Node &root, const DynamicLayout &layout,
     model.set(dispatcher, value);
   for (llvm::StringRef key : keys::padTokens.getAllNames())
     model.remove(key);
-  model.remove("npu_nums_per_device");
+  model.remove(keys::nodeRanks.getName());
   model.remove(keys::tokenDropPolicy.getName());
   Node safe = reader.get("expert_parallel_use_safe_tokens");
   if (layout.expert > 1 && safe.getBool().value_or(false))
@@ -204,10 +221,10 @@ static void setExpertKeys(const Node &root, const DynamicLayout &layout,
 
 static void warnAboutDropout(const Node &written, DiagnosticList &diagnostics) {
   for (const ModelDefault &dropout : transformerDefaults)
-    if (!written[dropout.name])
+    if (!written[dropout.getName()])
       diagnostics.warning(written.getLocation(),
-                          quote(dropout.name) + " is not given, so it is " +
-                              dropout.value +
+                          quote(dropout.getName()) +
+                              " is not given, so it is " + dropout.value +
                               ", the trainer's default; write 0.0 to drop "
                               "nothing");
 }
@@ -259,7 +276,7 @@ static void checkModel(const Node &model, bool hasExperts,
 /// Returns whether attention is that of DeepSeek-V4, which is the default of
 /// its class.
 static bool isHybrid(const NodeBuilder &model) {
-  return model.get(keys::attentionVariant.getName()).getText() == "dsv4_hybrid";
+  return model.get(keys::attentionVariant.getName()).getText() == hybridVariant;
 }
 
 /// Sets the token that ends a document, if hybrid attention is limited to
@@ -273,9 +290,10 @@ static void setDocuments(const Node &data, const DynamicLayout &layout,
     diagnostics.error(mask.getLocation(), why + ": expected False for "
                                                 "'create_compressed_eod_mask'");
   };
-  if (model.get("apply_dsa_kernel_fusion").getBool().value_or(true))
-    return refuse("fused hybrid attention ('apply_dsa_kernel_fusion') "
-                  "currently supports BSND layout only, which has no "
+  if (model.get(keys::fusedSparseAttention.getName()).getBool().value_or(true))
+    return refuse("fused hybrid attention (" +
+                  quote(keys::fusedSparseAttention.getName()) +
+                  ") currently supports BSND layout only, which has no "
                   "documents");
   if (layout.context > 1)
     return refuse("ranks that share a sequence of hybrid attention "
@@ -288,36 +306,44 @@ static void setDocuments(const Node &data, const DynamicLayout &layout,
                           (end ? ", but got " + end.repr(60) : ""));
     return;
   }
-  model.set("eod_reset", "True", mask);
-  model.set("eod_token_id", end.getText(), end);
+  model.set(keys::resetsDocuments.getName(), "True", mask);
+  model.set(keys::eodTokenId.getName(), end.getText(), end);
 }
 
 /// What DeepSeek-V4 does not read, or not together.
 static void adaptDeepSeek4(const Node &root, const Node &written,
                            const DynamicLayout &layout, NodeBuilder &model,
                            DiagnosticList &diagnostics) {
-  constexpr llvm::StringLiteral denseWidth = "ffn_hidden_size";
+  const llvm::StringRef denseWidth =
+      keys::feedForwardSize.getNames(keys::Mcore).back();
+  const llvm::StringRef classicWidth = keys::feedForwardSize.getName();
   const bool hasWidth = static_cast<bool>(model.get(denseWidth));
   if (!hasWidth) {
     const int64_t hidden = std::clamp<int64_t>(
-        model.get("hidden_size").getInt().value_or(1), 1, INT32_MAX / 4);
+        model.get(keys::hiddenSize.getName()).getInt().value_or(1), 1,
+        INT32_MAX / 4);
     model.set(denseWidth, llvm::Twine(4 * hidden), written);
   }
-  if (Node width = written["intermediate_size"]) {
+  if (Node width = written[classicWidth]) {
     diagnostics.warning(
         width.getLocation(),
-        "'intermediate_size' has no effect on DeepSeek-V4, whose dense layers "
-        "have 'ffn_hidden_size', which is " +
+        quote(classicWidth) +
+            " has no effect on DeepSeek-V4, whose dense layers have " +
+            quote(denseWidth) + ", which is " +
             model.get(denseWidth).getText() +
-            (hasWidth ? "" : ", 4 times hidden_size, as it is not given"));
-    model.remove("intermediate_size");
+            (hasWidth ? ""
+                      : ", 4 times " + keys::hiddenSize.getName() +
+                            ", as it is not given"));
+    model.remove(classicWidth);
   }
-  constexpr llvm::StringLiteral plain = "qk_nope_head_dim";
+  const llvm::StringRef plain = keys::plainHeadSize.getName();
   if (!written[plain])
-    model.set(plain,
-              llvm::Twine(model.get("head_dim").getInt().value_or(0) -
-                          model.get("qk_rope_head_dim").getInt().value_or(0)),
-              written);
+    model.set(
+        plain,
+        llvm::Twine(
+            model.get(keys::headSize.getName()).getInt().value_or(0) -
+            model.get(keys::rotaryHeadSize.getName()).getInt().value_or(0)),
+        written);
   auto ignore = [&](llvm::StringRef key, llvm::StringRef neutral,
                     const llvm::Twine &why) {
     if (Node value = written[key];
@@ -329,17 +355,19 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
   const llvm::StringRef variant = keys::attentionVariant.getName();
   if (written[variant].getKind() == NodeKind::Null && written[variant])
     model.set(variant, "mla", written[variant]);
-  if (Node limit = written["swiglu_limit"];
+  if (Node limit = written[keys::activationLimit.getName()];
       !limit.isUndefinedOrNull() &&
-      model.get("hidden_act").getText() != "fusedswiglu")
+      model.get(keys::activation.getName()).getText() != "fusedswiglu")
     diagnostics.warning(limit.getLocation(),
-                        "'swiglu_limit' has no effect without 'hidden_act' "
-                        "fusedswiglu");
-  ignore("scoring_func", model.get("moe_router_score_function").getText(),
-         "routers read 'moe_router_score_function'");
-  ignore("eod_reset", "False",
+                        quote(keys::activationLimit.getName()) +
+                            " has no effect without " +
+                            quote(keys::activation.getName()) + " fusedswiglu");
+  const llvm::StringRef score = keys::routerScore.getNames(keys::Mcore).front();
+  ignore(keys::routerScore.getName(), model.get(score).getText(),
+         "routers read " + quote(score));
+  ignore(keys::resetsDocuments.getName(), "False",
          "documents follow from 'create_compressed_eod_mask' of the data");
-  ignore("mla_qkv_concat", "True",
+  ignore(keys::mlaQkvConcat.getName(), "True",
          "the projections of latent attention are one weight");
   auto getType = [&](const ModelKey &key, llvm::StringRef missing) {
     const Node value = key.find(written, keys::Mcore);
@@ -362,20 +390,20 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
       (method.getText() == "ulysses" || method.getText() == "hybrid"))
     diagnostics.error(method.getLocation(),
                       "ranks that share a sequence of hybrid attention "
-                      "('dsv4_hybrid') exchange keys, not heads: expected "
-                      "colossal for 'context_parallel_method', but got " +
+                      "(" +
+                          quote(hybridVariant) +
+                          ") exchange keys, not heads: expected "
+                          "colossal for 'context_parallel_method', but got " +
                           method.repr(60));
   setDocuments(root["train_dataset"]["dataloader"]["config"], layout, model,
                diagnostics);
 }
 
 bool hasHybridAttention(const Node &model) {
-  const llvm::StringRef architecture = getArchitectureText(model);
+  const DynamicClass *known = findDynamicClass(model);
   Node variant = keys::attentionVariant.find(model);
-  return (architecture == "DeepseekV4ForCausalLM" ||
-          (architecture.empty() &&
-           keys::modelType.find(model).getText() == "deepseek_v4")) &&
-         (!variant || variant.getText() == "dsv4_hybrid");
+  return known && known->isDeepSeek4 &&
+         (!variant || variant.getText() == hybridVariant);
 }
 
 Node readDynamicModel(const Node &root, const DynamicLayout &layout,
@@ -390,12 +418,11 @@ Node readDynamicModel(const Node &root, const DynamicLayout &layout,
   const DynamicClass *found = findDynamicClass(written, diagnostics);
   if (!found)
     return model.build();
-  setModelDefaults(written, found->defaults, found->takesAllNames, model);
-  const bool isDeepSeek4 = found->type == "deepseek_v4";
-  if (isDeepSeek4) {
+  setModelDefaults(written, found->defaults, !found->isDeepSeek4, model);
+  if (found->isDeepSeek4) {
     adaptDeepSeek4(root, written, layout, model, diagnostics);
   } else {
-    setModelDefaults(written, transformerDefaults, found->takesAllNames, model);
+    setModelDefaults(written, transformerDefaults, !found->isDeepSeek4, model);
     warnAboutDropout(written, diagnostics);
   }
   // The optimizer has weights of narrower types in fp32 too, and computes with
@@ -404,7 +431,7 @@ Node readDynamicModel(const Node &root, const DynamicLayout &layout,
     if (llvm::StringRef type = written[key].getText();
         type == "bfloat16" || type == "float16")
       model.set(key, "float32", written[key]);
-  const bool hasExperts = found->type != "qwen3";
+  const bool hasExperts = found->hasExperts;
   checkModel(written, hasExperts, diagnostics);
   if (hasExperts) {
     setExpertKeys(root, layout, model, diagnostics);
@@ -424,10 +451,13 @@ Node readDynamicModel(const Node &root, const DynamicLayout &layout,
   if (hasExperts)
     if (Node experts = keys::numExperts.find(model.build(), keys::Mcore);
         experts.getInt().value_or(0) < 1)
-      diagnostics.error((experts ? experts : written).getLocation(),
-                        llvm::Twine("Only MoE model is supported in PyNative") +
-                            (isDeepSeek4 ? "DeepseekV4ForCausalLM" : "") +
-                            ": expected 'n_routed_experts' of at least 1");
+      diagnostics.error(
+          (experts ? experts : written).getLocation(),
+          llvm::Twine("Only MoE model is supported in PyNative") +
+              (found->isDeepSeek4 ? found->architecture : "") + ": expected " +
+              quote(keys::numExperts.getNames(keys::HuggingFaceDeepSeek)
+                        .front()) +
+              " of at least 1");
   return model.build();
 }
 

@@ -13,7 +13,7 @@ llvm::ArrayRef<FusionKeys> getFusionKeys() {
       {&FusionConfig::swiglu, "swiglu", &keys::fusedSwiglu, nullptr, "",
        FusionChoice{keys::activation, "fusedswiglu", "swiglu"}},
       {&FusionConfig::groupMatmuls, "group_matmuls", nullptr,
-       &keys::groupedProducts, known::findKey(&MoeConfig::useGmm).name},
+       &keys::groupedProducts, known::expert::useGmm.name},
       {&FusionConfig::permuteTokens, "permute_tokens", nullptr,
        &keys::fusedPermute, "use_fused_ops_permute"},
       {&FusionConfig::route, "route", nullptr, nullptr,

@@ -51,10 +51,12 @@ static KeyWords describeKey(const KnownKey &key, TrainingConfig &config) {
       words.type = key.range.words.str();
     }
   };
-  if (key.field)
+  if (key.field) {
     std::visit(describe, key.field(config));
-  else if (key.use == KeyUse::Used)
+  } else if (key.use == KeyUse::Used) {
+    words.type = key.takes;
     missing << key.neutral;
+  }
   return words;
 }
 

@@ -300,6 +300,13 @@ std::string KnownKey::describeNumbers(bool sayBoth) const {
          (takesMinusOne ? ", or -1" : "");
 }
 
+std::optional<double> KnownKey::getDefaultNumber() const {
+  double number = 0;
+  if (neutral.getAsDouble(number))
+    return std::nullopt;
+  return number;
+}
+
 bool KnownKey::isNeutral(const Node &value) const {
   const std::string text = value.repr();
   return llvm::any_of(llvm::split(neutral, '|'), [&](llvm::StringRef spelling) {

@@ -9,77 +9,74 @@ namespace mf {
 
 using known::notModelled;
 
-/// Keys that cannot change the model of a training step: keys of inference,
-/// bookkeeping, and keys that other passes read from the same YAML.
-static constexpr IrrelevantKeys unreadModelKeys[] = {
-    {"names of the model",
-     "architectures arch auto_map auto_register model_name model_type name "
-     "net_name transformers_version type _name_or_path"},
+/// Keys that no class of models reads: keys of inference, bookkeeping, and keys
+/// that other passes read from the same YAML.
+static constexpr IrrelevantKeys irrelevantKeys[] = {
+    {keys::ofNames,
+     "arch auto_map auto_register name transformers_version _name_or_path"},
     {"checkpoints", "checkpoint_name_or_path checkpoint_path"},
     {"the batch is the runner's", "batch_size"},
-    {"read where stages, recomputation, swap and fusions are decided",
-     "cpu_offloading cpu_offloading_num_layers ffn_concat layer_swap offset "
-     "op_swap pp_interleave_num start_stage stage_num swap apply_rope_fusion "
-     "bias_swiglu_fusion use_fused_rope use_fused_swiglu fused_rms_norm"},
-    {"text generation",
-     "block_size bos_token_id do_sample eos_token_id eod_token_id "
-     "generation_config is_dynamic is_sample_acceleration llm_backend "
-     "max_decode_length max_length max_new_tokens num_block num_blocks "
-     "no_repeat_ngram_size prompt_length quantization_bit quantization_config "
-     "repetition_penalty repetition_penalty_increase run_mode temperature "
-     "top_k top_p unk_token_id use_cache use_incre_flash_attention "
-     "use_kbk_infer use_kvcache_op use_paged_attention use_past use_past_shard "
-     "use_prompt_flash_attention add_bos_token add_eos_token "
-     "assistant_token_id user_token_id chunk_prefill is_lite_infer "
-     "npu_mem_size parallel_decoding"},
-    {"the same result another way, or of another size of table",
-     "bias_dropout_fusion compute_in_2d input_sliced_sig "
-     "max_position_embedding max_position_embeddings n_position "
-     "pretrain_seqlen rmsnorm_compute_2d use_attn_mask_compression "
-     "use_contiguous_weight_layout_attention use_interleaved_weight_layout_mlp "
-     "use_ring_attention use_rope_slice apply_query_key_layer_scaling "
-     "use_llama_rope use_rearrange_rope gated_linear_unit kv_channels "
-     "mask_type position_embedding_type parallel_optimizer use_seq_parallel "
-     "seq_parallel use_select_recompute use_legacy lm_head_dp rotary_emb_base "
-     "emb_dropout_rate parallel_config mean moe_config return_extra_loss "
-     "layers_group attention_softmax_in_fp32 calculate_per_token_loss "
-     "tie_word_embeddings hidden_act initializer_range init_method_std "
-     "monitor_config seed use_eod_attn_mask_compression"},
+    {keys::elsewhere, "cpu_offloading cpu_offloading_num_layers ffn_concat "
+                      "layer_swap op_swap swap fused_rms_norm"},
+    {keys::generation,
+     "block_size do_sample generation_config is_dynamic is_sample_acceleration "
+     "llm_backend max_decode_length max_length max_new_tokens num_block "
+     "num_blocks no_repeat_ngram_size prompt_length quantization_bit "
+     "quantization_config repetition_penalty repetition_penalty_increase "
+     "run_mode temperature top_k top_p unk_token_id use_cache "
+     "use_incre_flash_attention use_kbk_infer use_kvcache_op "
+     "use_paged_attention use_past use_past_shard use_prompt_flash_attention "
+     "add_bos_token add_eos_token assistant_token_id user_token_id "
+     "chunk_prefill is_lite_infer npu_mem_size parallel_decoding"},
+    {keys::sameResult,
+     "bias_dropout_fusion compute_in_2d input_sliced_sig n_position "
+     "pretrain_seqlen rmsnorm_compute_2d "
+     "use_contiguous_weight_layout_attention "
+     "use_interleaved_weight_layout_mlp use_rope_slice "
+     "apply_query_key_layer_scaling use_llama_rope use_rearrange_rope "
+     "gated_linear_unit kv_channels rotary_emb_base mask_type use_seq_parallel "
+     "seq_parallel "
+     "use_select_recompute use_legacy lm_head_dp emb_dropout_rate "
+     "parallel_config mean moe_config layers_group monitor_config seed"},
 };
 
-static constexpr KnownKey notModelledModelKeys[] = {
-    notModelled("attention_dropout", "0|None"),
-    notModelled("attention_dropout_prob", "0|None"),
-    notModelled("attention_dropout_rate", "0|None"),
-    notModelled("emb_dropout_prob", "0|None"),
-    notModelled("embed_dropout_prob", "0|None"),
-    notModelled("embedding_dropout_prob", "0|None"),
-    notModelled("hidden_dropout", "0|None"),
-    notModelled("hidden_dropout_prob", "0|None"),
-    notModelled("hidden_dropout_rate", "0|None"),
+/// Keys that no class reads, although they change the training step.
+static constexpr KnownKey notModelledKeys[] = {
     notModelled("eod_mask_loss", "False"),
-    notModelled("eod_reset", "False",
-                "keeps attention within the document that a token is in"),
     notModelled("is_reward_model", "False"),
-    notModelled("mtp_depth", "0|None"),
-    notModelled("mtp_num_layers", "0|None"),
-    notModelled("pre_seq_len", "0|None|'None'"),
-    notModelled("prefix_projection", "False"),
     notModelled("rotary_pct", "1"),
     notModelled("rotary_percent", "1"),
-    notModelled("scaling_factor", "1|None"),
-    notModelled("sliding_window", "None"),
     notModelled("use_mup", "False"),
-    notModelled("use_sliding_window", "False"),
 };
 
-constexpr KnownSection modelConfigSection = {
-    "model_config", false, notModelledModelKeys, unreadModelKeys};
-
-static constexpr const ModelKey *readKeys[] = {
+static constexpr const ModelKey *records[] = {
 #define MODEL_KEY(NAME, RECORD) &keys::NAME,
 #include "mf/Frontend/Config/ModelKeys.def"
 };
+
+llvm::ArrayRef<const ModelKey *> getModelKeys() { return records; }
+
+const KnownSection &getUnreadModelKeys() {
+  static const auto known = [] {
+    auto list = llvm::to_vector(llvm::ArrayRef(notModelledKeys));
+    for (const ModelKey *key : records)
+      if (!key->neutral.empty())
+        for (const llvm::StringRef name : key->getAllNames())
+          list.push_back(notModelled(name, key->neutral, key->effect));
+    return list;
+  }();
+  static const auto irrelevant = [] {
+    auto list = llvm::to_vector(llvm::ArrayRef(irrelevantKeys));
+    for (const ModelKey *key : records)
+      if (!key->unreadReason.empty())
+        for (const llvm::StringLiteral names : key->getCommonNames())
+          list.push_back({key->unreadReason, names});
+    return list;
+  }();
+  static const KnownSection section = {"model_config", false, known,
+                                       irrelevant};
+  return section;
+}
 
 static void addNames(llvm::StringRef names,
                      llvm::SmallVectorImpl<llvm::StringRef> &list) {
@@ -90,9 +87,15 @@ static void addNames(llvm::StringRef names,
 
 llvm::SmallVector<llvm::StringRef>
 ModelKey::getNames(keys::Naming naming) const {
-  const auto *own = llvm::find_if(ownNames, [&](const OwnNames &other) {
-    return (other.namings >> naming & 1) != 0;
-  });
+  const auto find = [&](keys::Naming wanted) {
+    return llvm::find_if(ownNames, [&](const OwnNames &other) {
+      return (other.namings >> wanted & 1) != 0;
+    });
+  };
+  const OwnNames *own = find(naming);
+  if (own == std::end(ownNames) && (naming == keys::HuggingFaceDeepSeek ||
+                                    naming == keys::HuggingFaceMixtral))
+    own = find(keys::HuggingFace);
   llvm::SmallVector<llvm::StringRef> list;
   addNames(own == std::end(ownNames) ? names : own->names, list);
   return list;
@@ -103,6 +106,14 @@ llvm::SmallVector<llvm::StringRef> ModelKey::getAllNames() const {
   addNames(names, list);
   for (const OwnNames &own : ownNames)
     addNames(own.names, list);
+  return list;
+}
+
+llvm::SmallVector<llvm::StringLiteral> ModelKey::getCommonNames() const {
+  llvm::SmallVector<llvm::StringLiteral> list = {names};
+  for (const OwnNames &own : ownNames)
+    if (own.namings == 1U << keys::Nobody)
+      list.push_back(own.names);
   return list;
 }
 
@@ -120,7 +131,7 @@ llvm::StringRef findWritten(const Node &map,
 }
 
 const ModelKey *findModelKey(llvm::StringRef name) {
-  for (const ModelKey *key : readKeys)
+  for (const ModelKey *key : records)
     if (llvm::is_contained(key->getAllNames(), name))
       return key;
   return nullptr;
@@ -128,7 +139,7 @@ const ModelKey *findModelKey(llvm::StringRef name) {
 
 std::vector<KeyHelp> describeModelKeys() {
   std::vector<KeyHelp> keys;
-  for (const ModelKey *known : readKeys) {
+  for (const ModelKey *known : records) {
     KeyHelp &key = keys.emplace_back();
     key.name = known->getName();
     for (const llvm::StringRef name : llvm::drop_begin(known->getAllNames()))
@@ -143,7 +154,7 @@ void printModelKeyPage(llvm::raw_ostream &out) {
          "class of models reads some of them. Types and defaults are those of "
          "the class, and editors show them ([editors](../editors.md)).\n\n"
          "| key | meaning |\n|---|---|\n";
-  for (const ModelKey *key : readKeys)
+  for (const ModelKey *key : records)
     out << "| `" << llvm::join(key->getAllNames(), "`, `") << "` | "
         << key->meaning << " |\n";
 }

@@ -33,29 +33,31 @@ public:
   }
 
   void setRecompute(const StageTable &table) {
-    const StageTable normal = normalize(table, "recompute");
+    const StageTable normal = normalize(table, getName(LayerKey::Recompute));
     if (stages && current.recompute == normal && swapped.empty() &&
         canStay(config.recompute.recompute))
       return;
     const SettingValue layers = getLayers(table);
     const bool isNone = hasNoLayers(table) || layers.elements.empty();
-    keys.set(recomputePath, isNone ? SettingValue::fromBool(false) : layers);
+    keys.set(getPath(LayerKey::Recompute),
+             isNone ? SettingValue::fromBool(false) : layers);
   }
 
   /// `given` is the normalized `setting`, and `defaults` are the patterns of
   /// settings without names.
-  void setOperators(StringRef path, ArrayRef<OperatorCounts> list,
+  void setOperators(LayerKey key, ArrayRef<OperatorCounts> list,
                     const std::optional<std::vector<OperatorCounts>> &given,
                     const LayerSetting &setting, ArrayRef<StringRef> defaults) {
-    const StringRef key = path.rsplit('.').second;
+    const std::string path = getPath(key);
     SettingValue map = SettingValue::makeMap();
     std::vector<OperatorCounts> wanted;
     for (const OperatorCounts &operators : list) {
       if (hasNoLayers(operators.layers))
         continue;
-      wanted.push_back({operators.pattern,
-                        normalize(operators.layers,
-                                  key.str() + " " + quote(operators.pattern))});
+      wanted.push_back(
+          {operators.pattern,
+           normalize(operators.layers,
+                     getName(key).str() + " " + quote(operators.pattern))});
       SettingValue layers = getLayers(operators.layers);
       if (!layers.elements.empty())
         map.entries.emplace_back(operators.pattern, std::move(layers));
@@ -149,13 +151,14 @@ SettingValue getRecomputeKeys(const MemorySettings &settings,
   if (settings.recompute)
     keys.setRecompute(*settings.recompute);
   if (settings.selectRecompute)
-    keys.setOperators(selectPath, *settings.selectRecompute,
+    keys.setOperators(LayerKey::SelectRecompute, *settings.selectRecompute,
                       current.selectRecompute, config.recompute.selectRecompute,
                       /*defaults=*/{});
   if (settings.selectCommRecompute)
     keys.setOperators(
-        commPath, *settings.selectCommRecompute, current.selectCommRecompute,
-        config.recompute.selectCommRecompute, getDefaultCommPatterns());
+        LayerKey::SelectCommRecompute, *settings.selectCommRecompute,
+        current.selectCommRecompute, config.recompute.selectCommRecompute,
+        getDefaultCommPatterns());
   return keys.take();
 }
 

@@ -259,8 +259,11 @@ void LayerResolver::resolveSwap() {
         {getDefaultSwapPattern().str(), {entry}, entry.location}};
   } else if (swap.prefetchLocation.isKnown()) {
     diagnostics.warning(swap.prefetchLocation,
-                        "'default_prefetch' has no effect: it is for the "
-                        "default policy, and layer_swap or op_swap is given");
+                        quote(known::nameOf(&SwapConfig::defaultPrefetch)) +
+                            " has no effect: it is for the default policy, "
+                            "and " +
+                            getName(LayerKey::LayerSwap) + " or " +
+                            getName(LayerKey::OpSwap) + " is given");
   }
   for (const SwapConfig::OperatorSwap &op : resolved.opSwap)
     for (const SwapEntry &entry : op.entries)

@@ -14,7 +14,8 @@ namespace mf {
 /// several. The keys of swap_config are one setting, as they depend on each
 /// other.
 static bool isSetting(StringRef path) {
-  return path == "swap_config" || llvm::is_contained(getSettingPaths(), path);
+  return path == swapSection.name ||
+         llvm::is_contained(getSettingPaths(), path);
 }
 
 static bool isSame(const Node &before, const Node &after) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "SettingKeys.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace llvm;
@@ -72,20 +73,24 @@ private:
 void checkSettings(const MemorySettings &settings, StringRef fileName,
                    DiagnosticList &diagnostics) {
   SettingChecker checker(fileName, diagnostics);
-  checker.checkTable(settings.offset, "offset", /*allowNegative=*/true);
-  checker.checkTable(settings.recompute, "recompute", /*allowNegative=*/false);
-  checker.checkOperators(settings.selectRecompute, "select_recompute");
-  checker.checkOperators(settings.selectCommRecompute, "select_comm_recompute");
+  checker.checkTable(settings.offset, keys::offset.getName(),
+                     /*allowNegative=*/true);
+  checker.checkTable(settings.recompute, getName(LayerKey::Recompute),
+                     /*allowNegative=*/false);
+  checker.checkOperators(settings.selectRecompute,
+                         getName(LayerKey::SelectRecompute));
+  checker.checkOperators(settings.selectCommRecompute,
+                         getName(LayerKey::SelectCommRecompute));
   for (const SettingKey &setting : getSettingKeys())
     if (setting.key->number)
       checker.checkAtLeastOne(settings.*setting.key->number, setting.key->name);
-  checker.checkAtLeastOne(settings.interleave, "pp_interleave_num");
+  checker.checkAtLeastOne(settings.interleave, keys::interleave.getName());
   if (!settings.swap)
     return;
   for (const SwapItem &item : *settings.swap) {
     checker.checkAtLeastOne(item.backwardPrefetch, "backward_prefetch");
     if (!item.operatorName.empty())
-      checker.checkText(item.operatorName, "op_swap");
+      checker.checkText(item.operatorName, getName(LayerKey::OpSwap));
   }
 }
 

@@ -8,38 +8,51 @@ using namespace llvm;
 
 namespace mf {
 
+std::string getPath(const KnownKey &key) {
+  for (const KnownSection *section : getKnownSections())
+    if (section->find(key.name) == &key)
+      return (section->name + "." + key.name).str();
+  llvm_unreachable("every key is in a section");
+}
+
+std::string getPath(LayerKey key) {
+  return getPath(
+      *(isSwap(key) ? swapSection : recomputeSection).find(getName(key)));
+}
+
 ArrayRef<SettingKey> getSettingKeys() {
   static const std::vector<SettingKey> settings = [] {
     std::vector<SettingKey> settings;
     for (const KnownSection *section : getKnownSections())
       for (const KnownKey &key : section->keys)
         if (key.number || key.flag)
-          settings.push_back({(section->name + "." + key.name).str(), &key});
+          settings.push_back({getPath(key), &key});
     return settings;
   }();
   return settings;
 }
 
-ArrayRef<StringRef> getSettingPaths() {
-  static const std::vector<StringRef> paths = [] {
-    std::vector<StringRef> paths = {recomputePath,
-                                    selectPath,
-                                    commPath,
-                                    offsetPath,
-                                    interleavePath,
-                                    switchPath,
-                                    schedulerPath,
-                                    swapPath,
-                                    layerSwapPath,
-                                    opSwapPath,
-                                    dynamic::modePath,
-                                    dynamic::fullPath,
-                                    dynamic::modulePath,
-                                    dynamic::swapPath,
-                                    dynamic::prefetchPath,
-                                    dynamic::layerSwapPath,
-                                    dynamic::opSwapPath,
-                                    dynamic::stagePath};
+ArrayRef<std::string> getSettingPaths() {
+  static const std::vector<std::string> paths = [] {
+    std::vector<std::string> paths = {
+        getPath(LayerKey::Recompute),
+        getPath(LayerKey::SelectRecompute),
+        getPath(LayerKey::SelectCommRecompute),
+        offsetPath,
+        interleavePath,
+        getPath(&ParallelConfig::pipelineInterleave),
+        getPath(&ParallelConfig::pipelineScheduler),
+        getPath(&SwapConfig::swap),
+        getPath(LayerKey::LayerSwap),
+        getPath(LayerKey::OpSwap),
+        dynamic::modePath.str(),
+        dynamic::fullPath.str(),
+        dynamic::modulePath.str(),
+        dynamic::swapPath.str(),
+        dynamic::prefetchPath.str(),
+        dynamic::layerSwapPath.str(),
+        dynamic::opSwapPath.str(),
+        dynamic::stagePath.str()};
     for (const SettingKey &setting : getSettingKeys())
       paths.push_back(setting.path);
     return paths;
@@ -89,9 +102,11 @@ static void setInterleave(const MemorySettings &settings, StringRef scheduler,
   const int64_t wanted = settings.interleave.value_or(isOn ? given : 1);
   const bool needsSwitch = wanted > 1 || needsInterleave(scheduler);
   if (needsSwitch && !isOn)
-    keys.set(switchPath, SettingValue::fromBool(true));
+    keys.set(getPath(&ParallelConfig::pipelineInterleave),
+             SettingValue::fromBool(true));
   if (!needsSwitch && isOn && given > 1)
-    keys.set(switchPath, SettingValue::fromBool(false));
+    keys.set(getPath(&ParallelConfig::pipelineInterleave),
+             SettingValue::fromBool(false));
   // A key without effect is kept if nothing changes.
   if (given != wanted && (isOn || needsSwitch))
     keys.set(interleavePath, SettingValue::fromInt(wanted));
@@ -118,7 +133,8 @@ SettingValue getScheduleKeys(const MemorySettings &settings,
   if (settings.interleave || scheduler != parallel.pipelineScheduler)
     setInterleave(settings, scheduler, config, keys);
   if (scheduler != parallel.pipelineScheduler)
-    keys.set(schedulerPath, SettingValue::fromName(scheduler));
+    keys.set(getPath(&ParallelConfig::pipelineScheduler),
+             SettingValue::fromName(scheduler));
   return keys;
 }
 
@@ -193,7 +209,8 @@ SettingValue getSwapKeys(ArrayRef<SwapItem> asked,
   SettingValue keys;
   const std::vector<SwapItem> items = groupByPrefetch(asked);
   if (config.swap.swap != !items.empty())
-    keys.set(swapPath, SettingValue::fromBool(!items.empty()));
+    keys.set(getPath(&SwapConfig::swap),
+             SettingValue::fromBool(!items.empty()));
   // Swap excludes memory reuse across devices.
   if (!items.empty() && config.context.memoryOptimizeLevel != "O0")
     keys.set("context.memory_optimize_level", SettingValue::fromName("O0"));
@@ -202,9 +219,9 @@ SettingValue getSwapKeys(ArrayRef<SwapItem> asked,
   const SettingValue layers = getSwapItems(items, /*hasName=*/false);
   const SettingValue operators = getSwapItems(items, /*hasName=*/true);
   if (!layers.elements.empty() || config.swap.layerSwap)
-    keys.set(layerSwapPath, layers);
+    keys.set(getPath(LayerKey::LayerSwap), layers);
   if (!operators.elements.empty() || config.swap.opSwap)
-    keys.set(opSwapPath, operators);
+    keys.set(getPath(LayerKey::OpSwap), operators);
   return keys;
 }
 

@@ -7,27 +7,21 @@
 #include "SettingValue.h"
 #include "StageSettings.h"
 #include "mf/Frontend/Config/ModelKeys.h"
+#include "mf/Frontend/Layers/LayerSettings.h"
 
 namespace mf {
 
-/// Paths of keys.
-inline constexpr llvm::StringLiteral recomputePath =
-    "recompute_config.recompute";
-inline constexpr llvm::StringLiteral selectPath =
-    "recompute_config.select_recompute";
-inline constexpr llvm::StringLiteral commPath =
-    "recompute_config.select_comm_recompute";
+/// Return the path of a key, from its record.
+std::string getPath(const KnownKey &key);
+template <typename Part, typename Value>
+std::string getPath(Value Part::*member) {
+  return getPath(known::findKey(member));
+}
+std::string getPath(LayerKey key);
 inline const std::string offsetPath =
     "model.model_config." + keys::offset.getName().str();
 inline const std::string interleavePath =
     "model.model_config." + keys::interleave.getName().str();
-inline constexpr llvm::StringLiteral switchPath =
-    "parallel.pipeline_config.pipeline_interleave";
-inline constexpr llvm::StringLiteral schedulerPath =
-    "parallel.pipeline_config.pipeline_scheduler";
-inline constexpr llvm::StringLiteral swapPath = "swap_config.swap";
-inline constexpr llvm::StringLiteral layerSwapPath = "swap_config.layer_swap";
-inline constexpr llvm::StringLiteral opSwapPath = "swap_config.op_swap";
 /// Paths of keys in the YAML of the dynamic graph.
 namespace dynamic {
 inline constexpr llvm::StringLiteral modePath = "recompute.mode";
@@ -60,7 +54,7 @@ llvm::ArrayRef<SettingKey> getSettingKeys();
 SettingValue getTableValue(const StageTable &table);
 
 /// Returns all paths of keys that settings may be written to.
-llvm::ArrayRef<llvm::StringRef> getSettingPaths();
+llvm::ArrayRef<std::string> getSettingPaths();
 
 /// Adds an error for each setting that no YAML can have.
 void checkSettings(const MemorySettings &settings, llvm::StringRef fileName,

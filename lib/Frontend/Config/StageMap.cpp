@@ -83,9 +83,11 @@ static std::string describeSum(const StageMapOptions &options,
            std::to_string(layers) + " layers";
   };
   const std::string over =
-      " over " + std::to_string(miniStages) + " mini stages (pipeline_stage " +
-      std::to_string(miniStages / options.interleave) +
-      " * pp_interleave_num " + std::to_string(options.interleave) + ")";
+      " over " + std::to_string(miniStages) + " mini stages (" +
+      known::nameOf(&ParallelConfig::pipelineStage).str() + " " +
+      std::to_string(miniStages / options.interleave) + " * " +
+      keys::interleave.getName().str() + " " +
+      std::to_string(options.interleave) + ")";
   if (!options.mayLeaveOutMtp || options.mtpLayers == 0)
     return describe(all) + over;
   return describe(options.numLayers) +
@@ -124,8 +126,10 @@ static bool checkOffset(const StageOffset &offset,
                              offset.repr() + ", but got " + llvm::Twine(rows) +
                              proposal);
     if (interleave == 1)
-      error.attachNote("pp_interleave_num counts only if "
-                       "parallel.pipeline_config.pipeline_interleave is True");
+      error.attachNote(keys::interleave.getName() + " counts only if " +
+                       pipelineSection.name + "." +
+                       known::nameOf(&ParallelConfig::pipelineInterleave) +
+                       " is True");
     return false;
   }
   const int64_t miniStages = stages * interleave;
@@ -187,12 +191,12 @@ getVisits(const StageMapOptions &options, int64_t stages,
   }
   if (isWellFormed)
     return visits;
-  diagnostics.error(options.location,
-                    "the schedule does not place " +
-                        llvm::Twine(options.interleave) +
-                        " chunks on each of " + llvm::Twine(stages) +
-                        " stages, as pipeline_stage and pp_interleave_num ask "
-                        "for");
+  diagnostics.error(
+      options.location,
+      "the schedule does not place " + llvm::Twine(options.interleave) +
+          " chunks on each of " + llvm::Twine(stages) + " stages, as " +
+          known::nameOf(&ParallelConfig::pipelineStage) + " and " +
+          keys::interleave.getName() + " ask for");
   return std::nullopt;
 }
 

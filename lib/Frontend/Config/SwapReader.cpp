@@ -170,16 +170,17 @@ void SwapListReader::mergeEntries(std::vector<SwapEntry> &entries,
 
 std::optional<std::vector<SwapEntry>>
 SwapListReader::readLayerSwap(const Node &value) {
-  auto items = getItems(value, "layer_swap");
+  auto items = getItems(value, getName(LayerKey::LayerSwap));
   if (!items)
     return std::nullopt;
   std::vector<SwapEntry> entries;
   for (const Node &item : *items) {
-    checkItemKeys(item, "layer_swap", {"backward_prefetch", "layers"});
-    if (auto entry = readEntry(item, "layer_swap"))
+    checkItemKeys(item, getName(LayerKey::LayerSwap),
+                  {"backward_prefetch", "layers"});
+    if (auto entry = readEntry(item, getName(LayerKey::LayerSwap)))
       entries.push_back(std::move(*entry));
   }
-  mergeEntries(entries, "'layer_swap'");
+  mergeEntries(entries, quote(getName(LayerKey::LayerSwap)));
   return entries;
 }
 
@@ -187,9 +188,10 @@ SwapListReader::readLayerSwap(const Node &value) {
 std::vector<Node> SwapListReader::readNames(const Node &item) {
   Node value = item["op_name"];
   if (!value) {
-    diagnostics.error(item.getLocation(),
-                      "missing 'op_name' in an item of 'op_swap'; expected "
-                      "an operator name pattern or a list of them");
+    diagnostics.error(
+        item.getLocation(),
+        "missing 'op_name' in an item of " + quote(getName(LayerKey::OpSwap)) +
+            "; expected an operator name pattern or a list of them");
     return {};
   }
   std::vector<Node> names =
@@ -197,7 +199,9 @@ std::vector<Node> SwapListReader::readNames(const Node &item) {
   for (const Node &name : names) {
     if (name.isString())
       continue;
-    rejectValue(name, "an operator name pattern for 'op_name' of 'op_swap'",
+    rejectValue(name,
+                "an operator name pattern for 'op_name' of " +
+                    quote(getName(LayerKey::OpSwap)),
                 diagnostics);
     return {};
   }
@@ -206,15 +210,16 @@ std::vector<Node> SwapListReader::readNames(const Node &item) {
 
 std::optional<std::vector<SwapConfig::OperatorSwap>>
 SwapListReader::readOpSwap(const Node &value) {
-  auto items = getItems(value, "op_swap");
+  auto items = getItems(value, getName(LayerKey::OpSwap));
   if (!items)
     return std::nullopt;
   std::vector<SwapConfig::OperatorSwap> operators;
   llvm::StringMap<size_t> index;
   for (const Node &item : *items) {
-    checkItemKeys(item, "op_swap", {"op_name", "backward_prefetch", "layers"});
+    checkItemKeys(item, getName(LayerKey::OpSwap),
+                  {"op_name", "backward_prefetch", "layers"});
     std::vector<Node> names = readNames(item);
-    auto entry = readEntry(item, "op_swap");
+    auto entry = readEntry(item, getName(LayerKey::OpSwap));
     if (!entry)
       continue;
     for (const Node &name : names) {
@@ -225,7 +230,8 @@ SwapListReader::readOpSwap(const Node &value) {
     }
   }
   for (SwapConfig::OperatorSwap &op : operators)
-    mergeEntries(op.entries, "op_swap " + quote(op.pattern));
+    mergeEntries(op.entries,
+                 getName(LayerKey::OpSwap).str() + " " + quote(op.pattern));
   return operators;
 }
 
@@ -234,15 +240,18 @@ void readSwapConfig(const Node &root, TrainingConfig &config,
   SectionReader reader(root, "swap_config", swapSection, diagnostics);
   SwapConfig &swap = config.swap;
   swap.node = reader.getNode();
-  reader.read("swap", config);
-  swap.location = reader.get("swap").getLocation();
-  swap.prefetchLocation = reader.get("default_prefetch").getLocation();
+  const llvm::StringRef isOn = known::nameOf(&SwapConfig::swap);
+  const llvm::StringRef prefetch = known::nameOf(&SwapConfig::defaultPrefetch);
+  reader.read(isOn, config);
+  swap.location = reader.get(isOn).getLocation();
+  swap.prefetchLocation = reader.get(prefetch).getLocation();
   // MindSpore Transformers reads the value only with swap enabled.
   if (swap.swap)
-    reader.read("default_prefetch", config);
+    reader.read(prefetch, config);
   SwapListReader lists(swap.swap, diagnostics);
-  swap.layerSwap = lists.readLayerSwap(reader.get("layer_swap"));
-  swap.opSwap = lists.readOpSwap(reader.get("op_swap"));
+  swap.layerSwap =
+      lists.readLayerSwap(reader.get(getName(LayerKey::LayerSwap)));
+  swap.opSwap = lists.readOpSwap(reader.get(getName(LayerKey::OpSwap)));
 }
 
 } // namespace mf

@@ -285,7 +285,7 @@ static void readDeviceMemory(SectionReader &reader, const Node &value,
     return;
   }
   const std::string inGb = text.rtrim("GiB").str() + "GB";
-  reader.rejectValue("max_device_memory", value,
+  reader.rejectValue(known::deviceMemory.name, value,
                      "a size such as '58GB'" +
                          std::string(parseMemorySize(inGb)
                                          ? " (write " + quote(inGb) + ")"
@@ -297,7 +297,7 @@ static ContextConfig readContext(const Node &root,
   SectionReader reader(root, "context", contextSection, diagnostics);
   ContextConfig config;
   config.node = reader.getNode();
-  if (Node value = reader.get("max_device_memory")) {
+  if (Node value = reader.get(known::deviceMemory.name)) {
     readDeviceMemory(reader, value, config);
   }
   if (Node value = reader.get("memory_optimize_level")) {
@@ -375,12 +375,13 @@ static void rejectNamesWithSwap(const RecomputeConfig &recompute,
                             what + " with swap on, but got a list of strings");
   };
   for (auto [key, setting] :
-       {std::pair("recompute", &recompute.recompute),
-        std::pair("select_recompute", &recompute.selectRecompute),
-        std::pair("select_comm_recompute", &recompute.selectCommRecompute)}) {
-    check(setting->selection, quote(key), setting->location);
+       {std::pair(LayerKey::Recompute, &recompute.recompute),
+        std::pair(LayerKey::SelectRecompute, &recompute.selectRecompute),
+        std::pair(LayerKey::SelectCommRecompute,
+                  &recompute.selectCommRecompute)}) {
+    check(setting->selection, quote(getName(key)), setting->location);
     for (const LayerSetting::Pattern &pattern : setting->patterns)
-      check(pattern.layers, key + (" " + quote(pattern.text)),
+      check(pattern.layers, getName(key).str() + " " + quote(pattern.text),
             pattern.layers.location);
   }
 }

@@ -13,6 +13,9 @@
 #include <numeric>
 
 namespace mf {
+
+namespace expert = known::expert;
+
 namespace {
 
 class ClassicReader {
@@ -28,7 +31,7 @@ public:
     experts.numExperts = config.moe.expertNum;
     readChoice();
     readWidths();
-    if (classes.canBeDropless && reader.readBool({gmm}, false))
+    if (classes.canBeDropless && reader.readBool(expert::useGmm))
       readDropless();
     else
       readCapacity();
@@ -41,15 +44,10 @@ public:
   }
 
 private:
-  void error(llvm::StringLiteral key, const llvm::Twine &text) {
-    reader.error({key}, text);
-  }
-  /// Warns about keys that ask for something. `keys` are separated by blanks.
-  void ignore(llvm::StringRef keys, const llvm::Twine &why) {
-    for (llvm::StringRef name : llvm::split(keys, ' ')) {
-      const KnownKey &key = *moeSection.find(name);
-      readUnused(reader, {key.name}, key.neutral, why);
-    }
+  /// Warns about keys that ask for something.
+  void ignore(llvm::ArrayRef<const KnownKey *> keys, const llvm::Twine &why) {
+    for (const KnownKey *key : keys)
+      readUnused(reader, *key, key->neutral, why);
   }
 
   void readChoice();
@@ -74,111 +72,109 @@ private:
   SpecReader reader;
   ExpertSpec experts;
   bool readsGroupSize = false;
-  const llvm::StringLiteral gmm = known::findKey(&MoeConfig::useGmm).name;
+  const llvm::StringRef gmm = expert::useGmm.name;
 };
 
 void ClassicReader::readChoice() {
   RouterSpec &router = experts.router;
-  router.numChosen = reader.readSize({"num_experts_chosen"}, 1);
+  router.numChosen = reader.readSize(expert::numChosen);
   if (router.numChosen > experts.numExperts)
-    error("num_experts_chosen", "expected at most the " +
-                                    llvm::Twine(experts.numExperts) +
-                                    " of expert_num for 'num_experts_chosen', "
-                                    "but got " +
-                                    llvm::Twine(router.numChosen));
-  bool usesSigmoid = reader.readBool({"use_gating_sigmoid"}, false);
+    reader.error(expert::numChosen,
+                 "expected at most the " + llvm::Twine(experts.numExperts) +
+                     " of " + expert::numExperts.name + " for {key}, but got " +
+                     llvm::Twine(router.numChosen));
+  bool usesSigmoid = reader.readBool(expert::usesSigmoid);
   router.score = usesSigmoid ? RouterScore::Sigmoid : RouterScore::Softmax;
-  bool normalizes = reader.readBool({"norm_topk_prob"}, true);
+  bool normalizes = reader.readBool(expert::normalizes);
   router.normalizes = normalizes && router.numChosen > 1;
-  router.scale = reader.readNumber({"routed_scaling_factor"}).value_or(1.0);
+  router.scale = reader.readNumberOrDefault(expert::scale);
 }
 
 void ClassicReader::readWidths() {
   experts.width = spec.feedForwardSize;
   if (classes.areOfOwnWidth) {
-    experts.width = reader.readSize({"moe_intermediate_size"}, 1407);
-    Node first = reader.find({"first_k_dense_replace"});
+    experts.width = reader.readSize(expert::width);
+    Node first = reader.find(expert::firstLayer);
     if (first.isBool() || !first)
       experts.firstLayer = first.getBool().value_or(true) ? 1 : 0;
     else
-      experts.firstLayer = readCount(reader, {"first_k_dense_replace"}, 1);
+      experts.firstLayer = readCount(reader, expert::firstLayer, 1);
   } else {
     ignore(
-        "moe_intermediate_size first_k_dense_replace",
+        {&expert::width, &expert::firstLayer},
         "here: only DeepSeek's layers read it, others have intermediate_size "
         "and experts in every layer");
   }
   if (!classes.canBeDropless) {
-    return ignore("shared_expert_num use_shared_expert_gating",
+    return ignore({&expert::numShared, &expert::gatesShared},
                   "on TeleChat's layers");
   }
-  double shared = reader.readNumber({"shared_expert_num"}).value_or(0.0);
+  double shared = reader.readNumberOrDefault(expert::numShared);
   double width = shared * static_cast<double>(experts.width);
   const bool isWidth = width >= 0 && width <= INT32_MAX;
   if (!isWidth) {
-    error("shared_expert_num",
-          "expected a number of at least 0 for 'shared_expert_num', whose "
-          "product with the width of an expert fits 32 bits, but got " +
-              reader.find({"shared_expert_num"}).repr(60));
+    reader.error(expert::numShared,
+                 "expected a number of at least 0 for {key}, whose "
+                 "product with the width of an expert fits 32 bits, but got " +
+                     reader.find(expert::numShared).repr(60));
     return;
   }
   experts.sharedWidth = static_cast<int64_t>(width);
   if (experts.sharedWidth > 0)
-    experts.gatesShared = reader.readBool({"use_shared_expert_gating"}, false);
+    experts.gatesShared = reader.readBool(expert::gatesShared);
   else
-    ignore("use_shared_expert_gating", "without shared_expert_num");
+    ignore({&expert::gatesShared}, "without " + expert::numShared.name);
 }
 
 void ClassicReader::readDropless() {
   DroplessSpec &dropless = experts.dropless.emplace();
-  dropless.safeTokens = reader.readBool({"enable_gmm_safe_tokens"}, false);
-  experts.fusions.permute = reader.readBool({"use_fused_ops_permute"}, false);
+  dropless.safeTokens = reader.readBool(expert::safeTokens);
+  experts.fusions.permute = reader.readBool(expert::fusedPermute);
   if (config.parallel.contextParallel > 1)
     reader.diagnostics.error(
         config.parallel.node["context_parallel"].getLocation(),
         "expected context_parallel 1 with " + gmm +
             ": its rows are of data and "
             "model parallel ranks alone");
-  if (reader.readBool({"enable_deredundency"}, false))
-    reader.warn(
-        {"enable_deredundency"},
-        "'enable_deredundency' in moe_config is not modelled; tokens go to "
-        "each of their experts on their own");
-  reader.markRead({"npu_nums_per_device"});
+  if (reader.readBool(expert::sendsOnce))
+    reader.warn(expert::sendsOnce,
+                "{key} in moe_config is not modelled; tokens go to "
+                "each of their experts on their own");
+  reader.markRead(expert::nodeRanks);
   // The pass that fuses operators warns if a model has none of these.
-  reader.markRead({"use_fused_ops_topkrouter"});
-  ignore("topk_method n_group topk_group expert_model_parallel "
-         "expert_group_size capacity_factor z_loss_factor routing_policy "
-         "enable_sdrop comp_comm_parallel callback_moe_droprate "
-         "comp_comm_parallel_degree max_router_load",
+  reader.markRead(expert::fusedRouter);
+  ignore({&expert::method, &expert::numGroups, &expert::numKeptGroups,
+          &expert::expertModelParallel, &expert::groupSize,
+          &expert::capacityFactor, &expert::zLossFactor, &expert::routingPolicy,
+          &expert::dropsByToken, &expert::overlapsExchange,
+          &expert::recordsLoad, &expert::overlapParts, &expert::maxLoad},
          "with " + gmm);
 }
 
 void ClassicReader::readCapacity() {
   CapacitySpec &capacity = experts.capacity.emplace();
-  capacity.factor = reader.readNumber({"capacity_factor"}).value_or(1.1);
-  capacity.byToken = reader.readBool({"enable_sdrop"}, false);
+  capacity.factor = reader.readNumberOrDefault(expert::capacityFactor);
+  capacity.byToken = reader.readBool(expert::dropsByToken);
   capacity.hasBias = spec.feedForwardOutputBias;
-  experts.fusions.router = reader.readBool({"use_fused_ops_topkrouter"}, false);
-  experts.router.recordsLoad =
-      reader.readBool({"callback_moe_droprate"}, false);
-  if (reader.readBool({"comp_comm_parallel"}, false))
-    capacity.multiple = reader.readSize({"comp_comm_parallel_degree"}, 2);
+  experts.fusions.router = reader.readBool(expert::fusedRouter);
+  experts.router.recordsLoad = reader.readBool(expert::recordsLoad);
+  if (reader.readBool(expert::overlapsExchange))
+    capacity.multiple = reader.readSize(expert::overlapParts);
   else
-    ignore("comp_comm_parallel_degree", "without comp_comm_parallel");
-  std::string policy = reader.readString({"routing_policy"}, "TopkRouterV1");
+    ignore({&expert::overlapParts}, "without " + expert::overlapsExchange.name);
+  std::string policy = reader.readString(expert::routingPolicy);
   if (policy != "TopkRouterV2")
-    error("routing_policy",
-          "expected TopkRouterV2 for 'routing_policy' of experts with a "
-          "capacity, but got " +
-              quote(policy));
+    reader.error(expert::routingPolicy,
+                 "expected TopkRouterV2 for {key} of experts with a "
+                 "capacity, but got " +
+                     quote(policy));
   int64_t parts = spec.ranks.modelParallel;
   int64_t wanted =
-      reader.readOptionalSize({"expert_model_parallel"}).value_or(parts);
+      reader.readOptionalSize(expert::expertModelParallel).value_or(parts);
   if (wanted != 1 && wanted != parts)
-    error("expert_model_parallel",
-          "expected 1 or model_parallel " + llvm::Twine(parts) +
-              " for 'expert_model_parallel', but got " + llvm::Twine(wanted));
+    reader.error(expert::expertModelParallel,
+                 "expected 1 or model_parallel " + llvm::Twine(parts) +
+                     " for {key}, but got " + llvm::Twine(wanted));
   capacity.cutsExperts = wanted == parts;
   readExtension(capacity);
   if (spec.extendsMixtral && spec.concatenatesFeedForward)
@@ -188,10 +184,10 @@ void ClassicReader::readCapacity() {
     capacity.multiple = std::lcm(capacity.multiple, parts);
   readGroups();
   if (!classes.canBeDropless)
-    ignore(gmm, "on TeleChat's layers");
+    ignore({&expert::useGmm}, "on TeleChat's layers");
   // The pass that fuses operators warns if a model has none of these.
-  reader.markRead({"use_fused_ops_permute"});
-  ignore("enable_gmm_safe_tokens enable_deredundency npu_nums_per_device",
+  reader.markRead(expert::fusedPermute);
+  ignore({&expert::safeTokens, &expert::sendsOnce, &expert::nodeRanks},
          "without " + gmm);
 }
 
@@ -200,13 +196,13 @@ void ClassicReader::readCapacity() {
 void ClassicReader::readExtension(CapacitySpec &capacity) {
   const bool hasRows = spec.ranks.sequenceParallel;
   if (classes.canBeDropless || !hasRows || spec.ranks.modelParallel == 1) {
-    ignore("ep_extend_tp", classes.canBeDropless
-                               ? "on any layer but TeleChat's"
-                               : "without model_parallel above 1 and "
-                                 "use_seq_parallel");
+    ignore({&expert::extendsOverRanks},
+           classes.canBeDropless ? "on any layer but TeleChat's"
+                                 : "without model_parallel above 1 and "
+                                   "use_seq_parallel");
     return;
   }
-  capacity.sharesWhole = reader.readBool({"ep_extend_tp"}, true);
+  capacity.sharesWhole = reader.readBool(expert::extendsOverRanks);
   if (capacity.sharesWhole)
     capacity.cutsExperts = false;
 }
@@ -222,55 +218,59 @@ void ClassicReader::resolveGates() {
     return;
   router.normalizesKept = !experts.fusions.router;
   router.scale = 1.0;
-  ignore("routed_scaling_factor",
-         spec.extendsMixtral ? "with norm_topk_prob on Mixtral's own layers"
-                             : "with norm_topk_prob before release 1.5");
+  ignore({&expert::scale},
+         spec.extendsMixtral
+             ? "with " + expert::normalizes.name + " on Mixtral's own layers"
+             : "with " + expert::normalizes.name + " before release 1.5");
 }
 
 void ClassicReader::readGroups() {
-  std::string method = reader.readString({"topk_method"}, "greedy");
+  std::string method = reader.readString(expert::method);
   const bool isSum = method == "noaux_tc";
   if (!isSum && method != "group_limited_greedy") {
     if (method != "greedy")
       reader.warn(
-          {"topk_method"},
-          "unknown 'topk_method' " + quote(method) +
+          expert::method,
+          "unknown {key} " + quote(method) +
               ", which means greedy; expected greedy, group_limited_greedy or "
               "noaux_tc");
-    return ignore("n_group topk_group", "with topk_method greedy");
+    return ignore({&expert::numGroups, &expert::numKeptGroups},
+                  "with " + expert::method.name + " greedy");
   }
   RoutingGroups groups;
-  groups.num = reader.readSize({"n_group"}, std::nullopt);
-  groups.numKept = reader.readSize({"topk_group"}, std::nullopt);
+  groups.num = reader.readSize(expert::numGroups);
+  groups.numKept = reader.readSize(expert::numKeptGroups);
   groups.numSummed = isSum ? 2 : 1;
   groups.keepsTies = true;
   if (experts.numExperts % groups.num != 0 ||
       experts.numExperts / groups.num < groups.numSummed)
-    error("n_group", "expected 'n_group' to divide expert_num " +
-                         llvm::Twine(experts.numExperts) +
-                         " into groups of at least " +
-                         llvm::Twine(groups.numSummed) + ", but got " +
-                         llvm::Twine(groups.num));
+    reader.error(expert::numGroups, "expected {key} to divide " +
+                                        expert::numExperts.name + " " +
+                                        llvm::Twine(experts.numExperts) +
+                                        " into groups of at least " +
+                                        llvm::Twine(groups.numSummed) +
+                                        ", but got " + llvm::Twine(groups.num));
   else if (groups.numKept > groups.num)
-    error("topk_group", "expected at most n_group " + llvm::Twine(groups.num) +
-                            " for 'topk_group', but got " +
-                            llvm::Twine(groups.numKept));
+    reader.error(expert::numKeptGroups,
+                 "expected at most " + expert::numGroups.name + " " +
+                     llvm::Twine(groups.num) + " for {key}, but got " +
+                     llvm::Twine(groups.numKept));
   experts.router.groups = groups;
 }
 
 void ClassicReader::readBias() {
-  const bool hasBias = reader.readBool({"balance_via_topk_bias"}, false);
+  const bool hasBias = reader.readBool(expert::hasBias);
   // The callback's arguments count.
-  ignore("topk_bias_update_rate",
+  ignore({&expert::biasRate},
          hasBias ? "here: the argument of TopkBiasBalanceCallback counts"
-                 : "without balance_via_topk_bias");
+                 : "without " + expert::hasBias.name);
   if (!hasBias)
     return;
   LoadBias bias;
   bias.isUpdated = experts.sharedWidth != 0;
   if (!bias.isUpdated)
     reader.warn(
-        {"balance_via_topk_bias"},
+        expert::hasBias,
         "the bias stays 0: TopkBiasBalanceCallback updates models with shared "
         "experts only");
   experts.router.bias = bias;
@@ -284,18 +284,17 @@ void ClassicReader::addLoss(const NamedFactor &loss) {
   if (loss.name == "expert") {
     result.numGroups = experts.numExperts;
   } else if (loss.name != "device" && loss.name != "comm") {
-    reader.diagnostics.error(location, "expected expert, device or comm in "
-                                       "'aux_loss_types', but got " +
-                                           quote(loss.name));
+    reader.diagnostics.error(location, "expected expert, device or comm in " +
+                                           quote(expert::lossTypes.name) +
+                                           ", but got " + quote(loss.name));
     return;
   } else if (experts.dropless) {
-    reader.diagnostics.warning(location, quote(loss.name) +
-                                             " in aux_loss_types has no effect "
-                                             "with " +
-                                             gmm);
+    reader.diagnostics.warning(location, quote(loss.name) + " in " +
+                                             expert::lossTypes.name +
+                                             " has no effect with " + gmm);
     return;
   } else if (loss.name == "device") {
-    result.numGroups = reader.readSize({"expert_group_size"}, std::nullopt);
+    result.numGroups = reader.readSize(expert::groupSize);
     readsGroupSize = true;
   } else {
     result.numGroups =
@@ -303,7 +302,7 @@ void ClassicReader::addLoss(const NamedFactor &loss) {
   }
   if (result.numGroups < 1 || experts.numExperts % result.numGroups != 0)
     reader.diagnostics.error(
-        location, "expected a divisor of expert_num " +
+        location, "expected a divisor of " + expert::numExperts.name + " " +
                       llvm::Twine(experts.numExperts) + " for the " +
                       llvm::Twine(result.numGroups) + " groups of the " +
                       quote(loss.name) + " loss");
@@ -313,47 +312,50 @@ void ClassicReader::addLoss(const NamedFactor &loss) {
 
 void ClassicReader::readLosses() {
   // The class checks the range of the value but does not use it.
-  std::optional<double> unused = reader.readNumber({"aux_loss_factor"});
+  std::optional<double> unused = reader.readNumber(expert::lossFactor);
   const bool isInRange = !unused || (*unused > 0 && *unused < 1);
   if (!isInRange)
-    error("aux_loss_factor",
-          "expected a number between 0 and 1 for 'aux_loss_factor', but got " +
-              reader.find({"aux_loss_factor"}).repr(60));
+    reader.error(expert::lossFactor,
+                 "expected a number between 0 and 1 for {key}, but got " +
+                     reader.find(expert::lossFactor).repr(60));
   else
-    ignore("aux_loss_factor",
-           "on the loss: write aux_loss_types and aux_loss_factors");
+    ignore({&expert::lossFactor}, "on the loss: write " +
+                                      expert::lossTypes.name + " and " +
+                                      expert::lossFactors.name);
   for (const NamedFactor &loss :
-       readLossFactors(reader, "aux_loss_types", "aux_loss_factors"))
+       readLossFactors(reader, expert::lossTypes, expert::lossFactors))
     addLoss(loss);
   if (!readsGroupSize && experts.capacity)
-    ignore("expert_group_size", "without 'device' among aux_loss_types");
+    ignore({&expert::groupSize},
+           "without 'device' among " + expert::lossTypes.name);
   bool hasExpertLoss =
       llvm::any_of(experts.router.losses, [&](const AuxiliaryLoss &loss) {
         return loss.numGroups == experts.numExperts;
       });
   if (experts.router.recordsLoad && !hasExpertLoss) {
-    ignore("callback_moe_droprate",
-           "without 'expert' among aux_loss_types, whose shares it logs");
+    ignore({&expert::recordsLoad}, "without 'expert' among " +
+                                       expert::lossTypes.name +
+                                       ", whose shares it logs");
     experts.router.recordsLoad = false;
   }
   if (experts.capacity)
     experts.router.zLossFactor =
-        reader.readNumber({"z_loss_factor"}).value_or(0.0);
+        reader.readNumberOrDefault(expert::zLossFactor);
   if (addsLosses)
     return;
   const llvm::StringRef why =
       classes.addsLosses ? "here: Llama's layers compute it and drop it"
                          : "with return_extra_loss False";
-  ignore("aux_loss_factors", why);
+  ignore({&expert::lossFactors}, why);
   if (experts.capacity)
-    ignore("z_loss_factor", why);
+    ignore({&expert::zLossFactor}, why);
   experts.router.losses.clear();
   experts.router.zLossFactor = 0.0;
 }
 
 void ClassicReader::readTypes() {
   RouterSpec &router = experts.router;
-  router.type = reader.readType({"router_dense_type"}, DType::F32);
+  router.type = reader.readType(expert::routerType, DType::F32);
   if (router.type == DType::F16)
     router.type = DType::F32;
   router.weightType = router.type;
@@ -368,8 +370,8 @@ void ClassicReader::reportRest() {
   if (classes.areOfOwnWidth)
     experts.fusions.swiglu = spec.fusions.swiglu.isOn;
   if (experts.dropless)
-    ignore("ep_extend_tp", "with " + gmm);
-  readUnused(model, {"router_dense_type"}, "'float32'",
+    ignore({&expert::extendsOverRanks}, "with " + gmm);
+  readUnused(model, expert::routerType, "'float32'",
              "there: write it in moe_config");
   if (spec.ranks.modelParallel == 1 || spec.ranks.sequenceParallel)
     return;

@@ -39,39 +39,39 @@ int64_t readCount(SpecReader &reader, const SpecReader::Keys &keys,
 }
 
 /// Returns the elements of a list. Emits an error for another value.
-static std::vector<Node> readList(SpecReader &reader, llvm::StringLiteral key) {
-  Node value = reader.find({key});
+static std::vector<Node> readList(SpecReader &reader, const KnownKey &key) {
+  Node value = reader.find(key);
   if (!value)
     return {};
   if (value.isList())
     return value.getElements();
-  reader.diagnostics.error(value.getLocation(), "expected a list for " +
-                                                    quote(key) + ", but got " +
-                                                    describe(value.getKind()) +
-                                                    ", " + value.repr(60));
+  reader.diagnostics.error(value.getLocation(),
+                           "expected a list for " + quote(key.name) +
+                               ", but got " + describe(value.getKind()) + ", " +
+                               value.repr(60));
   return {};
 }
 
 std::vector<NamedFactor> readLossFactors(SpecReader &reader,
-                                         llvm::StringLiteral types,
-                                         llvm::StringLiteral factors) {
+                                         const KnownKey &types,
+                                         const KnownKey &factors) {
   std::vector<Node> names = readList(reader, types);
   std::vector<Node> values = readList(reader, factors);
   if (names.size() != values.size()) {
     Node longer =
-        reader.getNode()[names.size() > values.size() ? types : factors];
-    reader.diagnostics.warning(longer.getLocation(),
-                               "got " + llvm::Twine(names.size()) + " " +
-                                   types + " but " +
-                                   llvm::Twine(values.size()) + " " + factors +
-                                   "; what is left over has no effect");
+        reader.getNode()[(names.size() > values.size() ? types : factors).name];
+    reader.diagnostics.warning(
+        longer.getLocation(),
+        "got " + llvm::Twine(names.size()) + " " + types.name + " but " +
+            llvm::Twine(values.size()) + " " + factors.name +
+            "; what is left over has no effect");
   }
   std::vector<NamedFactor> result;
   for (size_t i = 0; i < std::min(names.size(), values.size()); ++i) {
     std::optional<double> factor = values[i].getFloat();
     if (values[i].isBool() || !factor || !std::isfinite(*factor))
       reader.diagnostics.error(values[i].getLocation(),
-                               "expected a number in " + quote(factors) +
+                               "expected a number in " + quote(factors.name) +
                                    ", but got " + values[i].repr(60));
     result.push_back({names[i].getText().str(), factor.value_or(0.0),
                       names[i].getLocation()});
@@ -95,11 +95,12 @@ void readExperts(const TrainingConfig &config, std::optional<Release> release,
         readClassicExperts(config, *family.experts, release, spec, model);
     return;
   }
-  Node count = config.moe.node["expert_num"];
+  Node count = config.moe.node[known::expert::numExperts.name];
   if (count.getInt().value_or(1) > 1)
     model.diagnostics.error(
         count.getLocation(),
-        "expected 1 for 'expert_num': layers of the " + family.name +
+        "expected 1 for " + quote(known::expert::numExperts.name) +
+            ": layers of the " + family.name +
             " family have no experts, but got " + count.repr());
 }
 

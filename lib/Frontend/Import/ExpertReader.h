@@ -53,8 +53,8 @@ struct NamedFactor {
   Location location;
 };
 std::vector<NamedFactor> readLossFactors(SpecReader &reader,
-                                         llvm::StringLiteral types,
-                                         llvm::StringLiteral factors);
+                                         const KnownKey &types,
+                                         const KnownKey &factors);
 
 } // namespace mf
 

@@ -57,7 +57,7 @@ void SizeResolver::checkPieces() {
   if (experts.dropless)
     diagnostics.error(locate("seq_split_num"),
                       "expected seq_split_num 1 for experts with " +
-                          known::findKey(&MoeConfig::useGmm).name);
+                          known::expert::useGmm.name);
   else if (hasLosses)
     diagnostics.error(locate("seq_split_num"),
                       "expected seq_split_num 1 for experts whose router adds "
@@ -193,7 +193,9 @@ void SizeResolver::resolveParts() {
                           " times model_parallel " + llvm::Twine(tensorParts) +
                           " to divide the " + llvm::Twine(experts.numExperts) +
                           " experts, which are distributed whole over both; "
-                          "moe_config.ep_extend_tp False cuts each expert over "
+                          "moe_config." +
+                          known::expert::extendsOverRanks.name +
+                          " False cuts each expert over "
                           "model_parallel instead");
   else
     experts.numParts = parts;
@@ -222,10 +224,11 @@ void SizeResolver::resolvePlaces() {
   const int64_t length = experts.rowLength;
   if (capacity.factor <= 0) {
     diagnostics.warning(
-        config.moe.node["capacity_factor"].getLocation(),
-        "a 'capacity_factor' of at most 0 makes room for the fullest expert, "
-        "which is known only in the step; here each expert has a place for "
-        "every token of a row, " +
+        config.moe.node[known::expert::capacityFactor.name].getLocation(),
+        "a " + quote(known::expert::capacityFactor.name) +
+            " of at most 0 makes room for the fullest expert, "
+            "which is known only in the step; here each expert has a place for "
+            "every token of a row, " +
             llvm::Twine(length) + ", with the same result");
     capacity.places = length;
     return;
@@ -259,15 +262,17 @@ void SizeResolver::checkNumbers() {
             " tokens, but fp32 holds integers up to " + llvm::Twine(largest) +
             "; use more ranks, --router-rows or a shorter "
             "sequence");
-  int64_t load = config.moe.node["max_router_load"].getInt().value_or(131072);
+  const Node given = config.moe.node[known::expert::maxLoad.name];
+  const auto most =
+      static_cast<int64_t>(*known::expert::maxLoad.getDefaultNumber());
+  const int64_t load = given.getInt().value_or(most);
   if (experts.capacity && !experts.fusions.router && choices > load)
-    diagnostics.error(config.moe.node["max_router_load"]
-                          ? config.moe.node["max_router_load"].getLocation()
-                          : config.moe.node.getLocation(),
-                      "expected at least the " + llvm::Twine(choices) +
-                          " choices of a row for 'max_router_load', but got " +
-                          llvm::Twine(load) +
-                          "; use_fused_ops_topkrouter has no such limit");
+    diagnostics.error(
+        (given ? given : config.moe.node).getLocation(),
+        "expected at least the " + llvm::Twine(choices) +
+            " choices of a row for " + quote(known::expert::maxLoad.name) +
+            ", but got " + llvm::Twine(load) + "; " +
+            known::expert::fusedRouter.name + " has no such limit");
 }
 
 } // namespace

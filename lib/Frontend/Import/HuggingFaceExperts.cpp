@@ -14,17 +14,15 @@
 namespace mf {
 namespace {
 
-using Keys = SpecReader::Keys;
-
 /// Reads the number of experts per token and the total number of experts.
-void readChoice(SpecReader &reader, const Keys &counts, ExpertSpec &experts) {
-  experts.numExperts = reader.readSize(counts, std::nullopt);
+void readChoice(SpecReader &reader, ExpertSpec &experts) {
+  experts.numExperts = reader.readSize(keys::numExperts, std::nullopt);
   experts.router.numChosen =
       reader.readSize(keys::expertsPerToken, std::nullopt);
   if (experts.router.numChosen > experts.numExperts)
     reader.error(keys::expertsPerToken,
                  "expected at most the " + llvm::Twine(experts.numExperts) +
-                     " of " + quote(reader.nameOf(counts)) +
+                     " of " + quote(reader.nameOf(keys::numExperts)) +
                      " for {key}, but got " +
                      llvm::Twine(experts.router.numChosen));
 }
@@ -32,10 +30,12 @@ void readChoice(SpecReader &reader, const Keys &counts, ExpertSpec &experts) {
 /// Training with these classes adds the losses only on request.
 void readLosses(SpecReader &reader) {
   reader.markRead(keys::balanceLossFactor);
-  if (reader.readBool({"output_router_logits"}, false))
-    reader.warn({"output_router_logits"},
-                "the loss that 'output_router_logits' adds is not modelled; a "
-                "training YAML has aux_loss_types and aux_loss_factors");
+  if (reader.readBool(keys::returnsScores, false))
+    reader.warn(
+        keys::returnsScores,
+        "the loss that {key} adds is not modelled; a training YAML has " +
+            known::expert::lossTypes.name + " and " +
+            known::expert::lossFactors.name);
 }
 
 /// Layers with a dense feed forward are the listed ones and those whose number,
@@ -53,18 +53,18 @@ void readSparseLayers(SpecReader &reader, const ModelSpec &spec,
   }
   Node dense = reader.find(keys::mlpOnlyLayers);
   if (dense && !dense.isList())
-    reader.diagnostics.error(dense.getLocation(),
-                             "expected a list of layers for "
-                             "'mlp_only_layers', but got " +
-                                 dense.repr(60));
+    reader.error(keys::mlpOnlyLayers, "expected a list of layers for {key}, "
+                                      "but got " +
+                                          dense.repr(60));
   for (const Node &element : dense.getElements()) {
     std::optional<int64_t> index = element.getInt();
     if (!index || *index < 0 || *index >= spec.numLayers)
-      reader.diagnostics.error(
-          element.getLocation(),
-          "expected the number of a layer below num_hidden_layers " +
-              llvm::Twine(spec.numLayers) + " in 'mlp_only_layers', but got " +
-              element.repr(60));
+      reader.diagnostics.error(element.getLocation(),
+                               "expected the number of a layer below " +
+                                   reader.nameOf(keys::numLayers) + " " +
+                                   llvm::Twine(spec.numLayers) + " in " +
+                                   quote(reader.nameOf(keys::mlpOnlyLayers)) +
+                                   ", but got " + element.repr(60));
     else if (*index < numLayers) {
       layers[static_cast<size_t>(*index)] = false;
       isDense = true;
@@ -105,14 +105,15 @@ void readGroups(SpecReader &reader, int64_t numSummed, ExpertSpec &experts) {
   if (experts.numExperts % groups.num != 0 ||
       experts.numExperts / groups.num < numSummed)
     reader.error(keys::numExpertGroups,
-                 "expected {key} to divide n_routed_experts " +
-                     llvm::Twine(experts.numExperts) +
+                 "expected {key} to divide " + reader.nameOf(keys::numExperts) +
+                     " " + llvm::Twine(experts.numExperts) +
                      " into groups of at least " + llvm::Twine(numSummed) +
                      ", but got " + llvm::Twine(groups.num));
   else if (groups.numKept > groups.num)
     reader.error(keys::chosenExpertGroups,
-                 "expected at most n_group " + llvm::Twine(groups.num) +
-                     " for {key}, but got " + llvm::Twine(groups.numKept));
+                 "expected at most " + reader.nameOf(keys::numExpertGroups) +
+                     " " + llvm::Twine(groups.num) + " for {key}, but got " +
+                     llvm::Twine(groups.numKept));
   else if (groups.num > 1)
     experts.router.groups = groups;
 }
@@ -120,10 +121,10 @@ void readGroups(SpecReader &reader, int64_t numSummed, ExpertSpec &experts) {
 /// Reads the keys that V2 and V3 share. Returns null if all layers are dense.
 ExpertSpec *readDeepSeekExperts(SpecReader &reader, ModelSpec &spec,
                                 llvm::StringRef score) {
-  if (!reader.find({"n_routed_experts"}))
+  if (!reader.find(keys::numExperts))
     return nullptr;
   ExpertSpec &experts = addExperts(spec);
-  readChoice(reader, {"n_routed_experts"}, experts);
+  readChoice(reader, experts);
   experts.width = reader.readSize(keys::expertSize, std::nullopt);
   experts.sharedWidth =
       readCount(reader, keys::numSharedExperts, 0) * experts.width;
@@ -154,20 +155,18 @@ void normalize(ExpertSpec &experts, bool isWanted) {
 
 void readMixtralExperts(SpecReader &reader, ModelSpec &spec) {
   ExpertSpec &experts = addExperts(spec);
-  readChoice(reader, {"num_local_experts"}, experts);
+  readChoice(reader, experts);
   experts.width = spec.feedForwardSize;
   normalize(experts, true);
   readLosses(reader);
-  if (std::optional<double> noise = reader.readNumber({"router_jitter_noise"});
+  if (std::optional<double> noise = reader.readNumber(keys::inputJitter);
       noise.value_or(0.0) != 0.0)
-    reader.warn({"router_jitter_noise"},
-                "'router_jitter_noise' is not modelled; it is "
-                "ignored");
+    reader.warn(keys::inputJitter, "{key} is not modelled; it is ignored");
 }
 
 void readQwenExperts(SpecReader &reader, ModelSpec &spec) {
   ExpertSpec &experts = addExperts(spec);
-  readChoice(reader, keys::numExperts, experts);
+  readChoice(reader, experts);
   experts.width = reader.readSize(keys::expertSize, std::nullopt);
   normalize(experts, reader.readBool(keys::normalizesScores, false));
   readLosses(reader);

@@ -77,6 +77,7 @@ struct ModelType {
   FamilyReader read;
   /// Attention with queries, keys and values of heads, not latent.
   bool hasHeads = true;
+  keys::Naming naming = keys::HuggingFace;
 };
 } // namespace
 
@@ -85,11 +86,13 @@ static constexpr ModelType modelTypes[] = {
     {"mistral", readHuggingFaceLlama},
     {"qwen2", readHuggingFaceQwen2},
     {"qwen3", readHuggingFaceQwen3},
-    {"mixtral", readMixtral},
+    {"mixtral", readMixtral, /*hasHeads=*/true, keys::HuggingFaceMixtral},
     {"qwen2_moe", readQwen2Moe},
     {"qwen3_moe", readQwen3Moe},
-    {"deepseek_v2", readHuggingFaceDeepSeek2, /*hasHeads=*/false},
-    {"deepseek_v3", readHuggingFaceDeepSeek3, /*hasHeads=*/false},
+    {"deepseek_v2", readHuggingFaceDeepSeek2, /*hasHeads=*/false,
+     keys::HuggingFaceDeepSeek},
+    {"deepseek_v3", readHuggingFaceDeepSeek3, /*hasHeads=*/false,
+     keys::HuggingFaceDeepSeek},
 };
 
 static const ModelType *readModelType(SpecReader &reader) {
@@ -175,6 +178,7 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
   const ModelType *type = readModelType(reader);
   if (!type)
     return std::nullopt;
+  reader.naming = type->naming;
 
   ModelSpec spec;
   spec.name = type->name.str();

@@ -74,8 +74,7 @@ void McoreReader::readChoice() {
   if (router.numChosen > experts.numExperts)
     error(keys::expertsPerToken,
           "expected at most the " + llvm::Twine(experts.numExperts) +
-              " experts for 'num_experts_per_tok', but got " +
-              llvm::Twine(router.numChosen));
+              " experts for {key}, but got " + llvm::Twine(router.numChosen));
   router.score = readScore();
   bool isQwen3 =
       spec.normalizesQueryKey &&
@@ -87,7 +86,8 @@ void McoreReader::readChoice() {
   if (!scale)
     reader.diagnostics.warning(
         reader.getNode().getLocation(),
-        "expected 'routed_scaling_factor' in " + reader.getName() +
+        "expected " + quote(keys::routedScale.getName()) + " in " +
+            reader.getName() +
             ", without which MindSpore Transformers fails; 1 is taken");
   router.scale = scale.value_or(1.0);
   router.type = reader.readType(keys::routerType, DType::F32);
@@ -107,12 +107,11 @@ RouterScore McoreReader::readScore() {
   if (config.isOfDynamicGraph() && value.getText() == "sqrtsoftplus")
     return RouterScore::SqrtSoftplus;
   if (!value.isString() || value.getText() != "softmax")
-    reader.diagnostics.error(
-        value.getLocation(),
-        llvm::Twine(config.isOfDynamicGraph()
-                        ? "expected softmax, sigmoid or sqrtsoftplus"
-                        : "expected softmax or sigmoid") +
-            " for 'moe_router_score_function', but got " + value.repr(60));
+    error(keys::routerScore,
+          llvm::Twine(config.isOfDynamicGraph()
+                          ? "expected softmax, sigmoid or sqrtsoftplus"
+                          : "expected softmax or sigmoid") +
+              " for {key}, but got " + value.repr(60));
   return RouterScore::Softmax;
 }
 
@@ -132,7 +131,7 @@ void McoreReader::readGroups() {
   if (experts.numExperts % groups.num != 0) {
     error(numKeys,
           "expected a divisor of the " + llvm::Twine(experts.numExperts) +
-              " experts for 'n_group', but got " + llvm::Twine(groups.num));
+              " experts for {key}, but got " + llvm::Twine(groups.num));
     return;
   }
   if (config.isOfDynamicGraph()) {
@@ -143,7 +142,7 @@ void McoreReader::readGroups() {
       chosen % groups.numKept != 0 ||
       chosen / groups.numKept > experts.numExperts / groups.num) {
     error(keptKeys,
-          "expected 'topk_group' between 1 and n_group " +
+          "expected {key} between 1 and " + reader.findName(numKeys) + " " +
               llvm::Twine(groups.num) + " that divides the " +
               llvm::Twine(chosen) +
               " experts of a token into as many as a group has, but got " +
@@ -164,7 +163,7 @@ void McoreReader::readDynamicGroups(RoutingGroups groups, const Keys &numKeys,
   if (groups.numKept < 1 || groups.numKept > groups.num ||
       groups.numKept * ofGroup < chosen) {
     error(keptKeys,
-          "expected 'topk_group' between 1 and n_group " +
+          "expected {key} between 1 and " + reader.findName(numKeys) + " " +
               llvm::Twine(groups.num) + ", so many that the groups of " +
               llvm::Twine(ofGroup) + " have the " + llvm::Twine(chosen) +
               " experts of a token, but got " + llvm::Twine(groups.numKept));
@@ -176,17 +175,18 @@ void McoreReader::readDynamicGroups(RoutingGroups groups, const Keys &numKeys,
         return isWritten(reader.getNode(), key);
       });
   if (ofGroup < mostSummed && isGiven) {
-    error(numKeys, "expected groups of at least 2 experts for 'n_group', whose "
+    error(numKeys, "expected groups of at least 2 experts for {key}, whose "
                    "scores are added up, but got " +
                        llvm::Twine(groups.num) + " groups of " +
                        llvm::Twine(ofGroup));
     return;
   }
   if (ofGroup < mostSummed)
-    reader.warn(numKeys, "'n_group' is not given: each of the class's " +
+    reader.warn(numKeys, "{key} is not given: each of the class's " +
                              llvm::Twine(groups.num) +
                              " groups has one expert, so that they limit no "
-                             "choice; set n_group: 0 for no groups");
+                             "choice; set " +
+                             reader.findName(numKeys) + ": 0 for no groups");
   groups.numSummed = std::min(mostSummed, ofGroup);
   groups.neverTakesOthers = true;
   experts.router.groups = groups;
@@ -200,10 +200,11 @@ void McoreReader::readWidths() {
   if (std::optional<int64_t> total =
           reader.readOptionalSize(keys::sharedExpertSize)) {
     if (count > 0 && *total != experts.sharedWidth)
-      reader.warn(countKeys, "'n_shared_experts' has no effect: "
-                             "'moe_shared_expert_intermediate_size' says " +
-                                 llvm::Twine(*total) + ", not " +
-                                 llvm::Twine(experts.sharedWidth));
+      reader.warn(countKeys,
+                  "{key} has no effect: " +
+                      quote(reader.findName(keys::sharedExpertSize)) +
+                      " says " + llvm::Twine(*total) + ", not " +
+                      llvm::Twine(experts.sharedWidth));
     experts.sharedWidth = *total;
   }
   if (experts.sharedWidth > INT32_MAX)
@@ -290,7 +291,7 @@ void McoreReader::readBias() {
   if (!reader.readBool(keys, false))
     return;
   if (experts.router.score == RouterScore::Softmax)
-    error(keys, llvm::Twine("expected moe_router_score_function sigmoid ") +
+    error(keys, "expected " + reader.findName(keys::routerScore) + " sigmoid " +
                     (config.isOfDynamicGraph() ? "or sqrtsoftplus " : "") +
                     "with {key}");
   experts.router.bias.emplace();
@@ -337,13 +338,13 @@ void McoreReader::addBalancingLoss(double factor) {
 }
 
 void McoreReader::readLosses() {
-  for (const NamedFactor &loss :
-       readLossFactors(reader, "aux_loss_types", "aux_loss_factors")) {
+  for (const NamedFactor &loss : readLossFactors(
+           reader, known::expert::lossTypes, known::expert::lossFactors)) {
     if (loss.name != "expert")
-      reader.diagnostics.error(loss.location,
-                               "expected expert in 'aux_loss_types' of " +
-                                   reader.getGraph() + ", but got " +
-                                   quote(loss.name));
+      reader.diagnostics.error(
+          loss.location,
+          "expected expert in " + quote(known::expert::lossTypes.name) +
+              " of " + reader.getGraph() + ", but got " + quote(loss.name));
     else if (loss.factor != 0.0)
       experts.router.losses.push_back({loss.factor, experts.numExperts, 1});
   }
@@ -370,42 +371,11 @@ void McoreReader::readKernels() {
 }
 
 void McoreReader::reportRest() {
-  struct Unused {
-    llvm::StringLiteral key, neutral;
-  };
-  static constexpr Unused unused[] = {
-      {"capacity_factor", "None"},
-      {"enable_sdrop", "False"},
-      {"z_loss_factor", "0"},
-      {"moe_z_loss_coeff", "0"},
-      {"moe_router_pre_softmax", "False"},
-      {"topk_method", "'greedy'"},
-      {"use_fused_ops_topkrouter", "False"},
-      {"use_fused_ops_permute", "False"},
-      {"moe_router_fusion", "False"},
-      {"comp_comm_parallel", "False"},
-      {"comp_comm_parallel_degree", "2"},
-      {"group_wise_a2a", "False"},
-      {"callback_moe_droprate", "False"},
-      {"moe_init_method_std", "None"},
-      {"moe_input_jitter_eps", "None"},
-      {"moe_token_drop_policy", "False"},
-      {"moe_router_force_expert_balance", "False"},
-      {"expert_model_parallel", "None"},
-      {"expert_tensor_parallel_size", "1"},
-      {"enable_deredundency", "False"},
-      {"npu_nums_per_device", "1"},
-      {"router_aux_loss_coef", "0"},
-      {"aux_loss_alpha", "0"},
-      {"aux_loss_factor", "0"},
-      {"seq_aux", "False"},
-      {"output_router_logits", "False"},
-      {"moe_shared_expert_overlap", "False"},
-      {"expert_group_size", "None"},
-      {"routing_policy", "None"},
-  };
-  for (const Unused &entry : unused)
-    ignore({entry.key}, entry.neutral);
+  for (const ModelKey *key : getModelKeys())
+    if (!key->unusedDefault.empty())
+      for (const llvm::StringRef name : key->getAllNames())
+        if (!reader.wasRead(name))
+          ignore(name, key->unusedDefault);
   if (config.moe.expertNum > 1)
     reader.diagnostics.warning(
         config.moe.node.getLocation(),

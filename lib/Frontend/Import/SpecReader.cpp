@@ -14,12 +14,6 @@
 
 namespace mf {
 
-/// Returns the effective key of `keys`: the first one with a value, or else the
-/// first one in the map, or else the preferred name.
-llvm::StringRef SpecReader::findKey(const Keys &keys) const {
-  return findWritten(section, getNames(keys));
-}
-
 void SpecReader::markRead(const Keys &keys) {
   for (llvm::StringRef key : getNames(keys))
     if (!wasRead(key))
@@ -56,7 +50,7 @@ void SpecReader::markWithoutEffect(const Keys &keys, llvm::StringRef why) {
 
 Node SpecReader::find(const Keys &keys) {
   markRead(keys);
-  llvm::StringRef chosen = findKey(keys);
+  llvm::StringRef chosen = findName(keys);
   Node value = section[chosen];
   if (value.isUndefinedOrNull())
     return Node();
@@ -78,7 +72,7 @@ Node SpecReader::find(const Keys &keys) {
 }
 
 Location SpecReader::locate(const Keys &keys) const {
-  Node value = section[findKey(keys)];
+  Node value = section[findName(keys)];
   return value ? value.getLocation() : section.getLocation();
 }
 
@@ -86,11 +80,11 @@ Diagnostic &SpecReader::rejectValue(const Keys &keys, const Node &value,
                                     const llvm::Twine &wanted) {
   // An empty value lies where the next key begins.
   const Node place = value.getKind() == NodeKind::Null
-                         ? section.getKeyNode(findKey(keys))
+                         ? section.getKeyNode(findName(keys))
                          : value;
   return diagnostics.error(
       place.getLocation(),
-      "expected " + wanted + " for " + quote(findKey(keys)) + ", but got " +
+      "expected " + wanted + " for " + quote(findName(keys)) + ", but got " +
           describe(value.getKind()) + ", " + value.repr(60));
 }
 
@@ -217,15 +211,15 @@ static std::string putName(llvm::StringRef name, const llvm::Twine &text) {
 }
 
 Diagnostic &SpecReader::error(const Keys &keys, const llvm::Twine &text) const {
-  return diagnostics.error(locate(keys), putName(nameOf(keys), text));
+  return diagnostics.error(locate(keys), putName(findName(keys), text));
 }
 
 void SpecReader::warn(const Keys &keys, const llvm::Twine &text) const {
-  diagnostics.warning(locate(keys), putName(nameOf(keys), text));
+  diagnostics.warning(locate(keys), putName(findName(keys), text));
 }
 
 bool SpecReader::hasNumberOrNothing(const Keys &keys, double missing) {
-  Node value = section[findKey(keys)];
+  Node value = section[findName(keys)];
   if (!value || value.isInt() || value.isFloat())
     return true;
   markRead(keys);
@@ -270,6 +264,24 @@ std::string SpecReader::readString(const Keys &keys, llvm::StringRef missing) {
     return value.getText().str();
   rejectValue(keys, value, "a string");
   return missing.str();
+}
+
+int64_t SpecReader::readSize(const KnownKey &key) {
+  const std::optional<double> missing = key.getDefaultNumber();
+  return missing ? readSize(key, static_cast<int64_t>(*missing))
+                 : readSize(key, std::nullopt);
+}
+
+bool SpecReader::readBool(const KnownKey &key) {
+  return readBool(key, key.neutral == "True");
+}
+
+double SpecReader::readNumberOrDefault(const KnownKey &key) {
+  return readNumber(key).value_or(key.getDefaultNumber().value_or(0.0));
+}
+
+std::string SpecReader::readString(const KnownKey &key) {
+  return readString(key, key.getDefaultText());
 }
 
 static constexpr std::pair<llvm::StringLiteral, DType> typeNames[] = {
@@ -325,7 +337,7 @@ std::vector<KeyHelp> SpecReader::describeKeys() const {
       key.meaning = known->meaning;
     else if (const KnownKey *ofExperts = moeSection.find(key.name))
       key.meaning = ofExperts->meaning;
-  for (KeyHelp &key : mf::describeKeys(modelConfigSection))
+  for (KeyHelp &key : mf::describeKeys(getUnreadModelKeys()))
     if (names.insert(key.name).second)
       keys.push_back(std::move(key));
   return keys;
@@ -347,13 +359,13 @@ static llvm::StringRef findOwnName(llvm::StringRef name,
 void reportUnreadKeys(const SpecReader &reader, const Node &written) {
   // A misspelt key is compared with those that are read first.
   std::vector<llvm::StringRef> names = reader.getReadKeys().vec();
-  llvm::append_range(names, modelConfigSection.getNames());
+  llvm::append_range(names, getUnreadModelKeys().getNames());
   for (const Node::Entry &entry : written.getEntries()) {
     llvm::StringRef name = entry.key.getText();
     if (reader.wasRead(name))
       continue;
     const std::string start = quote(name) + " in " + reader.getName().str();
-    const KnownKey *known = modelConfigSection.find(name);
+    const KnownKey *known = getUnreadModelKeys().find(name);
     const bool isUnknown = !llvm::is_contained(names, name);
     // A misspelt size whose right name is missing would be the default, so that
     // the model would be another one.

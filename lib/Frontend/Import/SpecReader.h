@@ -25,6 +25,8 @@ public:
   class Keys {
   public:
     Keys(const ModelKey &record) : record(&record) {}
+    Keys(const KnownKey &record) : names{record.name} {}
+    Keys(llvm::StringRef name) : names{name} {}
     Keys(std::initializer_list<llvm::StringLiteral> names)
         : names(names.begin(), names.end()) {}
 
@@ -47,6 +49,11 @@ public:
   /// Returns the preferred name.
   llvm::StringRef nameOf(const Keys &keys) const {
     return getNames(keys).front();
+  }
+  /// Returns the name that counts: the first one with a value, or else the
+  /// first one in the map, or else the preferred one.
+  llvm::StringRef findName(const Keys &keys) const {
+    return findWritten(section, getNames(keys));
   }
 
   /// Returns the value of the first of `keys` that exists and is not null. It
@@ -81,10 +88,17 @@ public:
   /// Reads `float32`, `float16` or `bfloat16`.
   DType readType(const Keys &keys, DType missing);
 
+  /// Read a key of another section than the model's, with the default of its
+  /// record. It is required if the record has none.
+  int64_t readSize(const KnownKey &key);
+  bool readBool(const KnownKey &key);
+  double readNumberOrDefault(const KnownKey &key);
+  std::string readString(const KnownKey &key);
+
   /// Returns the location of `keys`, or of the start of the map if they are
   /// missing.
   Location locate(const Keys &keys) const;
-  /// Adds a message about the value of `keys`, with the preferred name in the
+  /// Adds a message about the value of `keys`, with the name that counts in the
   /// place of "{key}".
   Diagnostic &error(const Keys &keys, const llvm::Twine &text) const;
   void warn(const Keys &keys, const llvm::Twine &text) const;
@@ -120,12 +134,12 @@ public:
                 std::map<std::string, std::string> &keys) const;
 
   DiagnosticList &diagnostics;
-  const keys::Naming naming;
+  /// The class whose names of keys are read.
+  keys::Naming naming;
   /// What listRead adds for sections that were read beside this one.
   std::map<std::string, std::string> besideKeys;
 
 private:
-  llvm::StringRef findKey(const Keys &keys) const;
   bool hasNumberOrNothing(const Keys &keys, double missing);
   /// Says what a key takes, and its default.
   void record(const Keys &keys, llvm::StringRef takes,

@@ -57,13 +57,15 @@ using FlagSetting = std::optional<bool> MemorySettings::*;
 /// The record of one key. Its type and default are those of the TrainingConfig
 /// member that `field` returns. Keys without `field` are read by separate code.
 struct KnownKey {
-  llvm::StringLiteral name = "";
+  llvm::StringRef name = "";
   KeyUse use = KeyUse::Used;
   llvm::StringLiteral meaning = "";
   /// The values, in Python's spelling and separated by `|`, that select the
   /// behaviour without the key: for NotModelled, and for keys without a member
   /// whose default is the same in all models.
   llvm::StringLiteral neutral = "";
+  /// What a key without a member takes; empty if its form is its own.
+  llvm::StringLiteral takes = "";
   /// For a bool that is read but not lowered: what the program does instead of
   /// what True requests.
   llvm::StringLiteral instead = "";
@@ -91,6 +93,10 @@ struct KnownKey {
   /// Returns whether a value is one of `neutral`. Numbers are compared by
   /// value.
   bool isNeutral(const Node &value) const;
+
+  /// Return the default of a key without a member; none if it has none.
+  std::optional<double> getDefaultNumber() const;
+  llvm::StringRef getDefaultText() const { return neutral.trim('\''); }
 
   /// Returns a description such as `an int from 1 to 65536, or -1`. Bounds that
   /// are those of the type are left out unless `sayBoth` is true.
@@ -222,6 +228,12 @@ const KnownKey &findKey(Value Part::*member) {
   llvm_unreachable("no key has this member");
 }
 
+/// Returns the name of that key.
+template <typename Part, typename Value>
+llvm::StringRef nameOf(Value Part::*member) {
+  return findKey(member).name;
+}
+
 /// A property of a key, such as `orNull`. It is an argument after the key's
 /// meaning.
 template <typename Value> struct Property {
@@ -239,6 +251,15 @@ inline constexpr Property<PartId> of = {&KnownKey::part, &partId<Part>};
 constexpr Property<llvm::StringLiteral> byDefault(llvm::StringLiteral value) {
   return {&KnownKey::neutral, value};
 }
+// What keys without a member take.
+inline constexpr Property<llvm::StringLiteral> flag = {&KnownKey::takes,
+                                                       "a bool"};
+inline constexpr Property<llvm::StringLiteral> number = {&KnownKey::takes,
+                                                         "a number"};
+inline constexpr Property<llvm::StringLiteral> size = {&KnownKey::takes,
+                                                       "an int of at least 1"};
+inline constexpr Property<llvm::StringLiteral> name = {&KnownKey::takes,
+                                                       "a name"};
 constexpr Property<int64_t> from(int64_t smallest) {
   return {&KnownKey::smallest, smallest};
 }
@@ -296,11 +317,23 @@ constexpr KnownKey key(llvm::StringLiteral name, llvm::StringLiteral meaning,
 constexpr KnownKey section(llvm::StringLiteral name) {
   return {name, KeyUse::Section};
 }
-constexpr KnownKey notModelled(llvm::StringLiteral name,
+constexpr KnownKey notModelled(llvm::StringRef name,
                                llvm::StringLiteral neutral = "",
                                llvm::StringLiteral meaning = "") {
   return {name, KeyUse::NotModelled, meaning, neutral};
 }
+
+/// A key of context.
+inline constexpr KnownKey deviceMemory =
+    used("max_device_memory", "memory of a rank, as '58GB'");
+
+/// The keys of moe_config.
+namespace expert {
+
+#define EXPERT_KEY(NAME, ...) inline constexpr KnownKey NAME = __VA_ARGS__;
+#include "mf/Frontend/Config/ExpertKeys.def"
+
+} // namespace expert
 
 // Reasons of IrrelevantKeys.
 inline constexpr llvm::StringLiteral checkpoints =

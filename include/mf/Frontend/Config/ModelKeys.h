@@ -26,10 +26,24 @@ enum Naming : uint8_t {
   Glm,
   Gpt2,
   Spark,
-  HuggingFace, ///< config.json
-  Mcore,       ///< the mcore training graph and the dynamic graph
-  Nobody       ///< names that are known, but that no class reads
+  HuggingFace,         ///< config.json
+  HuggingFaceDeepSeek, ///< as HuggingFace where a key has no names for it
+  HuggingFaceMixtral,  ///< the same
+  Mcore,               ///< the mcore training graph and the dynamic graph
+  Nobody               ///< names that are known, but that no class reads
 };
+
+} // namespace keys
+
+namespace keys {
+
+// Why a class of models does not read a key.
+inline constexpr llvm::StringLiteral ofNames = "names of the model";
+inline constexpr llvm::StringLiteral elsewhere =
+    "read where stages, recomputation, swap and fusions are decided";
+inline constexpr llvm::StringLiteral generation = "text generation";
+inline constexpr llvm::StringLiteral sameResult =
+    "the same result another way, or of another size of table";
 
 } // namespace keys
 
@@ -61,10 +75,38 @@ public:
     return key;
   }
 
+  /// Makes the key a warning in models whose class does not read it, unless the
+  /// value is one of `values`, in Python's spelling and separated by `|`. The
+  /// warning says what the key does.
+  constexpr ModelKey notModelled(llvm::StringLiteral values,
+                                 llvm::StringLiteral does = "") const {
+    ModelKey key = *this;
+    key.neutral = values;
+    key.effect = does;
+    return key;
+  }
+  /// Says why classes that do not read the key do not need it. Names that other
+  /// classes have for it are unknown nevertheless.
+  constexpr ModelKey unread(llvm::StringLiteral reason) const {
+    ModelKey key = *this;
+    key.unreadReason = reason;
+    return key;
+  }
+  /// Makes names that the mcore graph's experts do not read a warning, unless
+  /// the value is the default, in Python's spelling.
+  constexpr ModelKey unusedByExperts(llvm::StringLiteral value) const {
+    ModelKey key = *this;
+    key.unusedDefault = value;
+    return key;
+  }
+
   /// Returns the names that classes read, the preferred one first.
   llvm::SmallVector<llvm::StringRef> getNames(keys::Naming naming) const;
   /// Returns the names in all classes.
   llvm::SmallVector<llvm::StringRef> getAllNames() const;
+  /// Returns the names that are not those of single classes, separated by
+  /// blanks: of all others, and of none.
+  llvm::SmallVector<llvm::StringLiteral> getCommonNames() const;
   /// Returns the first of all names.
   llvm::StringRef getName() const { return names.split(' ').first; }
   /// Returns the name under which a map has the key, in any class.
@@ -80,6 +122,9 @@ public:
 
   llvm::StringLiteral meaning;
   bool isWrongElsewhere = false;
+  llvm::StringLiteral neutral = "", effect = "";
+  llvm::StringLiteral unreadReason = "";
+  llvm::StringLiteral unusedDefault = "";
 
 private:
   struct OwnNames {
@@ -102,8 +147,11 @@ namespace keys {
 /// Returns the record that has this name, or null.
 const ModelKey *findModelKey(llvm::StringRef name);
 
-/// The keys of model_config on which no class of models depends.
-extern const KnownSection modelConfigSection;
+/// Returns all records.
+llvm::ArrayRef<const ModelKey *> getModelKeys();
+
+/// Returns the keys of model_config that a class of models need not read.
+const KnownSection &getUnreadModelKeys();
 
 /// Returns the keys that classes of models read.
 std::vector<KeyHelp> describeModelKeys();
