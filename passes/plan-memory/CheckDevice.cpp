@@ -1,6 +1,7 @@
 //===- CheckDevice.cpp - Compares the memory limit with a device ----------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Perf/Target/DeviceNeed.h"
@@ -90,8 +91,9 @@ private:
              : parseTrainingConfigFile(file, diagnostics);
     if (!config.context.hasMaxDeviceMemory)
       return std::nullopt;
-    return WrittenLimit{"'max_device_memory'", config.context.maxDeviceMemory,
-                        config.context.node["max_device_memory"].getLocation()};
+    const llvm::StringRef key = known::deviceMemory.name;
+    return WrittenLimit{quote(key), config.context.maxDeviceMemory,
+                        config.context.node[key].getLocation()};
   }
 
   void warn(const WrittenLimit &limit, const std::string &message) {

@@ -1,6 +1,8 @@
 //===- BuildSchedule.cpp - One schedule per stage -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "mf/Frontend/Config/KnownKeys.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Pipeline/Policy.h"
 #include "mf/Pipeline/TaskGraph.h"
@@ -350,9 +352,9 @@ LogicalResult checkStages(ModelOp model, const ModelChunks &chunks) {
       return model.emitOpError("has ")
              << count << " chunks with layers on stage " << stage << " of "
              << parallel.getStages() << ", expected "
-             << parallel.getInterleave()
-             << " (pp_interleave_num); give every one a layer by offset, or "
-                "ask for fewer";
+             << parallel.getInterleave() << " (" << keys::interleave.getName()
+             << "); give every one a layer by " << keys::offset.getName()
+             << ", or ask for fewer";
   return success();
 }
 
@@ -385,7 +387,8 @@ FailureOr<schedule::Schedule> buildSchedule(ModelOp model,
   llvm::Expected<const Policy *> policy = schedule::findPolicy(name);
   if (!policy) {
     model.emitOpError("cannot be scheduled: ")
-        << llvm::toString(policy.takeError()) << " (pipeline_scheduler)";
+        << llvm::toString(policy.takeError()) << " ("
+        << known::nameOf(&ParallelConfig::pipelineScheduler) << ")";
     return failure();
   }
   if ((*policy)->splitsBackward() != chunks.splitsBackward()) {
@@ -404,9 +407,11 @@ FailureOr<schedule::Schedule> buildSchedule(ModelOp model,
       schedule::buildSchedule(**policy, chunks.pipeline);
   if (!schedule) {
     model.emitOpError("cannot be scheduled: ")
-        << llvm::toString(schedule.takeError())
-        << "; change pipeline_scheduler, pp_interleave_num, pipeline_stage or "
-           "micro_batch_num";
+        << llvm::toString(schedule.takeError()) << "; change "
+        << known::nameOf(&ParallelConfig::pipelineScheduler) << ", "
+        << keys::interleave.getName() << ", "
+        << known::nameOf(&ParallelConfig::pipelineStage) << " or "
+        << known::nameOf(&ParallelConfig::microBatchNum);
     return failure();
   }
   return std::move(*schedule);

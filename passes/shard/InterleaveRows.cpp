@@ -3,6 +3,7 @@
 
 #include "ModelLayers.h"
 #include "RowBlockPlan.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -333,10 +334,10 @@ struct InterleaveRowsPass
 
   static InFlightDiagnostic report(ModelOp model, TrainingAttr training,
                                    int64_t blocks) {
-    LocationAttr place = training.getLocation("fine_grain_interleave");
+    LocationAttr place = training.getLocation(mf::keys::rowBlocks.getName());
     return emitError(place ? Location(place) : model.getLoc())
            << "'" << model.getSymName() << "' cannot run in " << blocks
-           << " blocks of rows (fine_grain_interleave): ";
+           << " blocks of rows (" << mf::keys::rowBlocks.getName() << "): ";
   }
 };
 

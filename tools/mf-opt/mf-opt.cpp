@@ -10,6 +10,7 @@
 #include "Advice.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Plan/Settings/ChoiceCosts.h"
@@ -162,7 +163,7 @@ void MemoryError::print(llvm::StringRef yaml, llvm::StringRef fileName,
   DiagnosticList ignored;
   const TrainingConfig config = parseTrainingConfig(yaml, fileName, ignored);
   Location place = {fileName.str(), 0, 0};
-  if (Node limit = config.context.node["max_device_memory"];
+  if (Node limit = config.context.node[known::deviceMemory.name];
       limit && hbm.empty())
     place = limit.getLocation();
   llvm::sort(stages, [](const StageOverflow &a, const StageOverflow &b) {

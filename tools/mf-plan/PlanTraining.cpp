@@ -4,8 +4,11 @@
 #include "Findings.h"
 #include "PlanCommand.h"
 #include "TrainingReport.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/MemorySize.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Frontend/Layers/LayerSettings.h"
 #include "mf/Perf/Timeline/HtmlPage.h"
 #include "mf/Plan/Settings/MemoryWays.h"
 #include "mf/Plan/Settings/StepPlanner.h"
@@ -173,11 +176,11 @@ static MemorySettings readGivenSettings(const PlanRequest &request) {
 static Array listVaried(const KeptSettings &keep) {
   Array names;
   for (const auto &[name, isKept] :
-       {std::pair("offset", keep.offset),
-        {"recompute", keep.recompute},
-        {"select_recompute", keep.selectRecompute},
-        {"select_comm_recompute", keep.selectCommRecompute},
-        {"swap", keep.swap}})
+       {std::pair(keys::offset.getName(), keep.offset),
+        {getName(LayerKey::Recompute), keep.recompute},
+        {getName(LayerKey::SelectRecompute), keep.selectRecompute},
+        {getName(LayerKey::SelectCommRecompute), keep.selectCommRecompute},
+        {known::nameOf(&SwapConfig::swap), keep.swap}})
     if (!isKept)
       names.push_back(name);
   return names;
@@ -328,9 +331,9 @@ Expected<std::string> writeLimit(const PlanRequest &request, StringRef planned,
       parseTrainingConfig(planned, request.input.fileName, ignored);
   if (config.context.maxDeviceMemory == limitBytes)
     return planned.str();
-  return applyKeyChanges(
-      planned, request.input.fileName,
-      {{"context.max_device_memory", writeMemorySize(limitBytes)}});
+  return applyKeyChanges(planned, request.input.fileName,
+                         {{("context." + known::deviceMemory.name).str(),
+                           writeMemorySize(limitBytes)}});
 }
 
 /// Warns about a limit that no process on the target has.

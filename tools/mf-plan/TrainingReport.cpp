@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "TrainingReport.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/SettingChanges.h"
+#include "mf/Frontend/Layers/LayerSettings.h"
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "mf/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
@@ -54,24 +56,29 @@ Object writeSettings(const MemorySettings &settings) {
     if (value)
       object[name] = toJson(*value);
   };
-  add("data_parallel", settings.dataParallel);
-  add("model_parallel", settings.modelParallel);
-  add("context_parallel", settings.contextParallel);
-  add("expert_parallel", settings.expertParallel);
-  add("pipeline_stage", settings.stages);
-  add("micro_batch_num", settings.microBatches);
-  add("batch_size", settings.batchSize);
-  add("gradient_accumulation_steps", settings.gradientAccumulation);
-  add("use_seq_parallel", settings.sequenceParallel);
-  add("enable_parallel_optimizer", settings.optimizerSharding);
-  add("pipeline_scheduler", settings.scheduler);
-  add("pp_interleave_num", settings.interleave);
+  add(known::nameOf(&ParallelConfig::dataParallel), settings.dataParallel);
+  add(known::nameOf(&ParallelConfig::modelParallel), settings.modelParallel);
+  add(known::nameOf(&ParallelConfig::contextParallel),
+      settings.contextParallel);
+  add(known::nameOf(&ParallelConfig::expertParallel), settings.expertParallel);
+  add(known::nameOf(&ParallelConfig::pipelineStage), settings.stages);
+  add(known::nameOf(&ParallelConfig::microBatchNum), settings.microBatches);
+  add(known::nameOf(&RunnerConfig::batchSize), settings.batchSize);
+  add(known::nameOf(&RunnerConfig::gradientAccumulationSteps),
+      settings.gradientAccumulation);
+  add(known::nameOf(&ParallelConfig::useSeqParallel),
+      settings.sequenceParallel);
+  add(known::nameOf(&ParallelConfig::enableParallelOptimizer),
+      settings.optimizerSharding);
+  add(known::nameOf(&ParallelConfig::pipelineScheduler), settings.scheduler);
+  add(keys::interleave.getName(), settings.interleave);
   add("less_memory_interleave", settings.lessMemoryInterleave);
-  addTable("offset", settings.offset);
-  addTable("recompute", settings.recompute);
-  addTable("select_recompute", settings.selectRecompute);
-  addTable("select_comm_recompute", settings.selectCommRecompute);
-  addTable("swap", settings.swap);
+  addTable(keys::offset.getName(), settings.offset);
+  addTable(getName(LayerKey::Recompute), settings.recompute);
+  addTable(getName(LayerKey::SelectRecompute), settings.selectRecompute);
+  addTable(getName(LayerKey::SelectCommRecompute),
+           settings.selectCommRecompute);
+  addTable(known::nameOf(&SwapConfig::swap), settings.swap);
   return object;
 }
 

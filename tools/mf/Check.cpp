@@ -5,6 +5,7 @@
 #include "StageMemory.h"
 #include "StepInput.h"
 #include "Verb.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Program/Verifier.h"
 #include "mf/Support/NumberText.h"
 #include "tools/help/ToolHelp.h"
@@ -153,8 +154,9 @@ static void printResult(const CheckOptions &options, const CheckedStep &checked,
   const int64_t arena = fullest.getHeldBytes();
   if (fullest.limitBytes == 0)
     os << "needs " << showBytes(arena, arena) << " on stage "
-       << fullest.report.stage
-       << "; no limit is known: expected max_device_memory in the YAML, or "
+       << fullest.report.stage << "; no limit is known: expected "
+       << known::deviceMemory.name
+       << " in the YAML, or "
           "--hbm";
   else
     os << (checked.fits() ? "fits: " : "does not fit: ")

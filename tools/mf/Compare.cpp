@@ -7,6 +7,7 @@
 #include "Verb.h"
 #include "mf/Frontend/Config/SettingChanges.h"
 #include "mf/Frontend/Config/SettingEdit.h"
+#include "mf/Frontend/Layers/LayerSettings.h"
 #include "mf/Perf/Simulator/StepSimulator.h"
 #include "mf/Plan/Settings/StepCompiler.h"
 #include "mf/Support/DiagnosticError.h"
@@ -121,8 +122,8 @@ void RecipeWriter::addSelections(std::vector<Recipe> &recipes) const {
     add("recompute the feed-forward", settings, recipes);
     return;
   }
-  const StringRef activations = "select_recompute",
-                  communication = "select_comm_recompute";
+  const StringRef activations = getName(LayerKey::SelectRecompute),
+                  communication = getName(LayerKey::SelectCommRecompute);
   recipes.push_back(
       {"recompute activations of the feed-forward", select({activations})});
   recipes.push_back(

@@ -66,7 +66,7 @@ RouterChoices::create(simulator::RoutingScenario scenario,
       largest = found;
   if (!largest)
     return llvm::createStringError(
-        "the program has no router: expected layers with 'expert_num' above 1");
+        "the program has no router: expected layers with several experts");
   return std::shared_ptr<RouterChoices>(new RouterChoices(scenario, *largest));
 }
 

@@ -82,13 +82,12 @@ Expected<ExpertGroup> findExpertGroup(const Program &program) {
   if (!rows)
     return llvm::createStringError(
         "the program has no experts that take all of their tokens, so routing "
-        "changes nothing: expected layers with 'use_gmm: True'");
+        "changes nothing: expected experts without a capacity");
   const std::optional<ExpertExchange> exchange = findExpertExchange(program);
   if (!exchange || exchange->roomBytes == 0)
     return llvm::createStringError(
         "experts are not distributed over ranks, so all ranks have the same "
-        "work however tokens "
-        "are routed: expected 'expert_parallel' above 1");
+        "work however tokens are routed: expected experts over several ranks");
   ExpertGroup group;
   group.ranks = exchange->members;
   group.experts = rows->expertsOfRank * exchange->members;

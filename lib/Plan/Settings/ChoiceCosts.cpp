@@ -180,7 +180,7 @@ void ChoiceFinder::addRecompute() {
     addSwitch("mp_comm_recompute");
   if (hasTensorRanks && parallel.useSeqParallel &&
       !isTrue(recompute.selectCommRecompute))
-    addSwitch("select_comm_recompute");
+    addSwitch(getName(LayerKey::SelectCommRecompute));
   if (hasTensorRanks && !recompute.recomputeSliceActivation)
     addSwitch("recompute_slice_activation");
   // With several backward passes, weights are gathered once in a step.

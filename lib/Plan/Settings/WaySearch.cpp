@@ -4,6 +4,7 @@
 #include "lib/Plan/Settings/ArenaPlans.h"
 #include "lib/Plan/Settings/ParallelWork.h"
 #include "mf/Frontend/Config/MemorySize.h"
+#include "mf/Frontend/Layers/LayerSettings.h"
 #include "mf/Plan/Settings/MemoryWays.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -198,9 +199,9 @@ Expected<std::vector<MemoryWay>> WaySearch::listWays(const CompilerInput &input,
     const StringRef key = StringRef(way.name).rsplit('.').second.empty()
                               ? StringRef(way.name)
                               : StringRef(way.name).rsplit('.').second;
-    return (request.keep.recompute && key == "recompute") ||
+    return (request.keep.recompute && key == getName(LayerKey::Recompute)) ||
            (request.keep.selectCommRecompute &&
-            key == "select_comm_recompute") ||
+            key == getName(LayerKey::SelectCommRecompute)) ||
            (request.keep.swap && (key == "swap" || key == "swap_config"));
   });
   return found;
