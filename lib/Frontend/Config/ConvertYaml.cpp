@@ -5,7 +5,7 @@
 #include "DynamicConfig.h"
 #include "LayerNormalizer.h"
 #include "NodeBuilder.h"
-#include "StageSettings.h"
+#include "SettingKeys.h"
 #include "mf/Frontend/Config/BatchRules.h"
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Support/NumberText.h"

@@ -4,9 +4,48 @@
 #ifndef MF_LIB_FRONTEND_CONFIG_DYNAMICCONFIG_H
 #define MF_LIB_FRONTEND_CONFIG_DYNAMICCONFIG_H
 
-#include "DynamicLayout.h"
+#include "DynamicReader.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
 
 namespace mf {
+
+struct DynamicLayout {
+  int64_t tensor = 1, context = 1, pipeline = 1, expert = 1;
+  /// Data-parallel ranks, replicate times shard.
+  int64_t data = 1, replicate = 1, shard = 1;
+  int64_t interleave = 1;
+  /// Micro-batches of a step.
+  int64_t microBatches = 1;
+  /// True if the launcher sets the number of ranks.
+  bool isLaunched = false;
+
+  int64_t getNumRanks() const { return tensor * context * pipeline * data; }
+  /// True if recompute and swap are applied. The trainer applies neither on a
+  /// single rank. Without a launcher the settings of the YAML are applied.
+  bool appliesMemorySettings() const {
+    return !isLaunched || getNumRanks() > 1;
+  }
+};
+
+/// The number of layers of the model, without and with those of multi-token
+/// prediction.
+struct DynamicDepth {
+  int64_t layers = 0;
+  int64_t nextTokens = 0;
+
+  int64_t getAll() const { return layers + nextTokens; }
+};
+
+/// Returns the mesh of the number of ranks in the environment's RANK_SIZE, or
+/// of the smallest number that the YAML allows. Applies the trainer's checks.
+DynamicLayout resolveDynamicLayout(const Node &root,
+                                   DiagnosticList &diagnostics);
+
+/// Reads the number of layers of each chunk of each stage, indexed by chunk and
+/// then by stage; empty with one stage.
+std::vector<std::vector<int64_t>>
+readDynamicStages(const Node &root, const DynamicLayout &layout,
+                  int64_t numLayers, DiagnosticList &diagnostics);
 
 /// True if the sections of a document are those of the dynamic-graph trainer.
 /// It is an error if only some of them are.
@@ -19,6 +58,9 @@ Node translateDynamicFormat(const Node &root, const DynamicLayout &layout,
                             DiagnosticList &diagnostics);
 void addDynamicSettings(const Node &root, const DynamicLayout &layout,
                         TrainingConfig &config, DiagnosticList &diagnostics);
+
+/// Prints layers as the format has them: '5' or '0-19', both ends included.
+std::string printLayerRange(int64_t first, int64_t last);
 
 /// Returns whether attention is DeepSeek-V4's, which is the default of its
 /// class, as the section `model` is written.

@@ -1,7 +1,10 @@
-//===- DynamicLayers.cpp - Recompute of the trainer -----------------------===//
+//===- DynamicLayers.cpp - Settings of the trainer's layers
+//----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "DynamicLayers.h"
+#include "DynamicConfig.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <cmath>
 
 namespace mf {
 
@@ -48,7 +51,10 @@ static std::string checkLayerSpan(const Node &spec, const LayerSpan &range,
   return {};
 }
 
-std::optional<std::vector<int64_t>>
+/// Reads lists of layers such as ['5', '0-19']. Errors have the trainer's text
+/// after `label`. With a `prefetch`, the layer at that distance after the last
+/// listed one must exist.
+static std::optional<std::vector<int64_t>>
 readLayerNumbers(const Node &list, const std::string &label,
                  const DynamicDepth &depth, int64_t prefetch, bool checksRange,
                  DiagnosticList &diagnostics) {
@@ -241,8 +247,10 @@ static void readRecomputeSection(const DynamicReader &reader,
                                  "recompute is 'full'");
 }
 
-void readDynamicRecompute(const Node &root, const DynamicDepth &depth,
-                          TrainingConfig &config, DiagnosticList &diagnostics) {
+/// Fills the section of `config` from recompute and recompute_comm.
+static void readDynamicRecompute(const Node &root, const DynamicDepth &depth,
+                                 TrainingConfig &config,
+                                 DiagnosticList &diagnostics) {
   DynamicReader reader(root, "recompute", diagnostics);
   readRecomputeSection(reader, depth, config.recompute);
   DynamicReader communication(root, "recompute_comm", diagnostics);
@@ -262,6 +270,275 @@ void readDynamicRecompute(const Node &root, const DynamicDepth &depth,
       readModulePatterns(modules, "TrainConfig.recompute_comm",
                          "TrainConfig.recompute_config.recompute_comm", depth,
                          /*checksRange=*/true, diagnostics);
+}
+
+//===----------------------------------------------------------------------===//
+// Swap
+//===----------------------------------------------------------------------===//
+
+/// Returns the maps of a list. Emits an error and returns none for another
+/// form.
+static std::optional<std::vector<Node>>
+getSwapItems(const DynamicReader &reader, llvm::StringRef key,
+             llvm::ArrayRef<llvm::StringRef> keys) {
+  const std::string label = "TrainConfig.swap_config." + key.str();
+  Node value = reader.getWritten(key);
+  if (!value)
+    return std::nullopt;
+  if (!value.isList()) {
+    reader.error(key, label + " must be a list, got " + getPythonType(value));
+    return std::nullopt;
+  }
+  for (auto [number, item] : llvm::enumerate(value.getElements())) {
+    const std::string at = label + "[" + std::to_string(number) + "]";
+    if (!item.isMap()) {
+      reader.diagnostics.error(item.getLocation(), at +
+                                                       " must be a dict, got " +
+                                                       getPythonType(item));
+      return std::nullopt;
+    }
+    for (llvm::StringRef needed : keys)
+      if (!item[needed]) {
+        reader.diagnostics.error(
+            item.getLocation(),
+            at + ": each entry must include " +
+                (keys.size() > 1 ? "'op_name' and 'layers'" : "'layers'") +
+                ", got " + item.repr(60));
+        return std::nullopt;
+      }
+    Node layers = item["layers"];
+    if (!layers.isList()) {
+      reader.diagnostics.error(
+          layers.getLocation(),
+          at +
+              ".layers: expected list/tuple of layer ids or ranges like "
+              "['5'], ['0-19'], got " +
+              getPythonType(layers) + ": " + layers.repr(60));
+      return std::nullopt;
+    }
+  }
+  return value.getElements();
+}
+
+static std::optional<SwapEntry> readSwapItem(const Node &item,
+                                             const std::string &label,
+                                             const DynamicDepth &depth,
+                                             int64_t prefetch,
+                                             DiagnosticList &diagnostics) {
+  auto numbers =
+      readLayerNumbers(item["layers"], label + ".layers", depth, prefetch,
+                       /*checksRange=*/true, diagnostics);
+  if (!numbers)
+    return std::nullopt;
+  SwapEntry entry;
+  entry.prefetch = prefetch;
+  entry.countsLayers = true;
+  entry.layers = std::move(*numbers);
+  entry.location = item.getLocation();
+  return entry;
+}
+
+static void readLayerSwap(const DynamicReader &reader,
+                          const DynamicDepth &depth, SwapConfig &swap) {
+  auto items = getSwapItems(reader, "layer_swap", {"layers"});
+  swap.layerSwap.emplace();
+  if (!items)
+    return;
+  for (auto [number, item] : llvm::enumerate(*items)) {
+    auto entry = readSwapItem(item,
+                              "TrainConfig.swap_config.layer_swap[" +
+                                  std::to_string(number) + "]",
+                              depth, swap.defaultPrefetch, reader.diagnostics);
+    if (entry && number == 0)
+      swap.layerSwap->push_back(std::move(*entry));
+    else if (entry)
+      reader.diagnostics.warning(item.getLocation(),
+                                 "item " + llvm::Twine(number) +
+                                     " of 'layer_swap' has no effect: the "
+                                     "trainer applies the first one only");
+  }
+}
+
+static void readOperatorSwap(const DynamicReader &reader,
+                             const DynamicDepth &depth, SwapConfig &swap) {
+  auto items = getSwapItems(reader, "op_swap", {"op_name", "layers"});
+  swap.opSwap.emplace();
+  if (!items)
+    return;
+  for (auto [number, item] : llvm::enumerate(*items)) {
+    const std::string label =
+        "TrainConfig.swap_config.op_swap[" + std::to_string(number) + "]";
+    Node name = item["op_name"];
+    if (!name.isString() || name.getText().trim().empty()) {
+      reader.diagnostics.error(
+          name.getLocation(),
+          label + ".op_name must be a non-empty str, got " + name.repr(60));
+      continue;
+    }
+    auto entry = readSwapItem(item, label, depth, swap.defaultPrefetch,
+                              reader.diagnostics);
+    if (!entry)
+      continue;
+    // Layers that are swapped as a whole have no swap of their modules.
+    for (const SwapEntry &whole : *swap.layerSwap)
+      llvm::erase_if(entry->layers, [&](int64_t layer) {
+        return llvm::is_contained(whole.layers, layer);
+      });
+    swap.opSwap->push_back(
+        {name.getText().str(), {std::move(*entry)}, name.getLocation()});
+  }
+}
+
+/// Fills the section of `config` from swap.
+static void readDynamicSwap(const Node &root, const DynamicDepth &depth,
+                            const DynamicLayout &layout, TrainingConfig &config,
+                            DiagnosticList &diagnostics) {
+  DynamicReader reader(root, "swap", diagnostics);
+  SwapConfig &swap = config.swap;
+  swap.node = reader.getNode();
+  if (!reader.getBool("enable")) {
+    for (llvm::StringRef key : {"default_prefetch", "layer_swap", "op_swap"})
+      if (reader.getWritten(key))
+        reader.warn(key, quote(key) + " has no effect: 'enable' of swap is not "
+                                      "True");
+    return;
+  }
+  swap.location = reader.get("enable").getLocation();
+  swap.defaultPrefetch = reader.getInt("default_prefetch");
+  if (swap.defaultPrefetch < 1 || swap.defaultPrefetch >= depth.getAll()) {
+    reader.error("default_prefetch",
+                 "TrainConfig.swap_config.default_prefetch: value " +
+                     llvm::Twine(swap.defaultPrefetch) + " out of range [1, " +
+                     llvm::Twine(depth.getAll() - 1) + "]");
+    return;
+  }
+  swap.swap = true;
+  readLayerSwap(reader, depth, swap);
+  readOperatorSwap(reader, depth, swap);
+  if (!reader.getWritten("layer_swap") && !reader.getWritten("op_swap"))
+    reader.warn("enable",
+                "'enable' of swap has no effect: neither 'layer_swap' "
+                "nor 'op_swap' says which layers");
+  if (layout.pipeline > 1)
+    reader.warn("enable", "releases before MindSpore 2.11 refuse swap with "
+                          "several stages: swap is not supported with "
+                          "pipeline parallel");
+}
+
+//===----------------------------------------------------------------------===//
+// What no section of the static graph has
+//===----------------------------------------------------------------------===//
+
+static void addSharding(const Node &root, const DynamicLayout &layout,
+                        TrainingConfig &config, DiagnosticList &diagnostics) {
+  if (layout.getNumRanks() == 1)
+    return;
+  DynamicReader reader(root, "parallelism", diagnostics);
+  FullyShardedConfig &sharded = config.parallel.fullySharded.emplace();
+  sharded.replicate = layout.replicate;
+  sharded.shard = layout.shard;
+  if (Node dense = reader.getWritten("dense_fsdp_shard_size"))
+    sharded.denseShardSize = dense.getInt();
+  sharded.reshardAfterForward =
+      llvm::StringSwitch<ReshardPolicy>(
+          reader.getString("reshard_after_forward_policy"))
+          .Case("always", ReshardPolicy::Always)
+          .Case("never", ReshardPolicy::Never)
+          .Default(ReshardPolicy::Default);
+  sharded.dividesGradients = !reader.getBool("disable_gradient_division");
+}
+
+/// The trainer drops both for other schedules than the interleaved one.
+static void addOverlap(const Node &root, const DynamicLayout &layout,
+                       TrainingConfig &config, DiagnosticList &diagnostics) {
+  if (layout.interleave == 1)
+    return;
+  DynamicReader reader(root, "parallelism", diagnostics);
+  config.parallel.overlapsBackward =
+      reader.getBool("pipeline_parallel_overlap_b_f");
+  config.parallel.detachesWeights =
+      reader.getBool("pipeline_parallel_enable_dxdw_split");
+}
+
+static std::vector<std::string> readPatterns(const DynamicReader &reader,
+                                             llvm::StringRef key) {
+  std::vector<std::string> patterns;
+  for (const Node &item : reader.get(key).getElements())
+    patterns.push_back(item.getText().str());
+  return patterns;
+}
+
+/// The fused AdamW counts steps from -1, and takes the rate before it counts.
+static void addLateRates(const Node &optimizer, LrScheduleConfig &rates,
+                         DiagnosticList &diagnostics) {
+  if (optimizer["type"].getText() != "AdamW")
+    return;
+  for (llvm::StringRef key : {"use_fused", "enable_fused_opt"}) {
+    if (!optimizer[key].getBool().value_or(false))
+      continue;
+    rates.lateSteps = 1;
+    const double warmup =
+        rates.warmupRatio ? std::floor(*rates.warmupRatio *
+                                       static_cast<double>(rates.totalSteps))
+                          : static_cast<double>(rates.warmupSteps.value_or(0));
+    const std::optional<LrScheduleKind> kind = findLrScheduleKind(rates.type);
+    const bool anneals = kind == LrScheduleKind::CosineAnnealing ||
+                         kind == LrScheduleKind::CosineAnnealingWarmRestarts;
+    if (warmup == 0 && !anneals)
+      diagnostics.warning(optimizer[key].getLocation(),
+                          "with " + quote(key) +
+                              " and no warm-up steps the trainer divides by 0 "
+                              "for the rate of the first step; it has that of "
+                              "the second here");
+    return;
+  }
+}
+
+/// Layers read such weights in the type in which they compute.
+static bool asksForHalf(const Node &model) {
+  return llvm::any_of(
+      llvm::ArrayRef<llvm::StringRef>{"params_dtype", "param_init_type"},
+      [&](llvm::StringRef key) {
+        const llvm::StringRef type = model[key].getText();
+        return type == "bfloat16" || type == "float16";
+      });
+}
+
+void addDynamicSettings(const Node &root, const DynamicLayout &layout,
+                        TrainingConfig &config, DiagnosticList &diagnostics) {
+  config.wrapper.hasLocalLoss = true;
+  config.recompute.isOfDynamicGraph = true;
+  config.chunkLossNum = readDynamicLossPieces(root, diagnostics);
+  config.parallel.takesFewMicroBatches = true;
+  addSharding(root, layout, config, diagnostics);
+  addOverlap(root, layout, config, diagnostics);
+  DynamicReader optimizer(root, "optimizer", diagnostics);
+  config.optimizer.decayInclude =
+      readPatterns(optimizer, "weight_decay_include");
+  config.optimizer.decayExclude =
+      readPatterns(optimizer, "weight_decay_exclude");
+  addLateRates(optimizer.getNode(), config.lrSchedule, diagnostics);
+  config.model.asksForHalf = asksForHalf(root["model"]);
+  config.model.adapters = root["lora_config"];
+  const DynamicDepth depth = readDynamicDepth(config.model.config);
+  if (depth.getAll() == 0)
+    return;
+  readDynamicRecompute(root, depth, config, diagnostics);
+  readDynamicSwap(root, depth, layout, config, diagnostics);
+  if (layout.appliesMemorySettings())
+    return;
+  const bool isAsked = config.recompute.recompute.isTruthy() ||
+                       config.recompute.selectRecompute.isTruthy() ||
+                       config.recompute.selectCommRecompute.isTruthy() ||
+                       config.swap.swap;
+  config.recompute = RecomputeConfig();
+  config.recompute.isOfDynamicGraph = true;
+  config.swap = SwapConfig();
+  if (isAsked)
+    diagnostics.warning(
+        (root["recompute"] ? root["recompute"] : root["swap"]).getLocation(),
+        "recompute and swap have no effect: the trainer applies neither to "
+        "one rank, which RANK_SIZE asks for");
 }
 
 } // namespace mf

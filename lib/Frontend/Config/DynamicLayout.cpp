@@ -1,12 +1,305 @@
 //===- DynamicLayout.cpp - Ranks and batches of the trainer ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "DynamicLayout.h"
+#include "DynamicConfig.h"
 #include "mf/Frontend/Config/ModelKeys.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cstdlib>
 #include <numeric>
 
 namespace mf {
+
+//===----------------------------------------------------------------------===//
+// Batches that grow
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One level of a growing global_batch_size: the number of sequences for a
+/// number of steps. The last level applies to all later steps.
+struct BatchRamp {
+  int64_t batchSize = 0;
+  int64_t steps = 0;
+  int64_t microBatches = 0;
+};
+
+struct RampNumbers {
+  int64_t start = 0, increment = 0, samples = 0, most = 0;
+
+  int64_t getNumLevels() const { return (most - start) / increment; }
+  /// Returns the batch size after `consumed` samples.
+  int64_t getBatchSize(int64_t consumed) const {
+    const int64_t levels = getNumLevels();
+    if (consumed > samples || levels == 0 || samples == 0)
+      return most;
+    const double perLevel =
+        static_cast<double>(samples) / static_cast<double>(levels);
+    const auto level =
+        static_cast<int64_t>(static_cast<double>(consumed) / perLevel);
+    return std::min(start + increment * level, most);
+  }
+};
+
+} // namespace
+
+/// Checks the numbers in the trainer's order; empty if they are right.
+static std::string checkRamp(const RampNumbers &ramp, int64_t units) {
+  auto number = [](int64_t value) { return std::to_string(value); };
+  if (ramp.increment <= 0)
+    return "rampup_batch_size[1] (batch_size_increment) must be > 0, got " +
+           number(ramp.increment) + ".";
+  if (ramp.samples < 0)
+    return "rampup_batch_size[2] (rampup_samples) must be >= 0, got " +
+           number(ramp.samples) + ".";
+  const std::string start = "rampup_batch_size[0] start_global_batch_size(" +
+                            number(ramp.start) + ") must be ";
+  const std::string whole =
+      "training.global_batch_size(" + number(ramp.most) + ") must be ";
+  if (ramp.start <= 0)
+    return start + "positive.";
+  if (ramp.most < ramp.start)
+    return whole + ">= rampup_batch_size[0] start_global_batch_size(" +
+           number(ramp.start) + ").";
+  if ((ramp.most - ramp.start) % ramp.increment != 0)
+    return "(global_batch_size - start_global_batch_size)=" +
+           number(ramp.most - ramp.start) +
+           " must be divisible by batch_size_increment=" +
+           number(ramp.increment) + ".";
+  const std::string divisible =
+      "divisible by data_parallel*local_batch_size(" + number(units) + ").";
+  if (ramp.start % units != 0)
+    return start + divisible;
+  if (ramp.most % units != 0)
+    return whole + divisible;
+  // Levels repeat modulo the units.
+  const int64_t levels = std::min(ramp.getNumLevels(), units);
+  for (int64_t level = 0; level < levels; ++level)
+    if (const int64_t size = ramp.start + level * ramp.increment;
+        size % units != 0)
+      return "rampup produces gbs=" + number(size) +
+             " at increment k=" + number(level) + ", which is not " +
+             divisible.substr(0, divisible.size() - 1) +
+             ". Adjust batch_size_increment so every intermediate gbs is "
+             "divisible.";
+  return {};
+}
+
+/// Empty if the batch does not grow. Errors are the trainer's.
+static std::vector<BatchRamp> readBatchRamp(const Node &root, int64_t baseUnits,
+                                            DiagnosticList &diagnostics) {
+  /// Levels that a message lists; more have no use in it.
+  constexpr size_t mostLevels = 256;
+  DynamicReader training(root, "training", diagnostics);
+  Node written = training.getWritten("rampup_batch_size");
+  if (!written)
+    return {};
+  const std::vector<Node> &items = written.getElements();
+  if (items.size() != 3 ||
+      llvm::any_of(items, [](const Node &item) { return !item.getInt(); })) {
+    training.error("rampup_batch_size",
+                   "expected [start, increment, samples], three ints, for "
+                   "'rampup_batch_size', but got " +
+                       written.repr(60));
+    return {};
+  }
+  const RampNumbers ramp = {*items[0].getInt(), *items[1].getInt(),
+                            *items[2].getInt(),
+                            training.getInt("global_batch_size")};
+  const std::string problem = checkRamp(ramp, std::max<int64_t>(baseUnits, 1));
+  if (!problem.empty()) {
+    training.error("rampup_batch_size", problem);
+    return {};
+  }
+  std::vector<BatchRamp> levels;
+  int64_t consumed = 0;
+  while (levels.size() < mostLevels) {
+    const int64_t size = ramp.getBatchSize(consumed);
+    if (levels.empty() || levels.back().batchSize != size)
+      levels.push_back({size, 0, size / baseUnits});
+    if (size == ramp.most)
+      break;
+    // All steps before the next possible change of the size are counted in one
+    // iteration.
+    const double perLevel = static_cast<double>(ramp.samples) /
+                            static_cast<double>(ramp.getNumLevels());
+    const int64_t level = (size - ramp.start) / ramp.increment + 1;
+    const auto next =
+        static_cast<int64_t>(perLevel * static_cast<double>(level));
+    const int64_t steps =
+        std::max<int64_t>(1, (std::min(next, ramp.samples) - consumed) / size);
+    levels.back().steps += steps;
+    consumed += steps * size;
+  }
+  return levels;
+}
+
+//===----------------------------------------------------------------------===//
+// Layers of stages
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The layers of one chunk, both ends included.
+struct ChunkRange {
+  int64_t first = 0, last = 0;
+};
+
+} // namespace
+
+static bool parseLayerNumber(llvm::StringRef text, int64_t &number) {
+  return !text.trim().getAsInteger(10, number);
+}
+
+/// Returns the trainer's message about an invalid range; empty if it is valid.
+static std::string parseChunkRange(llvm::StringRef text, ChunkRange &range) {
+  llvm::SmallVector<llvm::StringRef> ends;
+  text.trim().split(ends, '-');
+  std::string problem = "Invalid layer range format: " + text.str() + "; ";
+  if (ends.size() > 2)
+    return problem + "expected format is 'start-end' or 'single_layer'";
+  if (!parseLayerNumber(ends.front(), range.first) ||
+      !parseLayerNumber(ends.back(), range.last))
+    return problem + "layer IDs must be integers, got '" + ends.front().str() +
+           "' and '" + ends.back().str() + "'";
+  if (range.first > range.last)
+    return problem + "layer_start must be less than or equal to layer_end";
+  return {};
+}
+
+static bool readStageRow(const Node &row, int64_t rank,
+                         const DynamicLayout &layout,
+                         std::vector<ChunkRange> &ranges,
+                         DiagnosticList &diagnostics) {
+  if (!row.isString()) {
+    diagnostics.error(row.getLocation(),
+                      "expected a string such as '0-3' for each stage in "
+                      "'pipeline_parallel_layers_per_stage', but got " +
+                          row.repr(60) + ", on which the trainer fails");
+    return false;
+  }
+  llvm::SmallVector<llvm::StringRef> chunks;
+  row.getText().split(chunks, ',');
+  if (static_cast<int64_t>(chunks.size()) != layout.interleave) {
+    diagnostics.error(
+        row.getLocation(),
+        "PP rank " + llvm::Twine(rank) + " has " + llvm::Twine(chunks.size()) +
+            " chunk(s) in 'pipeline_parallel_layers_per_stage' (got '" +
+            getPythonText(row) +
+            "'), but 'pipeline_parallel_interleave_num' is " +
+            llvm::Twine(layout.interleave) +
+            "; each PP rank must have exactly " +
+            llvm::Twine(layout.interleave) + " comma-separated chunk(s)");
+    return false;
+  }
+  for (auto [chunk, text] : llvm::enumerate(chunks)) {
+    std::string problem = parseChunkRange(
+        text, ranges[chunk * static_cast<size_t>(layout.pipeline) +
+                     static_cast<size_t>(rank)]);
+    if (problem.empty())
+      continue;
+    diagnostics.error(row.getLocation(), problem);
+    return false;
+  }
+  return true;
+}
+
+/// The trainer accepts ranges with gaps, with which the model would lack
+/// layers.
+static bool checkCoverage(const Node &written,
+                          const std::vector<ChunkRange> &ranges,
+                          int64_t numLayers, DiagnosticList &diagnostics) {
+  int64_t next = 0;
+  for (const ChunkRange &range : ranges) {
+    if (range.first != next) {
+      diagnostics.error(written.getLocation(),
+                        "expected the next stage of "
+                        "'pipeline_parallel_layers_per_stage' to begin with "
+                        "layer " +
+                            llvm::Twine(next) + ", but it has " +
+                            llvm::Twine(range.first) + "-" +
+                            llvm::Twine(range.last) +
+                            "; each layer has one stage, in their order");
+      return false;
+    }
+    next = range.last + 1;
+  }
+  if (next == numLayers)
+    return true;
+  diagnostics.error(written.getLocation(),
+                    "'pipeline_parallel_layers_per_stage' has layers up to " +
+                        llvm::Twine(next - 1) + ", but the model has " +
+                        llvm::Twine(numLayers));
+  return false;
+}
+
+std::vector<std::vector<int64_t>>
+readDynamicStages(const Node &root, const DynamicLayout &layout,
+                  int64_t numLayers, DiagnosticList &diagnostics) {
+  if (layout.pipeline == 1)
+    return {};
+  /// A limit for hostile input.
+  constexpr int64_t mostStages = 1 << 16;
+  DynamicReader reader(root, "parallelism", diagnostics);
+  const int64_t stages = layout.pipeline * layout.interleave;
+  const llvm::StringLiteral key = "pipeline_parallel_layers_per_stage";
+  Node written = reader.getNode()[key];
+  if (!written)
+    written = reader.get(key);
+  std::vector<std::vector<int64_t>> counts(
+      static_cast<size_t>(layout.interleave));
+  if (stages > mostStages) {
+    reader.error(key, "expected at most " + llvm::Twine(mostStages) +
+                          " stages, but got " + llvm::Twine(stages));
+    return {};
+  }
+  if (written.isString() && written.getText() == "auto") {
+    if (numLayers % stages != 0) {
+      reader.error(key, "Number of layers (" + llvm::Twine(numLayers) +
+                            ") is not divisible by total stages (" +
+                            llvm::Twine(stages) +
+                            "); configure the model distribution via "
+                            "'pipeline_parallel_layers_per_stage'");
+      return {};
+    }
+    for (std::vector<int64_t> &row : counts)
+      row.assign(static_cast<size_t>(layout.pipeline), numLayers / stages);
+    return counts;
+  }
+  if (!written.isList()) {
+    diagnostics.error(written.getLocation(),
+                      "expected 'auto' or a list of strings for "
+                      "'pipeline_parallel_layers_per_stage' with several "
+                      "stages, but got " +
+                          written.repr(60) + ", on which the trainer fails");
+    return {};
+  }
+  const std::vector<Node> &rows = written.getElements();
+  if (static_cast<int64_t>(rows.size()) != layout.pipeline) {
+    diagnostics.error(written.getLocation(),
+                      "The length of 'pipeline_parallel_layers_per_stage' (" +
+                          llvm::Twine(rows.size()) +
+                          ") must equal 'pipeline_parallel' (" +
+                          llvm::Twine(layout.pipeline) + "), but got " +
+                          llvm::Twine(rows.size()) + " entries for " +
+                          llvm::Twine(layout.pipeline) + " PP ranks");
+    return {};
+  }
+  std::vector<ChunkRange> ranges(static_cast<size_t>(stages));
+  for (auto [rank, row] : llvm::enumerate(rows))
+    if (!readStageRow(row, static_cast<int64_t>(rank), layout, ranges,
+                      diagnostics))
+      return {};
+  if (!checkCoverage(written, ranges, numLayers, diagnostics))
+    return {};
+  for (auto [stage, range] : llvm::enumerate(ranges))
+    counts[stage / static_cast<size_t>(layout.pipeline)].push_back(
+        range.last - range.first + 1);
+  return counts;
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
 
 /// A limit for hostile input, far above the number of ranks of any real
 /// cluster.

@@ -268,6 +268,282 @@ static constexpr KnownKey dropRateCallbackKeys[] = {
 constexpr KnownSection dropRateCallbackSection = {"MoEDropRateCallback", false,
                                                   dropRateCallbackKeys};
 
+//===----------------------------------------------------------------------===//
+// The optimizer and learning rates
+//===----------------------------------------------------------------------===//
+
+using Adam = OptimizerConfig;
+using Average = WeightAverageConfig;
+using Factored = CameConfig;
+using Orthogonal = MuonConfig;
+using Rate = LrScheduleConfig;
+
+static constexpr KnownKey optimizerKeys[] = {
+    key<&Adam::type>("type", "the class of the optimizer"),
+    used("betas", "beta1 and beta2 as a list"),
+    key<&Adam::beta1>("beta1", "decay of the first moment"),
+    key<&Adam::beta2>("beta2", "decay of the second moment"),
+    used("eps", "what is added to the root of the second moment; a list of "
+                "three numbers of Came"),
+    key<&Adam::weightDecay>("weight_decay",
+                            "decay of parameters of rank two and more",
+                            notNegative),
+    key<&Adam::learningRate>("learning_rate",
+                             "no effect: the rate is that of lr_schedule"),
+    key<&Adam::swap>("swap", "the state lives on the host",
+                     notLowered("the optimizer's state stays on the device")),
+    key<&Average::interleaveStep>("interleave_step",
+                                  "steps between averages (PmaAdamW)"),
+    key<&Average::fusedNum>("fused_num",
+                            "averages until parameters take it (PmaAdamW)"),
+    key<&Average::emaAlpha>(
+        "ema_alpha", "share of the parameter in an average (PmaAdamW)", share),
+    used("fused_algo", "ema or sma, the kind of average (PmaAdamW)",
+         of<Average>),
+    key<&Orthogonal::momentum>("momentum", "decay of the momentum (Muon)",
+                               ratio),
+    key<&Orthogonal::nesterov>("nesterov",
+                               "the direction looks one momentum ahead (Muon)"),
+    key<&Orthogonal::matchedAdamWRms>(
+        "matched_adamw_rms",
+        "the root of the mean square of an update's elements (Muon)", positive),
+    used("ns_steps", "Newton-Schulz steps of one triple of coefficients (Muon)",
+         of<Orthogonal>),
+    used("ns_coefficients",
+         "their coefficients, or a list of triples with their steps (Muon)",
+         of<Orthogonal>),
+    used("adamw_betas", "beta1 and beta2 of what AdamW updates (Muon)",
+         of<Orthogonal>),
+    used("adamw_eps", "eps of what AdamW updates (Muon)", of<Orthogonal>),
+    used("adamw_include", "parameters that AdamW updates (Muon)",
+         of<Orthogonal>),
+    used("comm_strategy", "who works on which matrix (Muon)", of<Orthogonal>),
+    key<&Factored::clipThreshold>(
+        "clip_threshold", "the largest root mean square of an update (Came)",
+        positive),
+    key<&Factored::decayRate>(
+        "decay_rate", "squares are averaged with 1 - step^-decay_rate (Came)",
+        ratio),
+    key<&Factored::beta3>(
+        "beta3", "decay of the squares of what updates differ by (Came)",
+        ratio),
+    used("scale_parameter", "rates follow the parameter's norm (Came)",
+         of<Factored>),
+    used("relative_step", "rates follow the step's number (Came)",
+         of<Factored>),
+    used("warmup_init", "rates of relative_step begin low (Came)",
+         of<Factored>),
+    used("compression", "averages in fp16 (Came)", of<Factored>),
+    used("qk_clip_enabled", "weights shrink where logits are large (Muon)",
+         of<Orthogonal>),
+    used("qk_clip_threshold", "the logit from which on they do (Muon)",
+         of<Orthogonal>),
+    used("micro_batch_num",
+         "what qk_clip_threshold is multiplied by in the static graph (Muon)"),
+    notModelled("amsgrad", "False"),
+    notModelled("maximize", "False"),
+};
+static constexpr IrrelevantKeys optimizerRest[] = {
+    {sameNumbers, "use_fused"},
+};
+constexpr KnownSection optimizerSection = {"optimizer", false, optimizerKeys,
+                                           optimizerRest};
+
+// After the first key, an item of grouped_lr_schedule has the keys of a
+// schedule.
+static constexpr KnownKey lrGroupKeys[] = {
+    used("params", "parts of names of parameters, or wildcards"),
+    key<&Rate::type>("type", "the class of the schedule"),
+    key<&Rate::learningRate>("learning_rate", "the highest rate", notNegative),
+    key<&Rate::lrEnd>("lr_end", "the last rate", notNegative, orNull),
+    key<&Rate::warmupLrInit>("warmup_lr_init", "the first rate of warm-up",
+                             notNegative, orNull),
+    key<&Rate::warmupSteps>("warmup_steps", "steps of warm-up", from(0),
+                            orNull),
+    key<&Rate::warmupRatio>("warmup_ratio",
+                            "steps of warm-up as a share of the run", ratio,
+                            orNull),
+    key<&Rate::totalSteps>("total_steps",
+                           "steps of the schedule; -1 is the length of the run",
+                           orNull, orMinusOne),
+    key<&Rate::numCycles>("num_cycles", "waves of a cosine", notNegative,
+                          orNull),
+    key<&Rate::power>("power", "power of a polynomial", notNegative, orNull),
+    key<&Rate::decaySteps>("decay_steps", "steps of decay", from(0), orNull),
+    key<&Rate::decayRatio>(
+        "decay_ratio", "steps of decay as a share of the run", ratio, orNull),
+    key<&Rate::decayStartSteps>("decay_start_steps",
+                                "the step where decay starts", from(0), orNull),
+    key<&Rate::decayStartRatio>(
+        "decay_start_ratio", "that step as a share of the run", ratio, orNull),
+    used("base_lr", "learning_rate of the annealing schedules"),
+    key<&Rate::tMax>("t_max", "half a period of CosineAnnealingLR", orNull),
+    key<&Rate::t0>("t_0", "the first period of CosineAnnealingWarmRestarts",
+                   orNull),
+    key<&Rate::tMult>(
+        "t_mult", "by what each period is longer than the one before", orNull),
+    key<&Rate::etaMin>("eta_min", "the lowest rate of annealing", notNegative,
+                       orNull),
+    notModelled("warmup_epochs", "0|None"),
+    notModelled("max_lr"),
+    notModelled("min_lr"),
+    notModelled("num_iters"),
+};
+static constexpr IrrelevantKeys lrScheduleRest[] = {
+    {unread, "auto_register scale_factor"},
+};
+constexpr KnownSection lrGroupSection = {"grouped_lr_schedule.grouped", false,
+                                         lrGroupKeys, lrScheduleRest};
+constexpr KnownSection lrScheduleSection = {
+    "lr_schedule", false,
+    llvm::ArrayRef<KnownKey>(lrGroupKeys + 1, std::size(lrGroupKeys) - 1),
+    lrScheduleRest};
+
+static constexpr KnownKey groupedLrKeys[] = {
+    used("default", "the schedule of parameters that no item names"),
+    used("grouped", "schedules of other parameters, each with params"),
+};
+constexpr KnownSection groupedLrSection = {"grouped_lr_schedule", false,
+                                           groupedLrKeys};
+
+//===----------------------------------------------------------------------===//
+// The device, experts, the model and the top level
+//===----------------------------------------------------------------------===//
+
+static constexpr KnownKey contextKeys[] = {
+    deviceMemory,
+    used("memory_optimize_level",
+         "O1 reuses memory across devices, which excludes swap"),
+    notModelled("mode", "0|'GRAPH_MODE'"),
+    section("ascend_config"),
+    used("enable_graph_kernel", "vector operators are fused"),
+    section("jit_config"),
+    used("jit_level", "O1 fuses vector operators; older files have it here"),
+    notModelled("memory_offload", "'OFF'"),
+    notModelled("mem_offload_config", "None|{}"),
+};
+static constexpr IrrelevantKeys contextRest[] = {
+    {launch, "device_target device_id"},
+    {compilation,
+     "max_call_depth enable_compile_cache compile_cache_path "
+     "graph_kernel_flags jit_syntax_level infer_boost deterministic "
+     "pynative_synchronize check_bprop reserve_class_name_in_scope "
+     "disable_format_transform grad_for_scalar"},
+    {report, "save_graphs save_graphs_path save_dump_path print_file_path "
+             "debug_level"},
+    {host, "env_config_path mempool_block_size runtime_num_threads "
+           "affinity_cpu_list inter_op_parallel_num parameter_cache"},
+};
+constexpr KnownSection contextSection = {"context", false, contextKeys,
+                                         contextRest};
+
+static constexpr KnownKey ascendConfigKeys[] = {
+    used("parallel_speed_up_json_path",
+         "pp_1f1b_overlap in this file, beside the YAML, pairs forwards and "
+         "backwards of zero_bubble_v"),
+    notModelled("precision_mode", "'must_keep_origin_dtype'"),
+    notModelled("matmul_allow_hf32", "False"),
+    notModelled("op_precision_mode", "''|None"),
+};
+static constexpr IrrelevantKeys ascendConfigRest[] = {
+    {overlap, "topo_order"},
+    {compilation, "jit_compile ge_options"},
+    {sameNumbers, "atomic_clean_policy conv_allow_hf32"},
+    {host, "exception_dump hccl_watchdog"},
+};
+constexpr KnownSection ascendConfigSection = {
+    "context.ascend_config", false, ascendConfigKeys, ascendConfigRest};
+
+static constexpr KnownKey jitConfigKeys[] = {
+    used("jit_level", "O1 fuses vector operators"),
+};
+static constexpr IrrelevantKeys jitConfigRest[] = {
+    {compilation, "infer_boost jit_syntax_level exec_mode"},
+};
+constexpr KnownSection jitConfigSection = {"context.jit_config", false,
+                                           jitConfigKeys, jitConfigRest};
+
+static constexpr KnownKey moeKeys[] = {
+#define EXPERT_KEY(NAME, ...) expert::NAME,
+#include "mf/Frontend/Config/ExpertKeys.def"
+};
+static constexpr IrrelevantKeys moeRest[] = {
+    {collectives, "group_wise_a2a use_allgather_dispatcher"},
+    {overlap, "moe_shared_expert_overlap"},
+    {oldExperts,
+     "save_token_distribution cur_layer enable_cold_hot_expert "
+     "update_step hot_expert_num cold_token_percent moe_module_name "
+     "dispatch_global_max_bs"},
+};
+constexpr KnownSection moeSection = {"moe_config", true, moeKeys, moeRest};
+
+static constexpr KnownKey modelKeys[] = {
+    used("model_config", "the model: sizes, types, layers of stages"),
+    used("arch", "the network's class, or a map with its type"),
+};
+constexpr KnownSection modelSection = {"model", false, modelKeys};
+
+static constexpr KnownKey topLevelKeys[] = {
+    section("recompute_config"),
+    section("swap_config"),
+    section("parallel_config"),
+    section("parallel"),
+    section("moe_config"),
+    section("runner_config"),
+    section("runner_wrapper"),
+    section("optimizer"),
+    section("lr_schedule"),
+    section("grouped_lr_schedule"),
+    section("context"),
+    section("model"),
+    used("callbacks", "a list of callbacks, each a map with a type"),
+    used("callback", "another name for callbacks"),
+    used("use_parallel", "False trains on one device"),
+    used("use_legacy",
+         "names of the classic layer classes, or of the mcore graph"),
+    used("micro_batch_interleave_num",
+         "copies of the model in each micro-batch"),
+    used("train_dataset",
+         "how samples are divided among ranks, by its data_loader.type"),
+    notModelled("layer_scale", "False"),
+    notModelled("lr_scale", "False"),
+    notModelled("no_decay_params", "None|[]"),
+};
+static constexpr IrrelevantKeys topLevelRest[] = {
+    {seeds, "seed"},
+    {samples, "train_dataset_task processor data_simplification input_data"},
+    {evaluation,
+     "eval_dataset eval_dataset_task metric eval_callbacks do_eval "
+     "eval_step_interval eval_epoch_interval predict_batch_size infer "
+     "generate"},
+    {launch, "trainer run_mode run_status use_graceful_exit push_to_hub "
+             "hub_model_id hub_token hub_private_repo adapter_id description"},
+    {report,
+     "monitor_config output_dir profile profile_start_step "
+     "profile_stop_step profile_memory profile_communication "
+     "profile_level profile_output profile_rank_ids profile_pipeline "
+     "profiler_level profiling_config init_start_profile with_stack mstx "
+     "memory_usage time_config print_separate_loss "
+     "check_for_nan_in_loss_and_grad"},
+    {checkpoints,
+     "load_checkpoint load_ckpt_format load_ckpt_async "
+     "src_strategy_path_or_dir auto_trans_ckpt transform_process_num "
+     "only_save_strategy resume_training resume_by_last_timestamp_ckpt "
+     "use_checkpoint_health_monitor ignore_data_skip data_skip_steps "
+     "remove_redundancy remote_save_url"},
+    {weights, "pretrained_model_dir"},
+    {search, "auto_tune filepath_prefix autotune_per_step"},
+    {unread, "lr_scale_factor layer_decay"},
+    {elsewhere, "pipeline_config"},
+    {precision, "train_precision_sync infer_precision_sync"},
+};
+constexpr KnownSection topLevel = {"the top level", false, topLevelKeys,
+                                   topLevelRest};
+
+//===----------------------------------------------------------------------===//
+// Sections
+//===----------------------------------------------------------------------===//
+
 llvm::ArrayRef<const KnownSection *> getKnownSections() {
   static constexpr const KnownSection *sections[] = {&recomputeSection,
                                                      &swapSection,

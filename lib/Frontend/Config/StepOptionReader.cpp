@@ -1,12 +1,193 @@
-//===- StepOptionReader.cpp - Wrapper, optimizer and lr schedule ----------===//
+//===- StepOptionReader.cpp - What a step does besides the model ----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "OptimizerReaders.h"
 #include "SectionReader.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
 namespace mf {
+
+//===----------------------------------------------------------------------===//
+// Muon
+//===----------------------------------------------------------------------===//
+
+using Triple = std::array<double, 3>;
+
+/// More steps than any matrix needs.
+static constexpr int64_t maxSteps = 64;
+
+static std::optional<Triple> getTriple(const Node &node) {
+  const std::vector<Node> &items = node.getElements();
+  if (items.size() != 3)
+    return std::nullopt;
+  Triple triple;
+  for (auto [number, item] : llvm::zip(triple, items)) {
+    std::optional<double> value = item.getNumber();
+    if (!value)
+      return std::nullopt;
+    number = *value;
+  }
+  return triple;
+}
+
+/// `[[a, b, c], n]` is a triple for n steps.
+static bool readRepeated(const Node &node, std::vector<Triple> &coefficients) {
+  const std::vector<Node> &items = node.getElements();
+  if (items.size() != 2)
+    return false;
+  std::optional<Triple> triple = getTriple(items[0]);
+  std::optional<int64_t> steps = items[1].getInt();
+  if (!triple || !steps || *steps < 1 || *steps > maxSteps)
+    return false;
+  coefficients.insert(coefficients.end(), *steps, *triple);
+  return true;
+}
+
+static void readCoefficients(SectionReader &reader, MuonConfig &muon) {
+  const int64_t steps = reader.readInt("ns_steps", 5);
+  if (steps < 1 || steps > maxSteps)
+    return reader.rejectValue("ns_steps", reader.get("ns_steps"),
+                              "an int from 1 to " + llvm::Twine(maxSteps));
+  Node node = reader.get("ns_coefficients");
+  if (node.isUndefinedOrNull()) {
+    muon.coefficients.assign(steps, {3.4445, -4.7750, 2.0315});
+    return;
+  }
+  if (std::optional<Triple> triple = getTriple(node)) {
+    muon.coefficients.assign(steps, *triple);
+    return;
+  }
+  for (const Node &item : node.getElements())
+    if (!readRepeated(item, muon.coefficients)) {
+      muon.coefficients.clear();
+      break;
+    }
+  if (muon.coefficients.empty())
+    reader.rejectValue("ns_coefficients", node,
+                       "three numbers, or a list of [[a, b, c], steps]");
+  else if (Node ignored = reader.get("ns_steps"))
+    reader.diagnostics.warning(
+        ignored.getLocation(),
+        "'ns_steps' has no effect: 'ns_coefficients' says how many steps each "
+        "of its triples is for");
+}
+
+static void readIncluded(SectionReader &reader, MuonConfig &muon) {
+  Node node = reader.get("adamw_include");
+  if (node.isUndefinedOrNull()) {
+    // Names of the mcore training graph, then those of legacy layer classes.
+    muon.adamwInclude = {"*word_embeddings*", "*output_layer*", "*embedding*",
+                         "*lm_head*"};
+    return;
+  }
+  for (const Node &item : node.getElements())
+    if (item.isString())
+      muon.adamwInclude.push_back(item.getText().str());
+  if (muon.adamwInclude.size() != node.getElements().size() || !node.isList())
+    reader.rejectValue("adamw_include", node, "a list of patterns");
+}
+
+/// The class multiplies the threshold by a number that the trainer does not
+/// give it: it counts where the YAML has it.
+static void readLogitClip(SectionReader &reader, MuonConfig &muon) {
+  const int64_t batches = reader.readInt("micro_batch_num", 1);
+  const double threshold = reader.readFloat("qk_clip_threshold", 4.0);
+  if (!reader.readBool("qk_clip_enabled", true))
+    return;
+  if (threshold <= 0)
+    return reader.rejectValue("qk_clip_threshold",
+                              reader.get("qk_clip_threshold"),
+                              "a number above 0");
+  if (batches < 1)
+    return reader.rejectValue("micro_batch_num", reader.get("micro_batch_num"),
+                              "an int of at least 1");
+  muon.logitThreshold = threshold * static_cast<double>(batches);
+}
+
+/// Reads the keys of Muon, and rejects unsupported ones. If another optimizer
+/// is selected, its keys get a warning. `eps` of `config` is that of AdamW
+/// afterwards.
+static void readMuon(SectionReader &reader, OptimizerConfig &config) {
+  if (!config.muon)
+    return reader.warnOfKeys(&partId<MuonConfig>, "the optimizer is not Muon");
+  if (Node betas = reader.get("betas"))
+    reader.diagnostics.warning(betas.getLocation(),
+                               "'betas' has no effect: Muon takes 'momentum', "
+                               "and what AdamW updates 'adamw_betas'");
+  MuonConfig &muon = *config.muon;
+  muon.eps = config.eps;
+  config.eps = reader.readFloat("adamw_eps", 1e-8);
+  readCoefficients(reader, muon);
+  readIncluded(reader, muon);
+  readLogitClip(reader, muon);
+  muon.spreadsWeights =
+      reader.readString("comm_strategy", "allgather",
+                        {"allgather", "allgather_deredundency"}) != "allgather";
+}
+
+//===----------------------------------------------------------------------===//
+// Came
+//===----------------------------------------------------------------------===//
+
+/// Reads two lists: `[of squares, of parameters' norms, of instability]`. The
+/// second element is the epsilon that scale_parameter uses.
+static void readConstants(SectionReader &reader, CameConfig &came) {
+  Node eps = reader.get("eps");
+  if (eps.isUndefinedOrNull())
+    return;
+  const std::vector<Node> &items = eps.getElements();
+  std::vector<double> numbers;
+  for (const Node &item : items)
+    if (std::optional<double> number = item.getNumber())
+      if (*number >= 0)
+        numbers.push_back(*number);
+  if (items.size() != 3 || numbers.size() != 3)
+    return reader.rejectValue("eps", eps,
+                              "a list of three numbers that are not negative, "
+                              "as [1.e-30, 1.e-3, 1.e-16]");
+  came.eps = numbers[0];
+  came.instabilityEps = numbers[2];
+}
+
+/// Switches of Came that change the step are off in all that is lowered.
+static void checkSwitches(SectionReader &reader) {
+  if (reader.readBool("scale_parameter", false))
+    reader.diagnostics.error(
+        reader.get("scale_parameter").getLocation(),
+        "'scale_parameter' of Came, a rate that follows the norm of each "
+        "parameter, is not supported; expected False");
+  for (llvm::StringRef key : {"relative_step", "warmup_init", "compression"})
+    if (reader.readBool(key, false))
+      reader.diagnostics.error(
+          reader.get(key).getLocation(),
+          "expected " + quote(key) +
+              " to be False, which is all that Came takes beside an "
+              "lr_schedule");
+}
+
+/// The same for Came.
+static void readCame(SectionReader &reader, OptimizerConfig &config) {
+  if (!config.came)
+    return reader.warnOfKeys(&partId<CameConfig>, "the optimizer is not Came");
+  readConstants(reader, *config.came);
+  checkSwitches(reader);
+  for (llvm::StringRef key : {"betas", "beta2"})
+    if (Node value = reader.get(key))
+      reader.diagnostics.error(value.getLocation(),
+                               "expected 'beta1', 'beta3' and 'decay_rate' of "
+                               "Came, but got " +
+                                   quote(key));
+  if (config.beta1 <= 0)
+    reader.rejectValue("beta1", reader.get("beta1"),
+                       "a number above 0: without a first moment Came does "
+                       "not move parameters");
+  if (config.came->beta3 >= 1)
+    reader.rejectValue("beta3", reader.get("beta3"), "a number below 1");
+}
+
+//===----------------------------------------------------------------------===//
+// The wrapper and the optimizer
+//===----------------------------------------------------------------------===//
 
 static std::optional<LossScaleConfig::Kind>
 getLossScaleKind(llvm::StringRef type) {
@@ -163,6 +344,140 @@ void readOptimizer(const Node &root, TrainingConfig &training,
   readAverageKind(reader, config);
   readMuon(reader, config);
   readCame(reader, config);
+}
+
+//===----------------------------------------------------------------------===//
+// Learning rates
+//===----------------------------------------------------------------------===//
+
+/// Reads the keys of one schedule.
+static LrScheduleSection readSchedule(SectionReader &reader) {
+  // The records of keys name members of the whole configuration.
+  TrainingConfig training;
+  LrScheduleSection &config = training.lrSchedule;
+  config.node = reader.getNode();
+  // The annealing schedules call it base_lr.
+  if (!reader.get("learning_rate"))
+    config.learningRate = reader.readFloat("base_lr", config.learningRate,
+                                           known::notNegative.value);
+  reader.readAll(training);
+  return config;
+}
+
+static LrScheduleSection readLrSchedule(const Node &root,
+                                        DiagnosticList &diagnostics) {
+  SectionReader reader(root, "lr_schedule", lrScheduleSection, diagnostics);
+  if (reader.isPresent())
+    return readSchedule(reader);
+  // The template of the whole section.
+  LrScheduleSection config;
+  config.node = reader.getNode();
+  config.lrEnd = 0.0;
+  config.warmupRatio = 0.0;
+  return config;
+}
+
+/// Reads an item of `grouped`. Its `params` is not a key of a schedule.
+static LrGroup readGroup(const Node &item, DiagnosticList &diagnostics) {
+  LrGroup group;
+  const Node params = item["params"];
+  group.patterns = params.getElements();
+  if (group.patterns.empty())
+    diagnostics.error(
+        (params ? params : item).getLocation(),
+        "expected params of an item of grouped_lr_schedule to be "
+        "a list of names or wildcards, [..]" +
+            (params ? ", but got " + params.repr(60) : std::string()));
+  for (const Node &pattern : group.patterns)
+    if (!pattern.isString() || pattern.getText().empty())
+      diagnostics.error(pattern.getLocation(),
+                        "expected a name or a wildcard in params of "
+                        "grouped_lr_schedule, but got " +
+                            pattern.repr(60));
+  SectionReader reader(item, lrGroupSection, diagnostics);
+  group.schedule = readSchedule(reader);
+  return group;
+}
+
+void readLrSchedules(const Node &root, TrainingConfig &config,
+                     DiagnosticList &diagnostics) {
+  SectionReader grouped(root, "grouped_lr_schedule", groupedLrSection,
+                        diagnostics);
+  if (!grouped.isPresent()) {
+    config.lrSchedule = readLrSchedule(root, diagnostics);
+    return;
+  }
+  SectionReader standard(grouped.getNode(), "default", lrScheduleSection,
+                         diagnostics);
+  if (!standard.isPresent())
+    diagnostics.error(grouped.getNode().getLocation(),
+                      "expected grouped_lr_schedule to have a 'default', the "
+                      "schedule of parameters that no item of 'grouped' names");
+  config.lrSchedule = readSchedule(standard);
+  const Node items = grouped.get("grouped");
+  if (!items.isUndefinedOrNull() && !items.isList())
+    grouped.rejectValue("grouped", items, "a list of schedules with params");
+  for (const Node &item : items.getElements()) {
+    if (item.isMap())
+      config.lrGroups.push_back(readGroup(item, diagnostics));
+    else
+      diagnostics.error(item.getLocation(),
+                        "expected a schedule with params in grouped of "
+                        "grouped_lr_schedule, but got " +
+                            item.repr(60));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Callbacks
+//===----------------------------------------------------------------------===//
+
+static void readBalance(const Node &callback, TrainingConfig &config,
+                        DiagnosticList &diagnostics) {
+  SectionReader reader(callback, balanceCallbackSection, diagnostics);
+  config.callbacks.balance.emplace().node = callback;
+  reader.readAll(config);
+  if (!reader.readBool("balance_via_topk_bias", false))
+    config.callbacks.balance.reset();
+}
+
+/// Its keys have no defaults: MindSpore Transformers fails without them.
+static void readDropRate(const Node &callback, TrainingConfig &config,
+                         DiagnosticList &diagnostics) {
+  SectionReader reader(callback, dropRateCallbackSection, diagnostics);
+  DropRateCallback &dropRate = config.callbacks.dropRate.emplace();
+  dropRate.node = callback;
+  for (llvm::StringRef key :
+       {"expert_num", "num_layers", "mtp_depth", "capacity_factor"})
+    if (reader.get(key))
+      reader.read(key, config);
+    else
+      diagnostics.error(callback.getLocation(),
+                        "expected " + quote(key) + " of 'MoEDropRateCallback'");
+  dropRate.numLayers += reader.readInt("mtp_depth", 0);
+}
+
+void readCallbacks(const Node &root, TrainingConfig &config,
+                   DiagnosticList &diagnostics) {
+  const CallbackConfig &callbacks = config.callbacks;
+  for (const Node &section : {root["callbacks"], root["callback"]}) {
+    if (!section.isUndefinedOrNull() && !section.isList())
+      diagnostics.error(section.getLocation(),
+                        "expected a list of callbacks, each a map with a "
+                        "'type'");
+    for (const Node &callback : section.getElements()) {
+      llvm::StringRef type = callback["type"].getText();
+      const bool isBalance = type == "TopkBiasBalanceCallback";
+      if (!isBalance && type != "MoEDropRateCallback")
+        continue;
+      if (isBalance ? callbacks.balance.has_value()
+                    : callbacks.dropRate.has_value())
+        diagnostics.warning(callback.getLocation(),
+                            "there is a " + quote(type) +
+                                " before; this one counts");
+      (isBalance ? readBalance : readDropRate)(callback, config, diagnostics);
+    }
+  }
 }
 
 } // namespace mf

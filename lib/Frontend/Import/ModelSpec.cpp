@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Import/ModelSpec.h"
+#include "AdapterReader.h"
 #include "ExpertReader.h"
 #include "FamilyReaders.h"
-#include "LoraReader.h"
-#include "PrefixReader.h"
 #include "PretrainedConfig.h"
 #include "SpecLimits.h"
 #include "mf/Frontend/Config/LayoutKeys.h"

@@ -1,8 +1,8 @@
-//===- LoraReader.h - Reads pet_config and lora_config ----------*- C++ -*-===//
+//===- AdapterReader.h - Reads pet_config and lora_config -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef MF_LIB_FRONTEND_IMPORT_LORAREADER_H
-#define MF_LIB_FRONTEND_IMPORT_LORAREADER_H
+#ifndef MF_LIB_FRONTEND_IMPORT_ADAPTERREADER_H
+#define MF_LIB_FRONTEND_IMPORT_ADAPTERREADER_H
 
 #include "mf/Frontend/Import/ModelSpec.h"
 
@@ -26,6 +26,19 @@ std::optional<LoraSpec> readLora(const Node &section, const Node &architecture,
 std::optional<LoraSpec> readDynamicLora(const Node &section,
                                         DiagnosticList &diagnostics);
 
+/// True if `section`, model_config.pet_config, requests a trained prefix. The
+/// class ChatGLM2WithPtuning2 always has one.
+bool asksForPrefix(const Node &section, const Node &architecture);
+
+/// Reads the prefix if `asksForPrefix` is true. Returns none after an error.
+std::optional<PrefixSpec> readPrefix(const Node &section,
+                                     const Node &architecture,
+                                     DiagnosticList &diagnostics);
+
+/// Checks that the model that was read can have its prefix.
+void checkPrefix(const TrainingConfig &config, const ModelSpec &spec,
+                 DiagnosticList &diagnostics);
+
 } // namespace mf
 
-#endif // MF_LIB_FRONTEND_IMPORT_LORAREADER_H
+#endif // MF_LIB_FRONTEND_IMPORT_ADAPTERREADER_H
