@@ -334,49 +334,12 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
   return map;
 }
 
-StageMap StageMap::fromPlaces(std::vector<LayerPlace> places, int64_t stages,
-                              int64_t chunks) {
-  StageMap map;
-  map.numStages = stages;
-  map.numChunks = chunks;
-  std::vector<bool> isBackwards(static_cast<size_t>(chunks));
-  for (size_t layer = 1; layer < places.size(); ++layer)
-    if (places[layer].chunk == places[layer - 1].chunk &&
-        places[layer].stage < places[layer - 1].stage)
-      isBackwards[static_cast<size_t>(places[layer].chunk)] = true;
-  map.visits.clear();
-  for (int64_t chunk = 0; chunk < chunks; ++chunk)
-    for (int64_t position = 0; position < stages; ++position)
-      map.visits.push_back(isBackwards[static_cast<size_t>(chunk)]
-                               ? stages - 1 - position
-                               : position);
-  map.layersPerStage.assign(static_cast<size_t>(chunks),
-                            std::vector<int64_t>(static_cast<size_t>(stages)));
-  for (LayerPlace &place : places) {
-    // Counting down is its own inverse.
-    place.position = map.getStage(place.chunk, place.stage);
-    place.index = map.layersPerStage[static_cast<size_t>(place.chunk)]
-                                    [static_cast<size_t>(place.position)]++;
-  }
-  map.firstOffset = map.layersPerStage[0][0] -
-                    static_cast<int64_t>(places.size()) / (stages * chunks);
-  map.places = std::move(places);
-  return map;
-}
-
 bool StageMap::visitsAlike() const {
   for (int64_t chunk = 1; chunk < numChunks; ++chunk)
     for (int64_t position = 0; position < numStages; ++position)
       if (getStage(chunk, position) != getStage(0, position))
         return false;
   return true;
-}
-
-bool StageMap::placesAlike(const StageMap &other) const {
-  return llvm::equal(places, other.places,
-                     [](const LayerPlace &a, const LayerPlace &b) {
-                       return a.stage == b.stage && a.chunk == b.chunk;
-                     });
 }
 
 std::vector<std::vector<int64_t>> StageMap::getAccumulated() const {

@@ -297,31 +297,6 @@ TEST(StageMapTest, EveryVHasTheLayersThatItsOffsetGivesToPhysicalStages) {
   }
 }
 
-TEST(StageMapTest, PlacesMakeTheMapThatMadeThem) {
-  for (const std::vector<int64_t> &visits : {std::vector<int64_t>(), getV(3)}) {
-    StageMap map = *build(11, 3, 2, "[[0, 2, 1], [1, 0, 1]]", visits).map;
-    std::vector<LayerPlace> places;
-    for (int64_t layer = 0; layer < map.getNumLayers(); ++layer)
-      places.push_back({map.getPlace(layer).stage, map.getPlace(layer).chunk});
-    StageMap read = StageMap::fromPlaces(places, 3, 2);
-    EXPECT_EQ(read.getLayersPerStage(), map.getLayersPerStage());
-    EXPECT_EQ(read.visitsAlike(), map.visitsAlike());
-    EXPECT_EQ(read.getLastStage(), map.getLastStage());
-    EXPECT_EQ(read.getCommFusion(3, 2), map.getCommFusion(3, 2));
-    for (int64_t layer = 0; layer < map.getNumLayers(); ++layer) {
-      EXPECT_EQ(read.getPlace(layer).index, map.getPlace(layer).index);
-      EXPECT_EQ(read.getPlace(layer).position, map.getPlace(layer).position);
-    }
-  }
-}
-
-TEST(StageMapTest, PlacesWithoutLayersAreEmptyMiniStages) {
-  StageMap map = StageMap::fromPlaces({{1, 0}, {1, 0}}, 2, 1);
-  EXPECT_EQ(map.getLayersPerStage(), (Rows{{0, 2}}));
-  EXPECT_EQ(map.getPlace(1).index, 1);
-  EXPECT_EQ(StageMap::fromPlaces({}, 1, 1).getNumLayers(), 0);
-}
-
 TEST(StageMapTest, AScheduleHasToVisitEachStageOncePerChunk) {
   for (const std::vector<int64_t> &visits :
        {std::vector<int64_t>{0, 1}, {0, 1, 2, -1}, {0, 1, 1, 1}, {0, 0, 1, 1}})

@@ -106,13 +106,6 @@ public:
   static std::optional<StageMap> create(const StageMapOptions &options,
                                         DiagnosticList &diagnostics);
 
-  /// Makes the map of layers that are already placed. Only their `stage` (from
-  /// 0 to below `stages`) and `chunk` (below `chunks`) are read. If the layers
-  /// of a chunk go from a stage to a lower one, the chunk visits the stages
-  /// backwards.
-  static StageMap fromPlaces(std::vector<LayerPlace> places, int64_t stages,
-                             int64_t chunks);
-
   int64_t getNumLayers() const { return static_cast<int64_t>(places.size()); }
   /// Return the number of stages that this model occupies, and the first of
   /// them.
@@ -126,9 +119,6 @@ public:
   }
   /// Returns whether all chunks visit the stages in the same order.
   bool visitsAlike() const;
-  /// Returns whether both maps have the same layers on the same stages and
-  /// chunks.
-  bool placesAlike(const StageMap &other) const;
 
   const LayerPlace &getPlace(int64_t layer) const {
     return places[static_cast<size_t>(layer)];
