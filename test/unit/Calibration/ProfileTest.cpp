@@ -4,13 +4,71 @@
 //------------------------===//
 
 #include "mf/Perf/Calibration/Profile.h"
-#include "ProfileFolder.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
+#include <string>
 
 using namespace mf::calibration;
 using mf::DType;
 
 namespace {
+
+/// A folder of its own, gone when the object dies.
+class ProfileFolder {
+public:
+  ProfileFolder();
+  ~ProfileFolder();
+  ProfileFolder(const ProfileFolder &) = delete;
+  ProfileFolder &operator=(const ProfileFolder &) = delete;
+
+  /// Writes a file, and the folders that it is in.
+  void write(const llvm::Twine &name, llvm::StringRef text) const;
+  llvm::StringRef getPath() const { return path; }
+
+  /// The error of reading it, without the folder's path; empty if reading
+  /// succeeds.
+  std::string getError() const;
+
+private:
+  llvm::SmallString<128> path;
+};
+
+ProfileFolder::ProfileFolder() {
+  const std::error_code code =
+      llvm::sys::fs::createUniqueDirectory("mf-profile", path);
+  EXPECT_FALSE(code) << code.message();
+}
+
+ProfileFolder::~ProfileFolder() {
+  EXPECT_FALSE(llvm::sys::fs::remove_directories(path));
+}
+
+void ProfileFolder::write(const llvm::Twine &name, llvm::StringRef text) const {
+  llvm::SmallString<128> file(path);
+  llvm::sys::path::append(file, name);
+  EXPECT_FALSE(
+      llvm::sys::fs::create_directories(llvm::sys::path::parent_path(file)));
+  std::error_code code;
+  llvm::raw_fd_ostream os(file, code);
+  ASSERT_FALSE(code) << code.message();
+  os << text;
+}
+
+std::string ProfileFolder::getError() const {
+  llvm::Expected<Profile> profile = readProfile(path);
+  if (profile)
+    return "";
+  std::string message = llvm::toString(profile.takeError());
+  const std::string prefix = (path + "/").str();
+  for (size_t at = 0; (at = message.find(prefix)) != std::string::npos;)
+    message.erase(at, prefix.size());
+  return message;
+}
 
 constexpr llvm::StringLiteral header =
     "Step ID,Device_id,Name,Type,Accelerator Core,Start Time(us),Duration(us),"
