@@ -2,70 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/split/BackwardHalves.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <random>
 #include <set>
 
 using namespace mf::passes;
-using testing::ElementsAre;
 
 namespace {
-
-BackwardOperator makeOperator(llvm::ArrayRef<int64_t> producers,
-                              llvm::ArrayRef<int64_t> returned = {}) {
-  BackwardOperator op;
-  op.producers.assign(producers.begin(), producers.end());
-  op.returned.assign(returned.begin(), returned.end());
-  return op;
-}
-
-TEST(BackwardHalvesTest, NothingToSplit) {
-  EXPECT_THAT(planWeightHalf({}, 1), ElementsAre());
-}
-
-TEST(BackwardHalvesTest, WhatReachesAHiddenInputDoesNotWait) {
-  // A matrix product: what comes back, the input's gradient, the weight's, a
-  // cast of that one.
-  EXPECT_THAT(planWeightHalf({makeOperator({}), makeOperator({0}, {0}),
-                              makeOperator({0}), makeOperator({2}, {1})},
-                             1),
-              ElementsAre(false, false, true, true));
-}
-
-TEST(BackwardHalvesTest, AnOperatorThatMakesBothDoesNotWait) {
-  // A norm's gradients; the weight's is cast.
-  EXPECT_THAT(
-      planWeightHalf({makeOperator({}, {0}), makeOperator({0}, {1})}, 1),
-      ElementsAre(false, true));
-}
-
-TEST(BackwardHalvesTest, AnyHiddenInputCounts) {
-  EXPECT_THAT(planWeightHalf({makeOperator({}, {0}), makeOperator({}, {1}),
-                              makeOperator({}, {2})},
-                             2),
-              ElementsAre(false, false, true));
-}
-
-TEST(BackwardHalvesTest, SeveralParametersMayWaitTogetherBehindAHiddenInput) {
-  EXPECT_THAT(planWeightHalf({makeOperator({}), makeOperator({0}, {1}),
-                              makeOperator({0}, {2}), makeOperator({}, {0})},
-                             1),
-              ElementsAre(true, true, true, false));
-}
-
-TEST(BackwardHalvesTest, WithoutHiddenInputOneGradientMayWait) {
-  // 0 leads to two parameters, 1 makes the one, 2 and 3 the other.
-  EXPECT_THAT(planWeightHalf({makeOperator({}), makeOperator({0}, {0}),
-                              makeOperator({0}), makeOperator({2}, {1})},
-                             0),
-              ElementsAre(false, true, true, true));
-}
-
-TEST(BackwardHalvesTest, WhatNobodyReadsMayWait) {
-  EXPECT_THAT(planWeightHalf({makeOperator({}), makeOperator({}, {0})}, 1),
-              ElementsAre(true, false));
-}
 
 /// The results that an operator reaches, found one path at a time.
 std::set<int64_t> findReached(llvm::ArrayRef<BackwardOperator> operators,
@@ -87,7 +30,7 @@ TEST(BackwardHalvesTest, IsTheRuleOnRandomGraphs) {
   };
   for (int round = 0; round < 300; ++round) {
     const int64_t numHidden = below(3);
-    std::vector<BackwardOperator> operators(1 + below(12));
+    std::vector<BackwardOperator> operators(below(13));
     for (size_t i = 0; i < operators.size(); ++i) {
       for (int64_t n = i > 0 ? below(3) : 0; n > 0; --n)
         operators[i].producers.push_back(below(i));

@@ -25,23 +25,6 @@ ForwardOperator makeOperator(llvm::ArrayRef<int64_t> producers, bool isMarked,
   return op;
 }
 
-ForwardOperator makeFree(llvm::ArrayRef<int64_t> producers,
-                         bool isReadByBackward) {
-  ForwardOperator op = makeOperator(producers, false, isReadByBackward);
-  op.isFree = true;
-  op.flops = 0;
-  return op;
-}
-
-TEST(RecomputePlanTest, NothingMarkedMeansNothingToDo) {
-  RecomputePlan plan = planRecompute(
-      {makeOperator({}, false, true), makeOperator({0}, false, true)});
-  EXPECT_THAT(plan.clones, IsEmpty());
-  EXPECT_THAT(plan.kept, IsEmpty());
-  EXPECT_EQ(plan.droppedBytes, 0);
-  EXPECT_EQ(plan.flops, 0);
-}
-
 TEST(RecomputePlanTest, AnotherFormIsKeptInPlaceOfWhatItIsMadeOf) {
   std::vector<ForwardOperator> operators = {makeOperator({}, false, false),
                                             makeOperator({0}, true, false),
@@ -61,52 +44,6 @@ TEST(RecomputePlanTest, AnotherFormIsNotKeptWhereBackwardNeedsNothingOfIt) {
   RecomputePlan plan = planRecompute(operators);
   EXPECT_THAT(plan.clones, IsEmpty());
   EXPECT_EQ(plan.savedBytes, 0);
-}
-
-TEST(RecomputePlanTest, NoOperatorsMeansNothingToDo) {
-  EXPECT_THAT(planRecompute({}).clones, IsEmpty());
-}
-
-TEST(RecomputePlanTest, AMarkedOperatorThatNobodyReadsIsNotCloned) {
-  RecomputePlan plan = planRecompute(
-      {makeOperator({}, true, false), makeOperator({0}, false, true)});
-  EXPECT_THAT(plan.clones, IsEmpty());
-}
-
-TEST(RecomputePlanTest, AChainIsClonedFromWhatIsKept) {
-  // 0 is kept although backward does not read it itself.
-  RecomputePlan plan = planRecompute(
-      {makeOperator({}, false, false), makeOperator({0}, true, false),
-       makeOperator({1}, true, true), makeOperator({2}, false, true)});
-  EXPECT_THAT(plan.clones, ElementsAre(1, 2));
-  EXPECT_THAT(plan.kept, ElementsAre(0));
-  EXPECT_EQ(plan.droppedBytes, 100);
-  EXPECT_EQ(plan.flops, 14);
-}
-
-TEST(RecomputePlanTest, AKeptOperatorInTheMiddleShortensTheChain) {
-  RecomputePlan plan = planRecompute({makeOperator({}, true, false),
-                                      makeOperator({0}, false, false),
-                                      makeOperator({1}, true, true)});
-  EXPECT_THAT(plan.clones, ElementsAre(2));
-  EXPECT_THAT(plan.kept, ElementsAre(1));
-}
-
-TEST(RecomputePlanTest, AViewOfACloneIsClonedAndCostsNothing) {
-  RecomputePlan plan =
-      planRecompute({makeOperator({}, true, false), makeFree({0}, true)});
-  EXPECT_THAT(plan.clones, ElementsAre(0, 1));
-  EXPECT_EQ(plan.flops, 7);
-  // The view's bytes are its producer's, which is not read itself.
-  EXPECT_EQ(plan.droppedBytes, 0);
-}
-
-TEST(RecomputePlanTest, AViewOfWhatIsKeptStaysAsItIs) {
-  RecomputePlan plan =
-      planRecompute({makeOperator({}, false, false), makeFree({0}, false),
-                     makeOperator({1}, true, true)});
-  EXPECT_THAT(plan.clones, ElementsAre(2));
-  EXPECT_THAT(plan.kept, IsEmpty()) << "what the view shows crosses anyhow";
 }
 
 TEST(RecomputePlanTest, PrintsTotalsAndNames) {

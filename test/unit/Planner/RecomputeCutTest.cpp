@@ -12,20 +12,6 @@ using namespace mf::planner;
 
 namespace {
 
-/// A chain: input -> op 0 -> value 1 -> op 1 -> value 2 ...; backward needs all
-/// values but the input.
-LayerGraph makeChain(const std::vector<double> &seconds,
-                     const std::vector<int64_t> &bytes) {
-  LayerGraph graph;
-  graph.values.push_back({100, {}, true, false});
-  for (size_t index = 0; index < seconds.size(); ++index) {
-    graph.operators.push_back(
-        {"op" + std::to_string(index), false, seconds[index], {index}});
-    graph.values.push_back({bytes[index], {index}, true, false});
-  }
-  return graph;
-}
-
 /// The cost of choosing `isRepeated`: every value that is needed, by backward
 /// or by an operator that is repeated, is kept unless it is repeated itself.
 double getCost(const LayerGraph &graph, const std::vector<bool> &isRepeated,
@@ -72,22 +58,6 @@ LayerGraph drawGraph(std::mt19937 &random) {
           {draw(1, 50), {static_cast<size_t>(op)}, draw(0, 2) > 0, false});
   }
   return graph;
-}
-
-TEST(RecomputeCutTest, KeepsWhatIsDearToRepeat) {
-  // The second operator takes long, and its output is small.
-  const LayerGraph graph = makeChain({1, 50, 1}, {1000, 10, 1000});
-  const RecomputeChoice choice = chooseRecompute(graph, 0.01);
-  EXPECT_EQ(choice.isRepeated, std::vector<bool>({true, false, true}));
-  EXPECT_EQ(choice.keptBytes, 110);
-  EXPECT_DOUBLE_EQ(choice.seconds, 2);
-}
-
-TEST(RecomputeCutTest, FreeValuesCostNothing) {
-  LayerGraph graph = makeChain({1}, {1000});
-  graph.values[0].isFree = true;
-  EXPECT_EQ(chooseRecompute(graph, 0.01).keptBytes, 0);
-  EXPECT_EQ(chooseRecompute(graph, 0.0001).keptBytes, 1000);
 }
 
 /// Whether each module runs again as a whole or not at all.
