@@ -1,243 +1,12 @@
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' %s | FileCheck %s
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule{print-plan=true}))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' --remarks-filter-analyse=schedule %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %variants %s > %t
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' -split-input-file %t | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule{print-plan=true}))' -split-input-file %t -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' --remarks-filter-analyse=schedule -split-input-file %t -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-
-// Gradient accumulation: forward and backward of each micro-batch in turn, so that one is in flight.
-// The loss's gradient is the loss scale over the number of micro-batches; the scale comes with the step.
-// PLAN: stage 0: F0 B0 F1 B1
-// REMARK: Function=one_stage_accumulates | Remark="the model runs 1f1b", chunks=1, ideal bubble=0.0000, micro-batches=2
-// REMARK: Function=one_stage_accumulates | Remark="stage 0 runs 1f1b", in flight=1, in flight by chunk=1, tasks=4
-// CHECK-LABEL: mf.model @one_stage_accumulates
-// CHECK: mf.schedule stage 0 {
-// CHECK-NEXT: %[[TOKENS0:.*]] = mf.load tokens micro_batch 0 : tensor<8xi32>
-// CHECK-NEXT: %[[LOSS0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk0.forward micro_batch 0(%[[TOKENS0]])
-// CHECK-NEXT: mf.accumulate_loss %[[LOSS0]]
-// CHECK-NEXT: %[[DLOSS0:.*]] = mf.loss_gradient 5.000000e-01 scaled
-// CHECK-NEXT: mf.run_backward @chunk0.backward micro_batch 0 frame %[[FRAME0]](%[[DLOSS0]], %[[TOKENS0]]) : {{.*}} -> ()
-// CHECK-NEXT: %[[TOKENS1:.*]] = mf.load tokens micro_batch 1
-// CHECK-NEXT: %[[LOSS1:.*]], %[[FRAME1:.*]] = mf.run_forward @chunk0.forward micro_batch 1(%[[TOKENS1]])
-// CHECK-NEXT: mf.accumulate_loss %[[LOSS1]]
-// CHECK-NEXT: %[[DLOSS1:.*]] = mf.loss_gradient 5.000000e-01 scaled
-// CHECK-NEXT: mf.run_backward @chunk0.backward micro_batch 1 frame %[[FRAME1]](%[[DLOSS1]], %[[TOKENS1]])
-// CHECK-NEXT: mf.run_update @update0
-// CHECK-NEXT: }
-mf.model @one_stage_accumulates attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1024.0, max_device_memory = 0>} {
-  mf.param @w : tensor<16x1xf32> init <ones>
-  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<f32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
-    %w = mf.get_param @w : tensor<16x1xf32>
-    %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
-    %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
-    %y = mf.reduce_sum %h {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
-    mf.return %y : tensor<f32>
-  }
-  mf.backward @chunk0.backward (%dy: tensor<f32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
-    %dw = mf.get_param @w : tensor<16x1xf32>
-    mf.return %dw : tensor<16x1xf32>
-  }
-  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-    mf.return
-  }
-}
-
-// The first of two stages runs one forward ahead.
-// PLAN-NEXT: stage 0: F0 F1 B0 F2 B1 B2
-// PLAN-NEXT: stage 1: F0 B0 F1 B1 F2 B2
-// REMARK: Function=two_stages_alternate | Remark="stage 0 runs 1f1b", in flight=2
-// REMARK: Function=two_stages_alternate | Remark="stage 1 runs 1f1b", in flight=1
-// CHECK-LABEL: mf.model @two_stages_alternate
-// CHECK: mf.schedule stage 0 {
-// CHECK-NEXT: %[[TOKENS0:.*]] = mf.load tokens micro_batch 0
-// CHECK-NEXT: %[[Y0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk0.forward micro_batch 0(%[[TOKENS0]])
-// CHECK-NEXT: mf.send %[[Y0]] to 1 channel "forward.0" micro_batch 0
-// CHECK-NEXT: %[[TOKENS1:.*]] = mf.load tokens micro_batch 1
-// CHECK-NEXT: %[[Y1:.*]], %[[FRAME1:.*]] = mf.run_forward @chunk0.forward micro_batch 1(%[[TOKENS1]])
-// CHECK-NEXT: mf.send %[[Y1]] to 1 channel "forward.0" micro_batch 1
-// CHECK-NEXT: %[[DY0:.*]] = mf.receive from 1 channel "backward.1" micro_batch 0
-// CHECK-NEXT: mf.run_backward @chunk0.backward micro_batch 0 frame %[[FRAME0]](%[[DY0]], %[[TOKENS0]])
-// CHECK-NEXT: %{{.*}} = mf.load tokens micro_batch 2
-// CHECK-NEXT: %{{.*}} = mf.run_forward @chunk0.forward micro_batch 2
-// CHECK-NEXT: mf.send
-// CHECK-NEXT: %{{.*}} = mf.receive from 1 channel "backward.1" micro_batch 1
-// CHECK-NEXT: mf.run_backward @chunk0.backward micro_batch 1 frame %[[FRAME1]]
-// CHECK-NEXT: %{{.*}} = mf.receive from 1 channel "backward.1" micro_batch 2
-// CHECK-NEXT: mf.run_backward @chunk0.backward micro_batch 2
-// CHECK-NEXT: mf.run_update @update0
-// CHECK-NEXT: }
-// CHECK-NEXT: mf.schedule stage 1 {
-// CHECK-NEXT: %[[X0:.*]] = mf.receive from 0 channel "forward.0" micro_batch 0
-// CHECK-NEXT: %[[LOSS0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk1.forward micro_batch 0(%[[X0]])
-// CHECK-NEXT: mf.accumulate_loss %[[LOSS0]]
-// CHECK-NEXT: %[[DLOSS0:.*]] = mf.loss_gradient 0.33333333333333331
-// CHECK-NEXT: %[[DX0:.*]] = mf.run_backward @chunk1.backward micro_batch 0 frame %[[FRAME0]](%[[DLOSS0]], %[[X0]])
-// CHECK-NEXT: mf.send %[[DX0]] to 0 channel "backward.1" micro_batch 0
-// CHECK-NEXT: %{{.*}} = mf.receive from 0 channel "forward.0" micro_batch 1
-mf.model @two_stages_alternate attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 3, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @w : tensor<16x1xf32> init <ones>
-  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
-    %w = mf.get_param @w : tensor<16x1xf32>
-    %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
-    %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
-    mf.return %h : tensor<8xf32>
-  }
-  mf.backward @chunk0.backward (%dy: tensor<8xf32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
-    %dw = mf.get_param @w : tensor<16x1xf32>
-    mf.return %dw : tensor<16x1xf32>
-  }
-  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-    mf.return
-  }
-  mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
-      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
-    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
-    mf.return %y : tensor<f32>
-  }
-  mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
-    mf.return %x : tensor<8xf32>
-  }
-  mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
-    mf.return
-  }
-}
-
-// Stage p of 4 keeps at most 4 - p micro-batches in flight; the one in the middle passes on both ways.
-// PLAN-NEXT: stage 0: F0 F1 F2 F3 B0 F4 B1 B2 B3 B4
-// PLAN-NEXT: stage 1: F0 F1 F2 B0 F3 B1 F4 B2 B3 B4
-// PLAN-NEXT: stage 2: F0 F1 B0 F2 B1 F3 B2 F4 B3 B4
-// PLAN-NEXT: stage 3: F0 B0 F1 B1 F2 B2 F3 B3 F4 B4
-// REMARK: Function=four_stages_warm_up | Remark="stage 0 runs 1f1b", in flight=4
-// REMARK: Function=four_stages_warm_up | Remark="stage 1 runs 1f1b", in flight=3
-// REMARK: Function=four_stages_warm_up | Remark="stage 2 runs 1f1b", in flight=2
-// REMARK: Function=four_stages_warm_up | Remark="stage 3 runs 1f1b", in flight=1
-// CHECK-LABEL: mf.model @four_stages_warm_up
-// CHECK: mf.schedule stage 2 {
-// CHECK-NEXT: %[[X0:.*]] = mf.receive from 1 channel "forward.1" micro_batch 0
-// CHECK-NEXT: %[[Y0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk2.forward micro_batch 0(%[[X0]])
-// CHECK-NEXT: mf.send %[[Y0]] to 3 channel "forward.2" micro_batch 0
-// CHECK: %[[DY0:.*]] = mf.receive from 3 channel "backward.3" micro_batch 0
-// CHECK-NEXT: %[[DX0:.*]] = mf.run_backward @chunk2.backward micro_batch 0 frame %[[FRAME0]](%[[DY0]], %[[X0]])
-// CHECK-NEXT: mf.send %[[DX0]] to 1 channel "backward.2" micro_batch 0
-mf.model @four_stages_warm_up attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 5, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @w : tensor<16x1xf32> init <ones>
-  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
-    %w = mf.get_param @w : tensor<16x1xf32>
-    %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
-    %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
-    mf.return %h : tensor<8xf32>
-  }
-  mf.backward @chunk0.backward (%dy: tensor<8xf32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
-    %dw = mf.get_param @w : tensor<16x1xf32>
-    mf.return %dw : tensor<16x1xf32>
-  }
-  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-    mf.return
-  }
-  mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
-    mf.return %x : tensor<8xf32>
-  }
-  mf.backward @chunk1.backward (%dy: tensor<8xf32>, %x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
-    mf.return %x : tensor<8xf32>
-  }
-  mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
-    mf.return
-  }
-  mf.forward @chunk2.forward (%x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 2, chunk = 0>, inputs = [], input_indices = []} {
-    mf.return %x : tensor<8xf32>
-  }
-  mf.backward @chunk2.backward (%dy: tensor<8xf32>, %x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 2, chunk = 0>, forward_arguments = [0], gradients = []} {
-    mf.return %x : tensor<8xf32>
-  }
-  mf.update @update2 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 2 : i64} {
-    mf.return
-  }
-  mf.forward @chunk3.forward (%x: tensor<8xf32>) -> tensor<f32>
-      attributes {placement = #mf.placement<stage = 3, chunk = 0>, inputs = [], input_indices = []} {
-    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
-    mf.return %y : tensor<f32>
-  }
-  mf.backward @chunk3.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 3, chunk = 0>, forward_arguments = [0], gradients = []} {
-    mf.return %x : tensor<8xf32>
-  }
-  mf.update @update3 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 3 : i64} {
-    mf.return
-  }
-}
-
-// With fewer micro-batches than stages there are only warm-up and drain.
-// PLAN-NEXT: stage 0: F0 B0
-// PLAN-NEXT: stage 1: F0 B0
-// PLAN-NEXT: stage 2: F0 B0
-// CHECK-LABEL: mf.model @one_micro_batch_on_three_stages
-mf.model @one_micro_batch_on_three_stages attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @w : tensor<16x1xf32> init <ones>
-  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
-    %w = mf.get_param @w : tensor<16x1xf32>
-    %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
-    %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
-    mf.return %h : tensor<8xf32>
-  }
-  mf.backward @chunk0.backward (%dy: tensor<8xf32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
-    %dw = mf.get_param @w : tensor<16x1xf32>
-    mf.return %dw : tensor<16x1xf32>
-  }
-  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-    mf.return
-  }
-  mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
-    mf.return %x : tensor<8xf32>
-  }
-  mf.backward @chunk1.backward (%dy: tensor<8xf32>, %x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
-    mf.return %x : tensor<8xf32>
-  }
-  mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
-    mf.return
-  }
-  mf.forward @chunk2.forward (%x: tensor<8xf32>) -> tensor<f32>
-      attributes {placement = #mf.placement<stage = 2, chunk = 0>, inputs = [], input_indices = []} {
-    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
-    mf.return %y : tensor<f32>
-  }
-  mf.backward @chunk2.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 2, chunk = 0>, forward_arguments = [0], gradients = []} {
-    mf.return %x : tensor<8xf32>
-  }
-  mf.update @update2 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 2 : i64} {
-    mf.return
-  }
-}
-
 // Two chunks on each stage, interleaved: half the bubble. Messages are named after the chunk that sends them.
-// PLAN-NEXT: stage 0: F0.0 F0.1 F2.0 F2.1 B2.0 B2.1 B0.0 B0.1
+// PLAN: stage 0: F0.0 F0.1 F2.0 F2.1 B2.0 B2.1 B0.0 B0.1
 // PLAN-NEXT: stage 1: F1.0 F1.1 F3.0 B3.0 F3.1 B3.1 B1.0 B1.1
 // REMARK: Function=two_chunks_on_each_stage | Remark="the model runs interleaved", chunks=4, ideal bubble=0.2500, micro-batches=2
 // REMARK: Function=two_chunks_on_each_stage | Remark="stage 1 runs interleaved", in flight=3, in flight by chunk="2, 1", tasks=8
@@ -299,6 +68,156 @@ mf.model @two_chunks_on_each_stage attributes {
   }
 }
 
+// Gradient accumulation: forward and backward of each micro-batch in turn, so that one is in flight.
+// The loss's gradient is the loss scale over the number of micro-batches; the scale comes with the step.
+// PLAN-NEXT: stage 0: F0 B0 F1 B1
+// REMARK: Function=one_stage_accumulates | Remark="the model runs 1f1b", chunks=1, ideal bubble=0.0000, micro-batches=2
+// REMARK: Function=one_stage_accumulates | Remark="stage 0 runs 1f1b", in flight=1, in flight by chunk=1, tasks=4
+// CHECK-LABEL: mf.model @one_stage_accumulates
+// CHECK: mf.schedule stage 0 {
+// CHECK-NEXT: %[[TOKENS0:.*]] = mf.load tokens micro_batch 0 : tensor<8xi32>
+// CHECK-NEXT: %[[LOSS0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk0.forward micro_batch 0(%[[TOKENS0]])
+// CHECK-NEXT: mf.accumulate_loss %[[LOSS0]]
+// CHECK-NEXT: %[[DLOSS0:.*]] = mf.loss_gradient 5.000000e-01 scaled
+// CHECK-NEXT: mf.run_backward @chunk0.backward micro_batch 0 frame %[[FRAME0]](%[[DLOSS0]], %[[TOKENS0]]) : {{.*}} -> ()
+// CHECK-NEXT: %[[TOKENS1:.*]] = mf.load tokens micro_batch 1
+// CHECK-NEXT: %[[LOSS1:.*]], %[[FRAME1:.*]] = mf.run_forward @chunk0.forward micro_batch 1(%[[TOKENS1]])
+// CHECK-NEXT: mf.accumulate_loss %[[LOSS1]]
+// CHECK-NEXT: %[[DLOSS1:.*]] = mf.loss_gradient 5.000000e-01 scaled
+// CHECK-NEXT: mf.run_backward @chunk0.backward micro_batch 1 frame %[[FRAME1]](%[[DLOSS1]], %[[TOKENS1]])
+// CHECK-NEXT: mf.run_update @update0
+// CHECK-NEXT: }
+- mf.model
++ mf.model @one_stage_accumulates attributes {
+- training
+- optimizer
++ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>,
++ optimizer = #adamw, lr_schedule = #constant, loss_scale = 1024.0, max_device_memory = 0>} {
+- mf.forward @chunk0
++ mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<f32>
+- mf.return %h
++ %y = mf.reduce_sum %h {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
++ mf.return %y : tensor<f32>
+- mf.backward @chunk0
++ mf.backward @chunk0.backward (%dy: tensor<f32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
+- mf.update @update0
+- ...
+- mf.update @update1
++ mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+
+// The first of two stages runs one forward ahead.
+// PLAN-NEXT: stage 0: F0 F1 B0 F2 B1 B2
+// PLAN-NEXT: stage 1: F0 B0 F1 B1 F2 B2
+// REMARK: Function=two_stages_alternate | Remark="stage 0 runs 1f1b", in flight=2
+// REMARK: Function=two_stages_alternate | Remark="stage 1 runs 1f1b", in flight=1
+// CHECK-LABEL: mf.model @two_stages_alternate
+// CHECK: mf.schedule stage 0 {
+// CHECK-NEXT: %[[TOKENS0:.*]] = mf.load tokens micro_batch 0
+// CHECK-NEXT: %[[Y0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk0.forward micro_batch 0(%[[TOKENS0]])
+// CHECK-NEXT: mf.send %[[Y0]] to 1 channel "forward.0" micro_batch 0
+// CHECK-NEXT: %[[TOKENS1:.*]] = mf.load tokens micro_batch 1
+// CHECK-NEXT: %[[Y1:.*]], %[[FRAME1:.*]] = mf.run_forward @chunk0.forward micro_batch 1(%[[TOKENS1]])
+// CHECK-NEXT: mf.send %[[Y1]] to 1 channel "forward.0" micro_batch 1
+// CHECK-NEXT: %[[DY0:.*]] = mf.receive from 1 channel "backward.1" micro_batch 0
+// CHECK-NEXT: mf.run_backward @chunk0.backward micro_batch 0 frame %[[FRAME0]](%[[DY0]], %[[TOKENS0]])
+// CHECK-NEXT: %{{.*}} = mf.load tokens micro_batch 2
+// CHECK-NEXT: %{{.*}} = mf.run_forward @chunk0.forward micro_batch 2
+// CHECK-NEXT: mf.send
+// CHECK-NEXT: %{{.*}} = mf.receive from 1 channel "backward.1" micro_batch 1
+// CHECK-NEXT: mf.run_backward @chunk0.backward micro_batch 1 frame %[[FRAME1]]
+// CHECK-NEXT: %{{.*}} = mf.receive from 1 channel "backward.1" micro_batch 2
+// CHECK-NEXT: mf.run_backward @chunk0.backward micro_batch 2
+// CHECK-NEXT: mf.run_update @update0
+// CHECK-NEXT: }
+// CHECK-NEXT: mf.schedule stage 1 {
+// CHECK-NEXT: %[[X0:.*]] = mf.receive from 0 channel "forward.0" micro_batch 0
+// CHECK-NEXT: %[[LOSS0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk1.forward micro_batch 0(%[[X0]])
+// CHECK-NEXT: mf.accumulate_loss %[[LOSS0]]
+// CHECK-NEXT: %[[DLOSS0:.*]] = mf.loss_gradient 0.33333333333333331
+// CHECK-NEXT: %[[DX0:.*]] = mf.run_backward @chunk1.backward micro_batch 0 frame %[[FRAME0]](%[[DLOSS0]], %[[X0]])
+// CHECK-NEXT: mf.send %[[DX0]] to 0 channel "backward.1" micro_batch 0
+// CHECK-NEXT: %{{.*}} = mf.receive from 0 channel "forward.0" micro_batch 1
+- mf.model
++ mf.model @two_stages_alternate attributes {
+- training
++ training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 3, offset = 0>,
+- mf.forward @chunk1.forward
++ mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
+- attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs
+- ...
+- attributes {placement = #mf.placement<stage = 1, chunk = 1>, inputs
++ attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
+- mf.backward @chunk3.backward
+- attributes {placement = #mf.placement<stage = 1, chunk = 1>, forward_arguments
++ mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
++ attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
+
+// Stage p of 4 keeps at most 4 - p micro-batches in flight; the one in the middle passes on both ways.
+// PLAN-NEXT: stage 0: F0 F1 F2 F3 B0 F4 B1 B2 B3 B4
+// PLAN-NEXT: stage 1: F0 F1 F2 B0 F3 B1 F4 B2 B3 B4
+// PLAN-NEXT: stage 2: F0 F1 B0 F2 B1 F3 B2 F4 B3 B4
+// PLAN-NEXT: stage 3: F0 B0 F1 B1 F2 B2 F3 B3 F4 B4
+// REMARK: Function=four_stages_warm_up | Remark="stage 0 runs 1f1b", in flight=4
+// REMARK: Function=four_stages_warm_up | Remark="stage 1 runs 1f1b", in flight=3
+// REMARK: Function=four_stages_warm_up | Remark="stage 2 runs 1f1b", in flight=2
+// REMARK: Function=four_stages_warm_up | Remark="stage 3 runs 1f1b", in flight=1
+// CHECK-LABEL: mf.model @four_stages_warm_up
+// CHECK: mf.schedule stage 2 {
+// CHECK-NEXT: %[[X0:.*]] = mf.receive from 1 channel "forward.1" micro_batch 0
+// CHECK-NEXT: %[[Y0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk2.forward micro_batch 0(%[[X0]])
+// CHECK-NEXT: mf.send %[[Y0]] to 3 channel "forward.2" micro_batch 0
+// CHECK: %[[DY0:.*]] = mf.receive from 3 channel "backward.3" micro_batch 0
+// CHECK-NEXT: %[[DX0:.*]] = mf.run_backward @chunk2.backward micro_batch 0 frame %[[FRAME0]](%[[DY0]], %[[X0]])
+// CHECK-NEXT: mf.send %[[DX0]] to 1 channel "backward.2" micro_batch 0
+- mf.model
++ mf.model @four_stages_warm_up attributes {
+- training
++ training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 5, offset = 0>,
+- mf.forward @chunk2.forward
++ mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
++ mf.return
++ }
++ mf.forward @chunk2.forward (%x: tensor<8xf32>) -> tensor<8xf32>
+- attributes {placement = #mf.placement<stage = 0, chunk = 1>, inputs
++ attributes {placement = #mf.placement<stage = 2, chunk = 0>, inputs = [], input_indices = []} {
+- attributes {placement = #mf.placement<stage = 0, chunk = 1>, forward_arguments
++ attributes {placement = #mf.placement<stage = 2, chunk = 0>, forward_arguments = [0], gradients = []} {
+- mf.forward @chunk3.forward
++ mf.update @update2 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 2 : i64} {
++ mf.return
++ }
++ mf.forward @chunk3.forward (%x: tensor<8xf32>) -> tensor<f32>
+- attributes {placement = #mf.placement<stage = 1, chunk = 1>, inputs
++ attributes {placement = #mf.placement<stage = 3, chunk = 0>, inputs = [], input_indices = []} {
+- attributes {placement = #mf.placement<stage = 1, chunk = 1>, forward_arguments
++ attributes {placement = #mf.placement<stage = 3, chunk = 0>, forward_arguments = [0], gradients = []} {
+- mf.update @update1
++ mf.update @update3 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 3 : i64} {
+
+// With fewer micro-batches than stages there are only warm-up and drain.
+// PLAN-NEXT: stage 0: F0 B0
+// PLAN-NEXT: stage 1: F0 B0
+// PLAN-NEXT: stage 2: F0 B0
+// CHECK-LABEL: mf.model @one_micro_batch_on_three_stages
+- mf.model
++ mf.model @one_micro_batch_on_three_stages attributes {
+- training
++ training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 1, offset = 0>,
+- mf.forward @chunk2.forward
+- ...
+- attributes {placement = #mf.placement<stage = 1, chunk = 1>, inputs
++ mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
++ mf.return
++ }
++ mf.forward @chunk2.forward (%x: tensor<8xf32>) -> tensor<f32>
++ attributes {placement = #mf.placement<stage = 2, chunk = 0>, inputs = [], input_indices = []} {
+- mf.backward @chunk3.backward
+- attributes {placement = #mf.placement<stage = 1, chunk = 1>, forward_arguments
++ mf.backward @chunk2.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
++ attributes {placement = #mf.placement<stage = 2, chunk = 0>, forward_arguments = [0], gradients = []} {
+- mf.update @update1
++ mf.update @update2 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 2 : i64} {
+
 // Chunks of one stage hand over without a message.
 // PLAN-NEXT: stage 0: F0.0 F0.1 F1.0 F1.1 B1.0 B1.1 B0.0 B0.1
 // CHECK-LABEL: mf.model @handed_over_on_one_stage
@@ -310,33 +229,18 @@ mf.model @two_chunks_on_each_stage attributes {
 // CHECK: %[[DY0:.*]] = mf.run_backward @chunk1.backward micro_batch 0 frame %[[FRAME1]](%{{.*}}, %[[Y0]])
 // CHECK: mf.run_backward @chunk0.backward micro_batch 0 frame %[[FRAME0]](%[[DY0]], %{{.*}})
 // CHECK: mf.run_update
-mf.model @handed_over_on_one_stage attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 2, micro_batches = 2, offset = 0, scheduler = "gpipe">,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @w : tensor<16x1xf32> init <ones>
-  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
-    %w = mf.get_param @w : tensor<16x1xf32>
-    %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
-    %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
-    mf.return %h : tensor<8xf32>
-  }
-  mf.backward @chunk0.backward (%dy: tensor<8xf32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
-    %dw = mf.get_param @w : tensor<16x1xf32>
-    mf.return %dw : tensor<16x1xf32>
-  }
-  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-    mf.return
-  }
-  mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 1>, inputs = [], input_indices = []} {
-    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
-    mf.return %y : tensor<f32>
-  }
-  mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 1>, forward_arguments = [0], gradients = []} {
-    mf.return %x : tensor<8xf32>
-  }
-}
+- mf.model
++ mf.model @handed_over_on_one_stage attributes {
+- training
++ training = #mf.training<parallel = <stages = 1, interleave = 2, micro_batches = 2, offset = 0, scheduler = "gpipe">,
+- mf.update @update0
+- ...
+- attributes {placement = #mf.placement<stage = 1, chunk = 1>, inputs
++ mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
++ attributes {placement = #mf.placement<stage = 0, chunk = 1>, inputs = [], input_indices = []} {
+- mf.backward @chunk3
+- attributes {placement = #mf.placement<stage = 1, chunk = 1>, forward_arguments
++ mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
++ attributes {placement = #mf.placement<stage = 0, chunk = 1>, forward_arguments = [0], gradients = []} {
+- mf.update @update1
++ mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
