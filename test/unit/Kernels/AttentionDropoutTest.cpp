@@ -14,7 +14,7 @@ constexpr int64_t heads = 2, rows = 70, keys = 530, dim = 16, droppedKey = 3;
 /// Inputs of attention, and what it gives without dropout.
 struct Attended {
   KernelTensor q, k, v;
-  std::vector<KernelTensor> results;
+  Tensors results;
 
   explicit Attended(DType type)
       : q(randomTensor(type, {1, heads, rows, dim}, 1)),
@@ -23,7 +23,7 @@ struct Attended {
         results(runKernel("aclnnFlashAttentionScore", {q, k, v}, makeOutputs(),
                           {{"scale", 0.3}})) {}
 
-  std::vector<KernelTensor> makeOutputs() const {
+  Tensors makeOutputs() const {
     return {KernelTensor(DType::F32, {1, heads, rows}),
             KernelTensor(DType::F32, {1, heads, rows}),
             KernelTensor(q.shape.type, {1, heads, rows, dim})};
@@ -38,8 +38,8 @@ KernelTensor makeMask(bool drops) {
   return mask;
 }
 
-std::vector<double> times(const KernelTensor &x, double factor) {
-  std::vector<double> values = x.toVector();
+Values times(const KernelTensor &x, double factor) {
+  Values values = x.toVector();
   for (double &value : values)
     value *= factor;
   return values;
@@ -48,14 +48,14 @@ std::vector<double> times(const KernelTensor &x, double factor) {
 TEST(AttentionDropoutTest, ADroppedKeyIsAValueOfZero) {
   for (DType type : floatTypes) {
     Attended with(type);
-    const std::vector<KernelTensor> dropped = runKernel(
+    const Tensors dropped = runKernel(
         "aclnnFlashAttentionScore", {with.q, with.k, with.v, makeMask(true)},
         with.makeOutputs(), {{"scale", 0.3}, {"rate", 0.5}});
     KernelTensor v = with.v;
     for (int64_t head = 0; head < heads; ++head)
       for (int64_t i = 0; i < dim; ++i)
         v.set((head * keys + droppedKey) * dim + i, 0);
-    const std::vector<KernelTensor> expected =
+    const Tensors expected =
         runKernel("aclnnFlashAttentionScore", {with.q, with.k, v},
                   with.makeOutputs(), {{"scale", 0.3}});
     // Sums of the softmax are those of all keys.
@@ -71,8 +71,8 @@ TEST(AttentionDropoutTest, GradientsGrowAsWhatIsKept) {
     const KernelTensor dy = randomTensor(type, {1, heads, rows, dim}, 4);
     auto getGradients = [&](const KernelTensor &out,
                             std::optional<KernelTensor> mask) {
-      std::vector<KernelTensor> inputs = {
-          with.q, with.k, with.v, dy, with.results[0], with.results[1], out};
+      Tensors inputs = {with.q,          with.k,          with.v, dy,
+                        with.results[0], with.results[1], out};
       AttributeMap attributes = {{"scale", 0.3}};
       if (mask) {
         inputs.push_back(*mask);
@@ -84,13 +84,11 @@ TEST(AttentionDropoutTest, GradientsGrowAsWhatIsKept) {
     KernelTensor doubled = with.results[2];
     for (int64_t i = 0; i < doubled.size(); ++i)
       doubled.set(i, 2 * doubled.get(i));
-    const std::vector<KernelTensor> plain = getGradients(with.results[2], {});
-    const std::vector<KernelTensor> kept =
-        getGradients(doubled, makeMask(false));
+    const Tensors plain = getGradients(with.results[2], {});
+    const Tensors kept = getGradients(doubled, makeMask(false));
     for (size_t i = 0; i < 3; ++i)
       expectNear(kept[i], times(plain[i], 2), 8);
-    const std::vector<KernelTensor> dropped =
-        getGradients(doubled, makeMask(true));
+    const Tensors dropped = getGradients(doubled, makeMask(true));
     for (int64_t head = 0; head < heads; ++head)
       for (int64_t i = 0; i < dim; ++i)
         EXPECT_EQ(dropped[2].get((head * keys + droppedKey) * dim + i), 0);

@@ -12,8 +12,6 @@ using namespace mf::testing;
 
 namespace {
 
-using Values = std::vector<double>;
-
 /// The test on a matrix unit, and without any.
 class AttentionTest : public ::testing::TestWithParam<MatrixUnit> {
 protected:
@@ -54,7 +52,7 @@ struct Attention {
     return {{"scale", scale}, {"causal", causal}};
   }
   /// `inputs` and the slopes, if there are any.
-  std::vector<KernelTensor> withSlopes(std::vector<KernelTensor> inputs) const {
+  Tensors withSlopes(Tensors inputs) const {
     if (slopes.empty())
       return inputs;
     KernelTensor tensor(DType::F32, {heads});
@@ -77,7 +75,7 @@ struct Attention {
   KernelTensor makeValue(DType type, unsigned seed) const {
     return randomTensor(type, {batch, keyHeads, keys, valueDim}, seed);
   }
-  std::vector<KernelTensor> makeOutputs(DType type) const {
+  Tensors makeOutputs(DType type) const {
     return {KernelTensor(DType::F32, {batch, heads, queries}),
             KernelTensor(DType::F32, {batch, heads, queries}),
             KernelTensor(type, {batch, heads, queries, valueDim})};
@@ -138,9 +136,8 @@ TEST_P(AttentionTest, MatchesSoftmaxOfAllScores) {
     for (const Attention &a : forwardCases) {
       KernelTensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
                    v = a.makeValue(type, 3);
-      std::vector<KernelTensor> y =
-          runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
-                    a.makeOutputs(type), a.getAttributes());
+      Tensors y = runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
+                            a.makeOutputs(type), a.getAttributes());
       Result expected = attend(a, q.toVector(), k.toVector(), v.toVector());
       expectNear(y[0], expected.max);
       expectNear(y[1], expected.sum, 10);
@@ -153,9 +150,8 @@ TEST_P(AttentionTest, LargeScoresDoNotOverflow) {
   a.scale = 100;
   KernelTensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2),
                v = a.makeValue(DType::F32, 3);
-  std::vector<KernelTensor> y =
-      runKernel("aclnnFlashAttentionScore", {q, k, v},
-                a.makeOutputs(DType::F32), a.getAttributes());
+  Tensors y = runKernel("aclnnFlashAttentionScore", {q, k, v},
+                        a.makeOutputs(DType::F32), a.getAttributes());
   Result expected = attend(a, q.toVector(), k.toVector(), v.toVector());
   expectNear(y[2], expected.out, 1, 1e-3);
 }
@@ -244,14 +240,12 @@ Gradients differentiateAttention(const Attention &a, const Values &q,
   return g;
 }
 
-std::vector<KernelTensor> runGradient(const Attention &a, const KernelTensor &q,
-                                      const KernelTensor &k,
-                                      const KernelTensor &v,
-                                      const KernelTensor &dout) {
+Tensors runGradient(const Attention &a, const KernelTensor &q,
+                    const KernelTensor &k, const KernelTensor &v,
+                    const KernelTensor &dout) {
   DType type = q.shape.type;
-  std::vector<KernelTensor> y =
-      runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
-                a.makeOutputs(type), a.getAttributes());
+  Tensors y = runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
+                        a.makeOutputs(type), a.getAttributes());
   return runKernel("aclnnFlashAttentionScoreGrad",
                    a.withSlopes({q, k, v, dout, y[0], y[1], y[2]}),
                    {KernelTensor(type, q.shape.dims),
@@ -303,7 +297,7 @@ TEST_P(AttentionTest, GradientsMatchTheReferenceInOneSweepAndInTwo) {
                    v = a.makeValue(type, 3);
       KernelTensor dout =
           randomTensor(type, {a.batch, a.heads, a.queries, a.valueDim}, 4);
-      std::vector<KernelTensor> gradients = runGradient(a, q, k, v, dout);
+      Tensors gradients = runGradient(a, q, k, v, dout);
       Gradients expected = differentiateAttention(
           a, q.toVector(), k.toVector(), v.toVector(), dout.toVector());
       expectNear(gradients[0], expected.dq);
@@ -318,7 +312,7 @@ TEST_P(AttentionTest, LongNarrowSequencesTakeTwoSweeps) {
   KernelTensor q = a.makeQuery(DType::BF16, 1), k = a.makeKey(DType::BF16, 2),
                v = a.makeValue(DType::BF16, 3);
   KernelTensor dout = randomTensor(DType::BF16, {1, 8, 64, 120}, 4);
-  std::vector<KernelTensor> gradients = runGradient(a, q, k, v, dout);
+  Tensors gradients = runGradient(a, q, k, v, dout);
   Gradients expected = differentiateAttention(a, q.toVector(), k.toVector(),
                                               v.toVector(), dout.toVector());
   expectNear(gradients[0], expected.dq, 0.2);
@@ -328,7 +322,7 @@ TEST_P(AttentionTest, LongNarrowSequencesTakeTwoSweeps) {
 
 /// Rows [first, first + count) of each head of [batch, heads, rows, ...].
 KernelTensor takeQueries(const KernelTensor &x, int64_t first, int64_t count) {
-  std::vector<int64_t> dims(x.shape.dims.begin(), x.shape.dims.end());
+  Ints dims(x.shape.dims.begin(), x.shape.dims.end());
   const int64_t rows = dims[2], width = dims.size() > 3 ? dims[3] : 1;
   dims[2] = count;
   KernelTensor part(x.shape.type, dims);
@@ -364,7 +358,7 @@ TEST_P(AttentionTest, PartsOfTheQueriesHaveTheBitsOfTheWhole) {
     for (const Attention &a : wholeCases) {
       KernelTensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
                    v = a.makeValue(type, 3);
-      std::vector<KernelTensor> whole =
+      Tensors whole =
           runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
                     a.makeOutputs(type), a.getAttributes());
       for (auto [first, count] : getParts(a.queries)) {
@@ -372,7 +366,7 @@ TEST_P(AttentionTest, PartsOfTheQueriesHaveTheBitsOfTheWhole) {
         part.queries = count;
         KernelTensor position(DType::I32, {1});
         position.set(0, static_cast<double>(first));
-        std::vector<KernelTensor> y = runKernel(
+        Tensors y = runKernel(
             "mfFlashAttentionPart",
             part.withSlopes({takeQueries(q, first, count), k, v, position}),
             part.makeOutputs(type), a.getAttributes());
@@ -392,13 +386,11 @@ TEST_P(AttentionTest, GradientsOfPartsAddUpToThoseOfTheWhole) {
                    v = a.makeValue(type, 3);
       KernelTensor dy =
           randomTensor(type, {a.batch, a.heads, a.queries, a.valueDim}, 4);
-      std::vector<KernelTensor> y =
-          runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
-                    a.makeOutputs(type), a.getAttributes());
-      std::vector<KernelTensor> whole =
-          runKernel("aclnnFlashAttentionScoreGrad",
-                    a.withSlopes({q, k, v, dy, y[0], y[1], y[2]}), {q, k, v},
-                    a.getAttributes());
+      Tensors y = runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
+                            a.makeOutputs(type), a.getAttributes());
+      Tensors whole = runKernel("aclnnFlashAttentionScoreGrad",
+                                a.withSlopes({q, k, v, dy, y[0], y[1], y[2]}),
+                                {q, k, v}, a.getAttributes());
       const int64_t ranks = 3, count = a.queries / ranks;
       std::vector<Values> sums = {Values(k.size()), Values(v.size())};
       for (int64_t rank = 0; rank < ranks; ++rank) {
@@ -409,7 +401,7 @@ TEST_P(AttentionTest, GradientsOfPartsAddUpToThoseOfTheWhole) {
         };
         KernelTensor position(DType::I32, {1});
         position.set(0, static_cast<double>(rank * count));
-        std::vector<KernelTensor> gradients =
+        Tensors gradients =
             runKernel("mfFlashAttentionPartGrad",
                       part.withSlopes({take(q), k, v, take(dy), take(y[0]),
                                        take(y[1]), take(y[2]), position}),
@@ -428,7 +420,7 @@ TEST_P(AttentionTest, APartLiesInsideOfTheKeys) {
   const Attention a{1, 1, 1, 6, 8, 4, 4, false};
   KernelTensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2);
   KernelTensor position(DType::I32, {1});
-  std::vector<KernelTensor> last, outside;
+  Tensors last, outside;
   for (double first : {2.0, 2147483647.0, 0.0, -2147483648.0}) {
     position.set(0, first);
     outside = runKernel("mfFlashAttentionPart", {q, k, k, position},

@@ -26,7 +26,7 @@ TEST(BitsTest, OfEveryExampleOnEightLanes) {
   const MatrixUnitLimit unit(MatrixUnit::None);
   uint64_t all = 0;
   for (const KernelSpec &spec : getExampleSpecs()) {
-    std::vector<KernelTensor> inputs, outputs;
+    Tensors inputs, outputs;
     for (size_t i = 0; i < spec.inputs.size(); ++i)
       inputs.push_back(makeInput(spec, i, static_cast<unsigned>(i + 1)));
     for (const TensorShape &shape : spec.outputs) {

@@ -12,32 +12,27 @@ using ::testing::HasSubstr;
 
 namespace {
 
-using Ints = std::vector<int64_t>;
 using FusedKernels = std::vector<FusedKernel>;
 
 /// The results of the kernels one after another, each a kernel of its own.
-KernelTensor runOneByOne(const std::vector<KernelTensor> &inputs,
-                         const FusedKernels &kernels) {
-  std::vector<KernelTensor> results;
+KernelTensor runOneByOne(const Tensors &inputs, const FusedKernels &kernels) {
+  Tensors results;
   for (const FusedKernel &kernel : kernels) {
-    std::vector<KernelTensor> read;
+    Tensors read;
     for (int64_t operand : kernel.operands)
       read.push_back(operand < 0 ? results[~operand] : inputs[operand]);
-    results.push_back(
-        runKernel(kernel.name, read,
-                  {KernelTensor(kernel.result.type, kernel.result.dims)},
-                  kernel.attributes)[0]);
+    results.push_back(runOne(
+        kernel.name, read, KernelTensor(kernel.result.type, kernel.result.dims),
+        kernel.attributes));
   }
   return results.back();
 }
 
-void expectSameBits(const std::vector<KernelTensor> &inputs,
-                    const FusedKernels &kernels) {
+void expectSameBits(const Tensors &inputs, const FusedKernels &kernels) {
   const KernelTensor expected = runOneByOne(inputs, kernels);
-  const KernelTensor output =
-      runKernel("mfChain", inputs,
-                {KernelTensor(expected.shape.type, expected.shape.dims)},
-                {{"steps", kernels}})[0];
+  const KernelTensor output = runOne(
+      "mfChain", inputs, KernelTensor(expected.shape.type, expected.shape.dims),
+      {{"steps", kernels}});
   EXPECT_TRUE(output == expected);
 }
 
@@ -50,9 +45,9 @@ TEST(ChainTest, EachKernelRoundsToItsType) {
     for (int64_t rows : {1, 7, 700}) {
       const TensorShape x = shape(type, {rows, 129});
       const TensorShape wide = shape(DType::F32, {rows, 129});
-      const std::vector<KernelTensor> inputs = {
-          randomTensor(type, x.dims, 1, -4, 4), randomTensor(type, x.dims, 2),
-          randomTensor(type, x.dims, 3)};
+      const Tensors inputs = {randomTensor(type, x.dims, 1, -4, 4),
+                              randomTensor(type, x.dims, 2),
+                              randomTensor(type, x.dims, 3)};
       expectSameBits(inputs, {{"aclnnSilu", {0}, x, {}},
                               {"aclnnMul", {~0, 1}, x, {}},
                               {"aclnnAdd", {~1, 2}, x, {}}});
@@ -95,9 +90,9 @@ TEST(ChainTest, RepeatsInputs) {
   for (DType type : {DType::F32, DType::BF16})
     for (const Case &c : cases) {
       const TensorShape z{type, {c.z.begin(), c.z.end()}};
-      const std::vector<KernelTensor> inputs = {randomTensor(type, c.x, 1),
-                                                randomTensor(type, c.y, 2),
-                                                randomTensor(type, c.z, 3)};
+      const Tensors inputs = {randomTensor(type, c.x, 1),
+                              randomTensor(type, c.y, 2),
+                              randomTensor(type, c.z, 3)};
       expectSameBits(inputs, {{"aclnnMul", {0, 1}, z, {}},
                               {"aclnnAdd", {2, ~0}, z, {}},
                               {"aclnnSub", {~1, 1}, z, {}}});
@@ -120,10 +115,9 @@ TEST(ChainTest, RowsBecomeLongerAndShorter) {
     const AttributeMap second = {{"starts", middle}, {"sizes", sizes}};
     const AttributeMap before = {{"low", middle}, {"high", zeros}};
     const AttributeMap behind = {{"low", zeros}, {"high", middle}};
-    const std::vector<KernelTensor> inputs = {
-        randomTensor(x.type, x.dims, 1),
-        randomTensor(DType::F32, {dims[2], dims[3]}, 2),
-        randomTensor(DType::F32, {dims[2], dims[3]}, 3)};
+    const Tensors inputs = {randomTensor(x.type, x.dims, 1),
+                            randomTensor(DType::F32, {dims[2], dims[3]}, 2),
+                            randomTensor(DType::F32, {dims[2], dims[3]}, 3)};
     expectSameBits(inputs,
                    {{"aclnnCast", {0}, wide, {}},
                     {"aclnnSliceV2", {~0}, half, first},
@@ -151,8 +145,8 @@ TEST(ChainTest, RowsBecomeLongerAndShorter) {
 TEST(ChainTest, RefusesWhatDoesNotFit) {
   const KernelTensor x(DType::F32, {4, 6}), y(DType::F32, {6, 4}),
       row(DType::F32, {6});
-  auto refuse = [](const std::vector<KernelTensor> &inputs,
-                   const KernelTensor &output, const FusedKernels &kernels) {
+  auto refuse = [](const Tensors &inputs, const KernelTensor &output,
+                   const FusedKernels &kernels) {
     return getRefusal(
         {"mfChain", {inputs[0].shape}, {output.shape}, {{"steps", kernels}}});
   };

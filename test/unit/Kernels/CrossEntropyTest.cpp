@@ -12,8 +12,6 @@ using namespace mf::testing;
 
 namespace {
 
-using Values = std::vector<double>;
-
 struct ExpectedLoss {
   double loss = 0, count = 0;
   Values logSumExp;
@@ -52,11 +50,11 @@ TEST(CrossEntropyTest, MatchesItsDefinitionAndItsGradient) {
           labels.set(3, static_cast<double>(classes));
         }
         AttributeMap attributes = {{"ignore_index", ignoreIndex}};
-        std::vector<KernelTensor> y = runKernel(
-            "aclnnCrossEntropyLoss", {logits, labels},
-            {KernelTensor(DType::F32, {}), KernelTensor(DType::F32, {rows}),
-             KernelTensor(DType::F32, {})},
-            attributes);
+        Tensors y = runKernel("aclnnCrossEntropyLoss", {logits, labels},
+                              {KernelTensor(DType::F32, {}),
+                               KernelTensor(DType::F32, {rows}),
+                               KernelTensor(DType::F32, {})},
+                              attributes);
         ExpectedLoss expected =
             crossEntropy(logits.toVector(), labels, classes, ignoreIndex);
         EXPECT_NEAR(y[0].get(0), expected.loss, 1e-5 * (1 + expected.loss));
@@ -66,9 +64,9 @@ TEST(CrossEntropyTest, MatchesItsDefinitionAndItsGradient) {
           continue;
         KernelTensor scale(DType::F32, {});
         scale.set(0, 3);
-        KernelTensor dx = runKernel("aclnnCrossEntropyLossGrad",
-                                    {scale, logits, labels, y[1], y[2]},
-                                    {KernelTensor(type, dims)}, attributes)[0];
+        KernelTensor dx = runOne("aclnnCrossEntropyLossGrad",
+                                 {scale, logits, labels, y[1], y[2]},
+                                 KernelTensor(type, dims), attributes);
         expectNear(
             dx,
             differentiate(
@@ -92,38 +90,35 @@ KernelTensor takeColumns(const KernelTensor &x, int64_t first, int64_t count) {
 
 /// The loss on `parts` ranks that share the classes out, with sums between them
 /// made here; then logarithms and count.
-std::vector<KernelTensor> runLossOfParts(const KernelTensor &logits,
-                                         const KernelTensor &labels,
-                                         int64_t parts, int64_t ignoreIndex) {
+Tensors runLossOfParts(const KernelTensor &logits, const KernelTensor &labels,
+                       int64_t parts, int64_t ignoreIndex) {
   const int64_t rows = logits.shape.dims[0], classes = logits.shape.dims[1];
   const int64_t size = classes / parts;
   const KernelTensor none(DType::F32, {rows});
   KernelTensor max = none, sum = none, picked = none;
   max.fill(-1e30);
-  std::vector<KernelTensor> own;
+  Tensors own;
   for (int64_t part = 0; part < parts; ++part) {
     own.push_back(takeColumns(logits, part * size, size));
-    KernelTensor of = runKernel("mfRowMax", {own.back()}, {none})[0];
+    KernelTensor of = runOne("mfRowMax", {own.back()}, none);
     for (int64_t row = 0; row < rows; ++row)
       max.set(row, std::max(max.get(row), of.get(row)));
   }
   for (int64_t part = 0; part < parts; ++part) {
     KernelTensor first(DType::I32, {1});
     first.set(0, static_cast<double>(part * size));
-    KernelTensor e =
-        runKernel("mfRowExponentialSum", {own[part], max}, {none})[0];
-    KernelTensor p =
-        runKernel("mfPickLogit", {own[part], labels, first}, {none})[0];
+    KernelTensor e = runOne("mfRowExponentialSum", {own[part], max}, none);
+    KernelTensor p = runOne("mfPickLogit", {own[part], labels, first}, none);
     for (int64_t row = 0; row < rows; ++row) {
       sum.set(row, sum.get(row) + e.get(row));
       picked.set(row, picked.get(row) + p.get(row));
     }
   }
-  std::vector<KernelTensor> loss =
+  Tensors loss =
       runKernel("mfCrossEntropyRows", {labels, max, sum, picked},
                 {KernelTensor(DType::F32, {2}), none},
                 {{"ignore_index", ignoreIndex}, {"classes", classes}});
-  std::vector<KernelTensor> mean =
+  Tensors mean =
       runKernel("mfMeanLoss", {loss[0]},
                 {KernelTensor(DType::F32, {}), KernelTensor(DType::F32, {})});
   return {mean[0], loss[1], mean[1]};
@@ -137,32 +132,30 @@ TEST(CrossEntropyTest, PartsOfTheClassesGiveTheLossAndGradientOfTheWhole) {
         KernelTensor logits = randomTensor(type, {rows, classes}, 1, -5, 5);
         KernelTensor labels = randomIndices({rows}, 2, -1, classes);
         const AttributeMap attributes = {{"ignore_index", ignoreIndex}};
-        const std::vector<KernelTensor> outputs = {
-            KernelTensor(DType::F32, {}), KernelTensor(DType::F32, {rows}),
-            KernelTensor(DType::F32, {})};
-        std::vector<KernelTensor> whole = runKernel(
-            "aclnnCrossEntropyLoss", {logits, labels}, outputs, attributes);
-        std::vector<KernelTensor> y =
-            runLossOfParts(logits, labels, parts, ignoreIndex);
+        const Tensors outputs = {KernelTensor(DType::F32, {}),
+                                 KernelTensor(DType::F32, {rows}),
+                                 KernelTensor(DType::F32, {})};
+        Tensors whole = runKernel("aclnnCrossEntropyLoss", {logits, labels},
+                                  outputs, attributes);
+        Tensors y = runLossOfParts(logits, labels, parts, ignoreIndex);
         EXPECT_NEAR(y[0].get(0), whole[0].get(0), 1e-6 * whole[0].get(0));
         expectNear(y[1], whole[1].toVector(), 1, 1e-6);
         EXPECT_TRUE(y[2] == whole[2]);
 
         KernelTensor scale(DType::F32, {});
         scale.set(0, 3);
-        KernelTensor dx = runKernel("aclnnCrossEntropyLossGrad",
-                                    {scale, logits, labels, whole[1], whole[2]},
-                                    {logits}, attributes)[0];
+        KernelTensor dx = runOne("aclnnCrossEntropyLossGrad",
+                                 {scale, logits, labels, whole[1], whole[2]},
+                                 logits, attributes);
         for (int64_t part = 0; part < parts; ++part) {
           KernelTensor first(DType::I32, {1});
           first.set(0, static_cast<double>(part * size));
           KernelTensor own = takeColumns(logits, part * size, size);
-          EXPECT_TRUE(runKernel("mfCrossEntropyPartGrad",
-                                {scale, own, labels, whole[1], whole[2], first},
-                                {own},
-                                {{"ignore_index", ignoreIndex},
-                                 {"classes", classes}})[0] ==
-                      takeColumns(dx, part * size, size));
+          EXPECT_TRUE(
+              runOne("mfCrossEntropyPartGrad",
+                     {scale, own, labels, whole[1], whole[2], first}, own,
+                     {{"ignore_index", ignoreIndex}, {"classes", classes}}) ==
+              takeColumns(dx, part * size, size));
         }
       }
 }
@@ -173,13 +166,11 @@ TEST(CrossEntropyTest, TheSumDividedIsTheLoss) {
     KernelTensor logits = randomTensor(type, {29, 40}, 1, -5, 5);
     KernelTensor labels = randomIndices({29}, 2, -1, 40);
     const KernelTensor scalar(DType::F32, {}), rows(DType::F32, {29});
-    std::vector<KernelTensor> whole = runKernel(
-        "aclnnCrossEntropyLoss", {logits, labels}, {scalar, rows, scalar});
-    std::vector<KernelTensor> sum =
-        runKernel("mfCrossEntropySum", {logits, labels},
-                  {KernelTensor(DType::F32, {2}), rows});
-    std::vector<KernelTensor> mean =
-        runKernel("mfMeanLoss", {sum[0]}, {scalar, scalar});
+    Tensors whole = runKernel("aclnnCrossEntropyLoss", {logits, labels},
+                              {scalar, rows, scalar});
+    Tensors sum = runKernel("mfCrossEntropySum", {logits, labels},
+                            {KernelTensor(DType::F32, {2}), rows});
+    Tensors mean = runKernel("mfMeanLoss", {sum[0]}, {scalar, scalar});
     EXPECT_TRUE(mean[0] == whole[0] && sum[1] == whole[1] &&
                 mean[1] == whole[2]);
   }
@@ -193,27 +184,26 @@ TEST(CrossEntropyTest, LabelsOfTheWholeAreCounted) {
     labels.set(row, values[row]);
   sums.set(0, 7);
   sums.set(1, 1);
-  EXPECT_EQ(
-      runKernel("mfCountLabels", {labels}, {sums},
-                {{"ignore_index", int64_t{2}}, {"classes", int64_t{4}}})[0]
-          .toVector(),
-      (Values{7, 3}));
+  EXPECT_EQ(runOne("mfCountLabels", {labels}, sums,
+                   {{"ignore_index", int64_t{2}}, {"classes", int64_t{4}}})
+                .toVector(),
+            (Values{7, 3}));
 }
 
 TEST(CrossEntropyTest, NothingCountsAndTheLossIsZero) {
   KernelTensor logits = randomTensor(DType::F32, {3, 9}, 1);
   KernelTensor labels(DType::I32, {3});
   labels.fill(-100);
-  std::vector<KernelTensor> y =
+  Tensors y =
       runKernel("aclnnCrossEntropyLoss", {logits, labels},
                 {KernelTensor(DType::F32, {}), KernelTensor(DType::F32, {3}),
                  KernelTensor(DType::F32, {})});
   EXPECT_EQ(y[0].get(0), 0);
   KernelTensor scale(DType::F32, {});
   scale.set(0, 1);
-  KernelTensor dx = runKernel("aclnnCrossEntropyLossGrad",
-                              {scale, logits, labels, y[1], y[2]},
-                              {KernelTensor(DType::F32, {3, 9})})[0];
+  KernelTensor dx =
+      runOne("aclnnCrossEntropyLossGrad", {scale, logits, labels, y[1], y[2]},
+             KernelTensor(DType::F32, {3, 9}));
   EXPECT_EQ(dx.toVector(), Values(27, 0.0));
 }
 

@@ -20,16 +20,16 @@ const AttributeMap scaled = {{"scale", 0.3}};
 
 TEST(DocumentStartsTest, StandBehindTheLastEnd) {
   KernelTensor tokens(DType::I32, {3, 6});
-  const std::vector<double> ids = {5, 2, 7, 7, 2, 2, //
-                                   2, 1, 1, 1, 1, 2, //
-                                   1, 1, 1, 1, 1, 1};
-  const std::vector<double> expected = {0, 0, 2, 2, 2, 5, //
-                                        0, 1, 1, 1, 1, 1, //
-                                        0, 0, 0, 0, 0, 0};
+  const Values ids = {5, 2, 7, 7, 2, 2, //
+                      2, 1, 1, 1, 1, 2, //
+                      1, 1, 1, 1, 1, 1};
+  const Values expected = {0, 0, 2, 2, 2, 5, //
+                           0, 1, 1, 1, 1, 1, //
+                           0, 0, 0, 0, 0, 0};
   for (int64_t i = 0; i < tokens.size(); ++i)
     tokens.set(i, ids[i]);
-  const KernelTensor starts = runKernel("mfDocumentStarts", {tokens}, {tokens},
-                                        {{"end", int64_t{2}}})[0];
+  const KernelTensor starts =
+      runOne("mfDocumentStarts", {tokens}, tokens, {{"end", int64_t{2}}});
   EXPECT_EQ(starts.toVector(), expected);
 }
 
@@ -39,14 +39,14 @@ TEST(DocumentMaskTest, HidesKeysBeforeTheStart) {
   for (int64_t i = 0; i < starts.size(); ++i)
     starts.set(i, places[i]);
   const double h = -10000;
-  const std::vector<double> expected = {0, 0, 0, //
-                                        h, h, 0, //
-                                        h, h, h, //
-                                        h, h, h, //
-                                        0, 0, 0};
+  const Values expected = {0, 0, 0, //
+                           h, h, 0, //
+                           h, h, h, //
+                           h, h, h, //
+                           0, 0, 0};
   for (DType type : floatTypes) {
     KernelTensor mask(type, {1, 1, 5, 3});
-    expectNear(runKernel("mfDocumentMask", {starts}, {mask}, {{"value", h}})[0],
+    expectNear(runOne("mfDocumentMask", {starts}, mask, {{"value", h}}),
                expected);
   }
 }
@@ -55,7 +55,7 @@ TEST(DocumentMaskTest, HidesKeysBeforeTheStart) {
 /// heads, positions, ...].
 KernelTensor takeDocument(const KernelTensor &x, int64_t sample, int64_t first,
                           int64_t count) {
-  std::vector<int64_t> dims(x.shape.dims.begin(), x.shape.dims.end());
+  Ints dims(x.shape.dims.begin(), x.shape.dims.end());
   const int64_t rows = dims[2], width = dims.size() > 3 ? dims[3] : 1;
   dims[0] = 1;
   dims[2] = count;
@@ -73,8 +73,7 @@ struct PackedDocuments {
   KernelTensor q, k, v, dy, slopes, starts;
   /// Documents begin there in each sample; the last number is the sequence's
   /// end.
-  std::vector<std::vector<int64_t>> documents = {{0, 1, 64, 100, 620, 700},
-                                                 {0, 650, 700}};
+  std::vector<Ints> documents = {{0, 1, 64, 100, 620, 700}, {0, 650, 700}};
 
   explicit PackedDocuments(DType type)
       : q(randomTensor(type, {batch, heads, length, 16}, 1)),
@@ -93,23 +92,23 @@ struct PackedDocuments {
 };
 
 struct DocumentRun {
-  std::vector<KernelTensor> results, gradients;
+  Tensors results, gradients;
 };
 
 /// With all of `last` behind the inputs that each kernel has.
 DocumentRun attendWithin(const KernelTensor &q, const KernelTensor &k,
                          const KernelTensor &v, const KernelTensor &dy,
-                         const std::vector<KernelTensor> &last) {
+                         const Tensors &last) {
   const DType type = q.shape.type;
-  std::vector<int64_t> dims(q.shape.dims.begin(), q.shape.dims.end() - 1);
-  std::vector<KernelTensor> forward = {q, k, v};
+  Ints dims(q.shape.dims.begin(), q.shape.dims.end() - 1);
+  Tensors forward = {q, k, v};
   forward.insert(forward.end(), last.begin(), last.end());
   const KernelTensor rows(DType::F32, dims);
   DocumentRun all;
   all.results =
       runKernel("aclnnFlashAttentionScore", forward,
                 {rows, rows, KernelTensor(type, dy.shape.dims)}, scaled);
-  std::vector<KernelTensor> backward = {
+  Tensors backward = {
       q, k, v, dy, all.results[0], all.results[1], all.results[2]};
   backward.insert(backward.end(), last.begin(), last.end());
   all.gradients =
@@ -121,9 +120,9 @@ TEST(DocumentTest, EachAttendsAsIfItWereAlone) {
   for (DType type : floatTypes)
     for (bool hasSlopes : {false, true}) {
       const PackedDocuments x(type);
-      std::vector<KernelTensor> last = {x.slopes};
+      Tensors last = {x.slopes};
       last.resize(hasSlopes ? 1 : 0, x.slopes);
-      std::vector<KernelTensor> withStarts = last;
+      Tensors withStarts = last;
       withStarts.push_back(x.starts);
       const DocumentRun whole = attendWithin(x.q, x.k, x.v, x.dy, withStarts);
       for (int64_t sample = 0; sample < PackedDocuments::batch; ++sample)
@@ -167,12 +166,12 @@ TEST(DocumentTest, PartsOfTheQueriesHaveTheBitsOfTheWhole) {
                          v = takeDocument(x.v, sample, 0,
                                           PackedDocuments::length);
       const KernelTensor rows(DType::F32, {1, PackedDocuments::heads, count});
-      const std::vector<KernelTensor> y =
+      const Tensors y =
           runKernel("mfFlashAttentionPart", {take(x.q), k, v, position, own},
                     {rows, rows, take(x.dy)}, scaled);
       for (size_t i = 0; i < 3; ++i)
         EXPECT_TRUE(y[i] == take(whole.results[i])) << "output " << i;
-      const std::vector<KernelTensor> gradients = runKernel(
+      const Tensors gradients = runKernel(
           "mfFlashAttentionPartGrad",
           {take(x.q), k, v, take(x.dy), y[0], y[1], y[2], position, own},
           {take(x.q), k, v}, scaled);

@@ -11,8 +11,6 @@ using namespace mf::testing;
 
 namespace {
 
-using Ints = std::vector<int64_t>;
-
 /// A tensor, and the part of it that a mask is for.
 struct Place {
   Ints whole, starts, sizes;
@@ -30,7 +28,7 @@ KernelTensor drawMask(const Place &place, const MaskSource &source = {}) {
   draw.set(0, static_cast<double>(source.seed));
   draw.set(1, static_cast<double>(source.step));
   draw.set(2, static_cast<double>(source.microBatch));
-  std::vector<KernelTensor> inputs = {draw};
+  Tensors inputs = {draw};
   Ints dims;
   for (auto [dim, first] : place.firsts) {
     dims.push_back(dim);
@@ -147,7 +145,7 @@ TEST(DropoutTest, KeepsAndScalesOrDrops) {
         runKernel("aclnnDropoutDoMask", {x, mask},
                   {KernelTensor(type, {3, 1500})}, {{"rate", 0.1}})
             .front();
-    std::vector<double> expected;
+    Values expected;
     for (int64_t i = 0; i < x.size(); ++i)
       expected.push_back(mask.get(i) * x.get(i) / 0.9);
     expectNear(y, expected);

@@ -11,8 +11,8 @@ using namespace mf::testing;
 
 namespace {
 
-const std::vector<std::vector<int64_t>> shapes = {
-    {}, {1}, {7}, {16}, {3, 5, 33}, {257, 131}, {70001}};
+const std::vector<Ints> shapes = {{},         {1},        {7},    {16},
+                                  {3, 5, 33}, {257, 131}, {70001}};
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
@@ -26,11 +26,10 @@ double gelu(double x) {
 void checkUnary(llvm::StringRef name, double (*reference)(double), double low,
                 double high, const AttributeMap &attributes = {}) {
   for (DType type : floatTypes)
-    for (const std::vector<int64_t> &dims : shapes) {
+    for (const Ints &dims : shapes) {
       KernelTensor x = randomTensor(type, dims, 1, low, high);
-      std::vector<KernelTensor> y =
-          runKernel(name, {x}, {KernelTensor(type, dims)}, attributes);
-      std::vector<double> expected;
+      Tensors y = runKernel(name, {x}, {KernelTensor(type, dims)}, attributes);
+      Values expected;
       for (double value : x.toVector())
         expected.push_back(reference(value));
       expectNear(y[0], expected, 1e-3);
@@ -63,13 +62,13 @@ TEST(ElementwiseTest, UnaryKernelsMatchTheirDefinition) {
 }
 
 TEST(ElementwiseTest, SqrtSoftplusAndItsGradientAreFinite) {
-  const std::vector<double> points = {-200, -100, -80, 0, 100, 3e38};
+  const Values points = {-200, -100, -80, 0, 100, 3e38};
   KernelTensor x(DType::F32, {6}), dy(DType::F32, {6});
   dy.fill(2);
   for (int64_t i = 0; i < 6; ++i)
     x.set(i, points[static_cast<size_t>(i)]);
-  const KernelTensor y = runKernel("mfSqrtSoftplus", {x}, {x})[0];
-  const KernelTensor dx = runKernel("mfSqrtSoftplusBackward", {dy, x}, {x})[0];
+  const KernelTensor y = runOne("mfSqrtSoftplus", {x}, x);
+  const KernelTensor dx = runOne("mfSqrtSoftplusBackward", {dy, x}, x);
   for (int64_t i = 0; i < 6; ++i) {
     EXPECT_TRUE(std::isfinite(y.get(i)) && y.get(i) >= 0) << i;
     EXPECT_TRUE(std::isfinite(dx.get(i)) && dx.get(i) >= 0) << i;
@@ -87,14 +86,13 @@ TEST(ElementwiseTest, SpecialValuesBehave) {
   const double values[] = {INFINITY, -INFINITY, NAN, 200, -200, 0};
   for (int i = 0; i < 6; ++i)
     x.set(i, values[i]);
-  KernelTensor y = runKernel("aclnnSilu", {x}, {x})[0];
+  KernelTensor y = runOne("aclnnSilu", {x}, x);
   EXPECT_EQ(y.get(0), INFINITY);
   EXPECT_TRUE(std::isnan(y.get(2)));
   EXPECT_EQ(y.get(3), 200);
   EXPECT_EQ(y.get(4), 0);
   EXPECT_EQ(y.get(5), 0);
-  KernelTensor clamped =
-      runKernel("aclnnClampMax", {x}, {x}, {{"value", 1.0}})[0];
+  KernelTensor clamped = runOne("aclnnClampMax", {x}, x, {{"value", 1.0}});
   EXPECT_EQ(clamped.get(0), 1);
   EXPECT_EQ(clamped.get(1), -INFINITY);
   EXPECT_TRUE(std::isnan(clamped.get(2)));
@@ -105,11 +103,10 @@ TEST(ElementwiseTest, ActivationGradientsMatchFiniteDifferences) {
     for (DType type : floatTypes) {
       KernelTensor x = randomTensor(type, {5, 33}, 1, -5, 5);
       KernelTensor dy = randomTensor(type, {5, 33}, 2);
-      KernelTensor dx =
-          runKernel(name, {dy, x}, {KernelTensor(type, {5, 33})})[0];
-      std::vector<double> expected = differentiate(
-          [&](const std::vector<double> &values) {
-            std::vector<double> y;
+      KernelTensor dx = runOne(name, {dy, x}, KernelTensor(type, {5, 33}));
+      Values expected = differentiate(
+          [&](const Values &values) {
+            Values y;
             for (double value : values)
               y.push_back(forward(value));
             return y;
@@ -125,20 +122,19 @@ TEST(ElementwiseTest, ActivationGradientsMatchFiniteDifferences) {
 
 TEST(ElementwiseTest, TheGradientOfTheSigmoidTakesItsOutput) {
   for (DType type : floatTypes)
-    for (const std::vector<int64_t> &dims : shapes) {
+    for (const Ints &dims : shapes) {
       KernelTensor y = randomTensor(type, dims, 1, 0, 1);
       KernelTensor dy = randomTensor(type, dims, 2);
-      std::vector<double> expected;
+      Values expected;
       for (int64_t i = 0; i < y.size(); ++i)
         expected.push_back(dy.get(i) * y.get(i) * (1 - y.get(i)));
-      expectNear(runKernel("aclnnSigmoidBackward", {dy, y}, {dy})[0], expected,
-                 0.1);
+      expectNear(runOne("aclnnSigmoidBackward", {dy, y}, dy), expected, 0.1);
     }
 }
 
 TEST(ElementwiseTest, BinaryKernelsBroadcastAsNumpyDoes) {
   struct Case {
-    std::vector<int64_t> x, y, z;
+    Ints x, y, z;
   };
   const Case cases[] = {
       {{}, {}, {}},
@@ -155,8 +151,8 @@ TEST(ElementwiseTest, BinaryKernelsBroadcastAsNumpyDoes) {
       {{5, 1, 9}, {4, 1}, {5, 4, 9}},
       {{33, 1, 64}, {33, 5, 64}, {33, 5, 64}},
   };
-  auto broadcast = [](const KernelTensor &tensor,
-                      const std::vector<int64_t> &to, int64_t index) {
+  auto broadcast = [](const KernelTensor &tensor, const Ints &to,
+                      int64_t index) {
     int64_t offset = 0, stride = 1, axis = tensor.shape.dims.size();
     for (size_t i = to.size(); i-- > 0;) {
       int64_t position = index % to[i];
@@ -174,7 +170,7 @@ TEST(ElementwiseTest, BinaryKernelsBroadcastAsNumpyDoes) {
       KernelTensor x = randomTensor(type, c.x, 1),
                    y = randomTensor(type, c.y, 2);
       KernelTensor divisor = randomTensor(type, c.y, 3, 0.5, 2);
-      std::vector<double> sum, difference, product, quotient, isReached, larger;
+      Values sum, difference, product, quotient, isReached, larger;
       KernelTensor z(type, c.z);
       for (int64_t i = 0; i < z.size(); ++i) {
         double a = broadcast(x, c.z, i), b = broadcast(y, c.z, i);
@@ -185,13 +181,12 @@ TEST(ElementwiseTest, BinaryKernelsBroadcastAsNumpyDoes) {
         isReached.push_back(a >= b ? 1 : 0);
         larger.push_back(std::max(a, b));
       }
-      expectNear(runKernel("aclnnAdd", {x, y}, {z})[0], sum);
-      expectNear(runKernel("aclnnSub", {x, y}, {z})[0], difference);
-      expectNear(runKernel("aclnnMul", {x, y}, {z})[0], product);
-      expectNear(runKernel("aclnnDiv", {x, divisor}, {z})[0], quotient);
-      EXPECT_EQ(runKernel("aclnnGeTensor", {x, y}, {z})[0].toVector(),
-                isReached);
-      EXPECT_EQ(runKernel("aclnnMaximum", {x, y}, {z})[0].toVector(), larger);
+      expectNear(runOne("aclnnAdd", {x, y}, z), sum);
+      expectNear(runOne("aclnnSub", {x, y}, z), difference);
+      expectNear(runOne("aclnnMul", {x, y}, z), product);
+      expectNear(runOne("aclnnDiv", {x, divisor}, z), quotient);
+      EXPECT_EQ(runOne("aclnnGeTensor", {x, y}, z).toVector(), isReached);
+      EXPECT_EQ(runOne("aclnnMaximum", {x, y}, z).toVector(), larger);
     }
 }
 
@@ -203,7 +198,7 @@ TEST(ElementwiseTest, TheLargerOfNaNAndANumberIsNaN) {
     x.set(3, nan);
     y.set(35, nan);
     const KernelTensor z =
-        runKernel("aclnnMaximum", {x, y}, {KernelTensor(type, {37})})[0];
+        runOne("aclnnMaximum", {x, y}, KernelTensor(type, {37}));
     for (int64_t i = 0; i < 37; ++i)
       EXPECT_EQ(std::isnan(z.get(i)), i == 3 || i == 35) << i;
   }
@@ -231,8 +226,7 @@ TEST(CastTest, RoundsToNearestEvenAndKeepsNaN) {
   KernelTensor x(DType::F32, {count});
   std::memcpy(x.data(), patterns.data(), count * 4);
   for (DType type : {DType::BF16, DType::F16}) {
-    KernelTensor narrow =
-        runKernel("aclnnCast", {x}, {KernelTensor(type, {count})})[0];
+    KernelTensor narrow = runOne("aclnnCast", {x}, KernelTensor(type, {count}));
     KernelTensor expected(type, {count});
     for (int64_t i = 0; i < count; ++i) {
       if (std::isnan(x.get(i))) {
@@ -242,8 +236,8 @@ TEST(CastTest, RoundsToNearestEvenAndKeepsNaN) {
       expected.set(i, x.get(i));
       ASSERT_EQ(narrow.get(i), expected.get(i)) << x.get(i);
     }
-    KernelTensor wide = runKernel("aclnnCast", {narrow},
-                                  {KernelTensor(DType::F32, {count})})[0];
+    KernelTensor wide =
+        runOne("aclnnCast", {narrow}, KernelTensor(DType::F32, {count}));
     for (int64_t i = 0; i < count; ++i) {
       if (std::isnan(narrow.get(i)))
         EXPECT_TRUE(std::isnan(wide.get(i)));
@@ -261,8 +255,7 @@ TEST(CastTest, GoesBetweenAnyTwoTypes) {
       KernelTensor x(from, {3, 1000});
       for (int64_t i = 0; i < x.size(); ++i)
         x.set(i, static_cast<double>(i % 200) - 100);
-      KernelTensor y =
-          runKernel("aclnnCast", {x}, {KernelTensor(to, {3, 1000})})[0];
+      KernelTensor y = runOne("aclnnCast", {x}, KernelTensor(to, {3, 1000}));
       EXPECT_EQ(y.toVector(), x.toVector())
           << getName(from).str() << " to " << getName(to).str();
     }
@@ -273,12 +266,9 @@ TEST(CastTest, ToIntegersTruncatesAndSaturates) {
   const double values[] = {1.9, -1.9, 1e20, -1e20, NAN, 2147483648.0};
   for (int i = 0; i < 6; ++i)
     x.set(i, values[i]);
-  EXPECT_EQ(runKernel("aclnnCast", {x}, {KernelTensor(DType::I32, {6})})[0]
-                .toVector(),
-            (std::vector<double>{1, -1, 2147483647.0, -2147483648.0, 0,
-                                 2147483647.0}));
-  KernelTensor wide =
-      runKernel("aclnnCast", {x}, {KernelTensor(DType::I64, {6})})[0];
+  EXPECT_EQ(runOne("aclnnCast", {x}, KernelTensor(DType::I32, {6})).toVector(),
+            (Values{1, -1, 2147483647.0, -2147483648.0, 0, 2147483647.0}));
+  KernelTensor wide = runOne("aclnnCast", {x}, KernelTensor(DType::I64, {6}));
   EXPECT_EQ(wide.get(2), 9223372036854775807.0);
   EXPECT_EQ(wide.get(5), 2147483648.0);
 }

@@ -17,15 +17,15 @@ TEST(EmbeddingTest, TakesRowsAndZerosForIndicesOutsideOfTheTable) {
     indices.set(1, 50);
     indices.set(2, 2147483647.0);
     indices.set(3, -2147483648.0);
-    std::vector<double> expected;
+    Values expected;
     for (double index : indices.toVector())
       for (int64_t i = 0; i < 33; ++i)
         expected.push_back(
             index < 0 || index >= 50
                 ? 0
                 : table.get(static_cast<int64_t>(index) * 33 + i));
-    KernelTensor y = runKernel("aclnnEmbedding", {table, indices},
-                               {KernelTensor(type, {3, 40, 33})})[0];
+    KernelTensor y = runOne("aclnnEmbedding", {table, indices},
+                            KernelTensor(type, {3, 40, 33}));
     EXPECT_EQ(y.toVector(), expected);
   }
 }
@@ -39,7 +39,7 @@ TEST(EmbeddingTest, GradientAddsTheRowsOfEachIndexInSinglePrecision) {
         KernelTensor indices = randomIndices({count}, 2, -1, vocabulary);
         KernelTensor gradient(type, {vocabulary, width});
         gradient.fill(7);
-        std::vector<double> expected(vocabulary * width);
+        Values expected(vocabulary * width);
         for (int64_t i = 0; i < count; ++i) {
           int64_t row = static_cast<int64_t>(indices.get(i));
           if (row < 0 || row >= vocabulary)
@@ -47,9 +47,9 @@ TEST(EmbeddingTest, GradientAddsTheRowsOfEachIndexInSinglePrecision) {
           for (int64_t j = 0; j < width; ++j)
             expected[row * width + j] += dy.get(i * width + j);
         }
-        expectNear(runKernel("aclnnEmbeddingDenseBackward", {dy, indices},
-                             {gradient})[0],
-                   expected, 10);
+        expectNear(
+            runOne("aclnnEmbeddingDenseBackward", {dy, indices}, gradient),
+            expected, 10);
       }
 }
 
@@ -71,22 +71,21 @@ TEST(EmbeddingTest, PartsOfATableHaveTheBitsOfTheWhole) {
       KernelTensor table = randomTensor(type, {size * parts, width}, 1);
       KernelTensor indices = randomIndices({count}, 2, -1, size * parts);
       KernelTensor dy = randomTensor(type, {count, width}, 3);
-      KernelTensor y = runKernel("aclnnEmbedding", {table, indices},
-                                 {KernelTensor(type, {count, width})})[0];
+      KernelTensor y = runOne("aclnnEmbedding", {table, indices},
+                              KernelTensor(type, {count, width}));
       KernelTensor gradient =
-          runKernel("aclnnEmbeddingDenseBackward", {dy, indices}, {table})[0];
-      std::vector<double> sum(count * width);
+          runOne("aclnnEmbeddingDenseBackward", {dy, indices}, table);
+      Values sum(count * width);
       for (int64_t part = 0; part < parts; ++part) {
         KernelTensor first(DType::I32, {1}),
             own = takeRows(table, part * size, size);
         first.set(0, static_cast<double>(part * size));
-        KernelTensor rows = runKernel("mfEmbeddingPart", {own, indices, first},
-                                      {KernelTensor(type, {count, width})})[0];
+        KernelTensor rows = runOne("mfEmbeddingPart", {own, indices, first},
+                                   KernelTensor(type, {count, width}));
         for (int64_t i = 0; i < count * width; ++i)
           sum[i] += rows.get(i);
-        EXPECT_TRUE(runKernel("mfEmbeddingPartBackward", {dy, indices, first},
-                              {own})[0] ==
-                    takeRows(gradient, part * size, size));
+        EXPECT_TRUE(runOne("mfEmbeddingPartBackward", {dy, indices, first},
+                           own) == takeRows(gradient, part * size, size));
       }
       EXPECT_EQ(sum, y.toVector());
     }

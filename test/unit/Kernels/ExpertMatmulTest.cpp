@@ -17,14 +17,14 @@ constexpr const char *gradientNames[] = {"mfExpertMatmulWeightGrad",
 struct ExpertProduct {
   int64_t groups, ranks, rows, in, out;
   /// Counts of rows for each expert of each rank of each group.
-  std::vector<double> counts;
+  Values counts;
 
   int64_t countExperts() const {
     return static_cast<int64_t>(counts.size()) / (groups * ranks);
   }
-  std::vector<int64_t> xDims() const { return {groups, ranks, rows, in}; }
-  std::vector<int64_t> outDims() const { return {groups, ranks, rows, out}; }
-  std::vector<int64_t> weightDims(bool transposed) const {
+  Ints xDims() const { return {groups, ranks, rows, in}; }
+  Ints outDims() const { return {groups, ranks, rows, out}; }
+  Ints weightDims(bool transposed) const {
     return {ranks, countExperts(), transposed ? out : in,
             transposed ? in : out};
   }
@@ -68,10 +68,10 @@ std::vector<ExpertProduct> getProblems() {
   };
 }
 
-std::vector<double> multiply(const ExpertProduct &p, const KernelTensor &x,
-                             const KernelTensor &weight, bool transposed) {
-  const std::vector<double> a = x.toVector(), b = weight.toVector();
-  std::vector<double> c(p.groups * p.ranks * p.rows * p.out);
+Values multiply(const ExpertProduct &p, const KernelTensor &x,
+                const KernelTensor &weight, bool transposed) {
+  const Values a = x.toVector(), b = weight.toVector();
+  Values c(p.groups * p.ranks * p.rows * p.out);
   p.forEachRow([&](int64_t row, int64_t expert) {
     for (int64_t i = 0; i < p.out; ++i)
       for (int64_t k = 0; k < p.in; ++k)
@@ -82,11 +82,10 @@ std::vector<double> multiply(const ExpertProduct &p, const KernelTensor &x,
   return c;
 }
 
-std::vector<double> differentiateWeight(const ExpertProduct &p,
-                                        const KernelTensor &x,
-                                        const KernelTensor &dy) {
-  const std::vector<double> a = x.toVector(), b = dy.toVector();
-  std::vector<double> gradient(p.ranks * p.countExperts() * p.in * p.out);
+Values differentiateWeight(const ExpertProduct &p, const KernelTensor &x,
+                           const KernelTensor &dy) {
+  const Values a = x.toVector(), b = dy.toVector();
+  Values gradient(p.ranks * p.countExperts() * p.in * p.out);
   p.forEachRow([&](int64_t row, int64_t expert) {
     for (int64_t k = 0; k < p.in; ++k)
       for (int64_t i = 0; i < p.out; ++i)
@@ -97,14 +96,11 @@ std::vector<double> differentiateWeight(const ExpertProduct &p,
 }
 
 /// The result of both forms, which must have the same bits.
-KernelTensor runBoth(llvm::ArrayRef<const char *> names,
-                     const std::vector<KernelTensor> &inputs,
+KernelTensor runBoth(llvm::ArrayRef<const char *> names, const Tensors &inputs,
                      const KernelTensor &output,
                      const AttributeMap &attributes = {}) {
-  const KernelTensor loop =
-      runKernel(names[0], inputs, {output}, attributes)[0];
-  const KernelTensor grouped =
-      runKernel(names[1], inputs, {output}, attributes)[0];
+  const KernelTensor loop = runOne(names[0], inputs, output, attributes);
+  const KernelTensor grouped = runOne(names[1], inputs, output, attributes);
   EXPECT_TRUE(loop == grouped)
       << names[1] << " has other bits than " << names[0];
   return grouped;
@@ -116,11 +112,11 @@ void checkProduct(const ExpertProduct &p, DType type, DType result,
   const KernelTensor weight = randomTensor(type, p.weightDims(transposed), 2);
   KernelTensor out(result, p.outDims());
   out.fill(NAN);
-  const std::vector<KernelTensor> inputs = {x, weight, p.getCounts()};
+  const Tensors inputs = {x, weight, p.getCounts()};
   const AttributeMap attributes = {{"transpose_weight", transposed}};
-  const std::vector<double> expected = multiply(p, x, weight, transposed);
+  const Values expected = multiply(p, x, weight, transposed);
   for (const char *name : productNames)
-    expectNear(runKernel(name, inputs, {out}, attributes)[0], expected,
+    expectNear(runOne(name, inputs, out, attributes), expected,
                std::sqrt(p.in));
   // Few rows in f32 are added up in another order.
   if (type != DType::F32 || transposed)
@@ -172,12 +168,12 @@ TEST(ExpertMatmulTest, RowsOfOthersDoNotMatter) {
           randomTensor(DType::F32, p.weightDims(transposed), 2);
       const KernelTensor out(DType::F32, p.outDims());
       const KernelTensor before =
-          runKernel(name, {x, weight, p.getCounts()}, {out}, attributes)[0];
+          runOne(name, {x, weight, p.getCounts()}, out, attributes);
       for (int64_t row : {8, 9, 18, 19})
         for (int64_t i = 0; i < p.in; ++i)
           x.set(row * p.in + i, NAN);
-      EXPECT_TRUE(runKernel(name, {x, weight, p.getCounts()}, {out},
-                            attributes)[0] == before);
+      EXPECT_TRUE(runOne(name, {x, weight, p.getCounts()}, out, attributes) ==
+                  before);
     }
 }
 
@@ -188,8 +184,8 @@ TEST(ExpertMatmulTest, RowsHaveTheBitsOfTheirProductAlone) {
       const ExpertProduct p{1, 1, 60, 70, 50, {5, 32, 0, 23}};
       const KernelTensor x = randomTensor(type, p.xDims(), 1);
       const KernelTensor weight = randomTensor(type, p.weightDims(false), 2);
-      const KernelTensor all = runKernel(name, {x, weight, p.getCounts()},
-                                         {KernelTensor(type, p.outDims())})[0];
+      const KernelTensor all = runOne(name, {x, weight, p.getCounts()},
+                                      KernelTensor(type, p.outDims()));
       const ExpertProduct one{1, 1, 32, 70, 50, {32}};
       KernelTensor ownX(type, one.xDims()),
           ownWeight(type, one.weightDims(false));
@@ -197,9 +193,8 @@ TEST(ExpertMatmulTest, RowsHaveTheBitsOfTheirProductAlone) {
         ownX.set(i, x.get(5 * p.in + i));
       for (int64_t i = 0; i < ownWeight.size(); ++i)
         ownWeight.set(i, weight.get(p.in * p.out + i));
-      const KernelTensor own =
-          runKernel(name, {ownX, ownWeight, one.getCounts()},
-                    {KernelTensor(type, one.outDims())})[0];
+      const KernelTensor own = runOne(name, {ownX, ownWeight, one.getCounts()},
+                                      KernelTensor(type, one.outDims()));
       for (int64_t i = 0; i < own.size(); ++i)
         ASSERT_EQ(own.get(i), all.get(5 * p.out + i));
     }
@@ -281,9 +276,9 @@ TEST(ExpertMatmulTest, GradientIsTheSlopeOfTheProduct) {
   const KernelTensor x = randomTensor(DType::F32, p.xDims(), 1);
   const KernelTensor weight = randomTensor(DType::F32, p.weightDims(false), 2);
   const KernelTensor dy = randomTensor(DType::F32, p.outDims(), 3);
-  auto forward = [&](const std::vector<double> &values) {
-    const std::vector<double> a = x.toVector();
-    std::vector<double> c(p.groups * p.ranks * p.rows * p.out);
+  auto forward = [&](const Values &values) {
+    const Values a = x.toVector();
+    Values c(p.groups * p.ranks * p.rows * p.out);
     p.forEachRow([&](int64_t row, int64_t expert) {
       for (int64_t i = 0; i < p.out; ++i)
         for (int64_t k = 0; k < p.in; ++k)

@@ -17,26 +17,24 @@ struct RouterCase {
 
 /// The integers of one row.
 struct EmulatedRoute {
-  std::vector<double> dispatch, combine;
+  Values dispatch, combine;
 };
 
 /// Repeats TopkRouterV2 of MindSpore Transformers step by step, with masks as
 /// it has them: `expert` of each slot, which stands for a choice of a token.
-EmulatedRoute emulate(const std::vector<int64_t> &chosen, const RouterCase &c,
-                      bool kMajor) {
+EmulatedRoute emulate(const Ints &chosen, const RouterCase &c, bool kMajor) {
   const int64_t slots = c.tokens * c.choices;
   // 1. Slots in their order: all first choices before the second ones, or token
   // after token.
-  std::vector<int64_t> expert(slots);
+  Ints expert(slots);
   for (int64_t token = 0; token < c.tokens; ++token)
     for (int64_t choice = 0; choice < c.choices; ++choice)
       expert[kMajor ? choice * c.tokens + token : token * c.choices + choice] =
           chosen[token * c.choices + choice];
   // 2. A mask over experts. 3. Running sums make positions from 1.
   // 4. Beyond the capacity they are 0. 5. Summed over experts.
-  std::vector<std::vector<int64_t>> mask(slots,
-                                         std::vector<int64_t>(c.experts));
-  std::vector<int64_t> running(c.experts), position(slots);
+  std::vector<Ints> mask(slots, Ints(c.experts));
+  Ints running(c.experts), position(slots);
   for (int64_t slot = 0; slot < slots; ++slot)
     for (int64_t e = 0; e < c.experts; ++e) {
       mask[slot][e] = expert[slot] == e ? 1 : 0;
@@ -56,7 +54,7 @@ EmulatedRoute emulate(const std::vector<int64_t> &chosen, const RouterCase &c,
   // 8. For each expert the numbers of its slots in ascending order, others are
   // beyond all of them; the first ones of these, as tokens from 1.
   for (int64_t e = 0; e < c.experts; ++e) {
-    std::vector<int64_t> range;
+    Ints range;
     for (int64_t slot = 0; slot < slots; ++slot)
       range.push_back(mask[slot][e] ? slot : slot + 2 * slots);
     std::sort(range.begin(), range.end());
@@ -72,15 +70,15 @@ EmulatedRoute emulate(const std::vector<int64_t> &chosen, const RouterCase &c,
 
 void checkRouter(const KernelTensor &chosen, const RouterCase &c) {
   for (bool kMajor : {false, true}) {
-    std::vector<KernelTensor> outputs =
+    Tensors outputs =
         runKernel("mfTopKRouter", {chosen},
                   {KernelTensor(DType::I32, {c.rows, c.experts, c.capacity}),
                    KernelTensor(DType::I32, {c.rows, c.tokens, c.choices})},
                   {{"k_major", kMajor}});
-    std::vector<double> dispatch, combine;
+    Values dispatch, combine;
     const int64_t slots = c.tokens * c.choices;
     for (int64_t row = 0; row < c.rows; ++row) {
-      std::vector<int64_t> ids;
+      Ints ids;
       for (int64_t i = 0; i < slots; ++i)
         ids.push_back(static_cast<int64_t>(chosen.get(row * slots + i)));
       EmulatedRoute route = emulate(ids, c, kMajor);
@@ -97,7 +95,7 @@ void checkRouter(const KernelTensor &chosen, const RouterCase &c) {
 KernelTensor randomChoices(const RouterCase &c, unsigned seed) {
   KernelTensor chosen(DType::I32, {c.rows, c.tokens, c.choices});
   std::mt19937 random(seed);
-  std::vector<int64_t> experts(c.experts);
+  Ints experts(c.experts);
   for (int64_t e = 0; e < c.experts; ++e)
     experts[e] = e;
   for (int64_t token = 0; token < c.rows * c.tokens; ++token) {
@@ -141,7 +139,6 @@ TEST(TopKRouterTest, FirstChoicesComeFirstIfKMajor) {
                       KernelTensor(DType::I32, {1, 2, 2})},
                      {{"k_major", kMajor}});
   };
-  using Values = std::vector<double>;
   EXPECT_EQ(route(false)[0].toVector(), (Values{1, 1}));
   EXPECT_EQ(route(false)[1].toVector(), (Values{3, 1, 0, 2}));
   EXPECT_EQ(route(true)[0].toVector(), (Values{2, 1}));
@@ -160,7 +157,7 @@ public:
   SteppedRouter(const RouterCase &c, bool kMajor)
       : c(c), kMajor(kMajor), slots(c.tokens * c.choices) {}
 
-  std::vector<KernelTensor> run(const KernelTensor &chosen) const {
+  Tensors run(const KernelTensor &chosen) const {
     const KernelTensor expert = reshape(toSlots(chosen), {c.rows, slots});
     const KernelTensor mask =
         make("aclnnOneHot", {expert}, {c.rows, slots, c.experts});
@@ -168,31 +165,28 @@ public:
   }
 
 private:
-  using Dims = std::vector<int64_t>;
-
-  static KernelTensor make(const char *name,
-                           const std::vector<KernelTensor> &inputs,
-                           const Dims &dims,
+  static KernelTensor make(const char *name, const Tensors &inputs,
+                           const Ints &dims,
                            const AttributeMap &attributes = {},
                            DType type = DType::F32) {
-    return runKernel(name, inputs, {KernelTensor(type, dims)}, attributes)[0];
+    return runOne(name, inputs, KernelTensor(type, dims), attributes);
   }
   static KernelTensor apply(const char *name, const KernelTensor &x,
                             double value) {
-    return runKernel(name, {x}, {x}, {{"value", value}})[0];
+    return runOne(name, {x}, x, {{"value", value}});
   }
   static KernelTensor join(const char *name, const KernelTensor &x,
                            const KernelTensor &y) {
-    return runKernel(name, {x, y}, {x})[0];
+    return runOne(name, {x, y}, x);
   }
-  static KernelTensor reshape(KernelTensor x, const Dims &dims) {
+  static KernelTensor reshape(KernelTensor x, const Ints &dims) {
     x.shape.dims.assign(dims.begin(), dims.end());
     return x;
   }
   static KernelTensor swapLast(const KernelTensor &x) {
     auto dims = x.shape.dims;
     return make("aclnnPermute", {x}, {dims[0], dims[2], dims[1]},
-                {{"perm", Dims{0, 2, 1}}}, x.shape.type);
+                {{"perm", Ints{0, 2, 1}}}, x.shape.type);
   }
 
   /// [rows, tokens, choices] in the order in which slots are taken.
@@ -202,15 +196,14 @@ private:
 
   KernelTensor combine(const KernelTensor &expert,
                        const KernelTensor &mask) const {
-    KernelTensor position = join(
-        "aclnnMul",
-        runKernel("aclnnCumsum", {mask}, {mask}, {{"axis", int64_t{1}}})[0],
-        mask);
+    KernelTensor position =
+        join("aclnnMul",
+             runOne("aclnnCumsum", {mask}, mask, {{"axis", int64_t{1}}}), mask);
     const auto limit = static_cast<double>(c.capacity + 1);
     position =
         join("aclnnMul", position, apply("aclnnLtScalar", position, limit));
     const KernelTensor sum = make("aclnnReduceSum", {position}, {c.rows, slots},
-                                  {{"axes", Dims{2}}});
+                                  {{"axes", Ints{2}}});
     const KernelTensor first =
         apply("aclnnMuls", make("aclnnCast", {expert}, {c.rows, slots}), limit);
     const KernelTensor index = make("aclnnCast", {join("aclnnAdd", first, sum)},
@@ -228,12 +221,12 @@ private:
     const KernelTensor beyond = apply(
         "aclnnAdds", apply("aclnnMuls", swapLast(mask), -2 * count), 2 * count);
     const KernelTensor keys = join("aclnnAdd", beyond, range);
-    const Dims dims = {c.rows, c.experts, slots};
+    const Ints dims = {c.rows, c.experts, slots};
     const KernelTensor sorted = runKernel(
         "aclnnSort", {keys}, {keys, KernelTensor(DType::I32, dims)})[0];
-    const Dims kept = {c.rows, c.experts, c.capacity};
+    const Ints kept = {c.rows, c.experts, c.capacity};
     KernelTensor slot = make("aclnnSliceV2", {sorted}, kept,
-                             {{"starts", Dims{0, 0, 0}}, {"sizes", kept}});
+                             {{"starts", Ints{0, 0, 0}}, {"sizes", kept}});
     KernelTensor token = kMajor ? apply("aclnnRemainderTensorScalar", slot,
                                         static_cast<double>(c.tokens))
                                 : apply("aclnnFloorDivides", slot,
@@ -254,9 +247,8 @@ TEST(TopKRouterTest, HasTheIntegersOfItsSteps) {
   for (const RouterCase &c : cases)
     for (bool kMajor : {false, true}) {
       const KernelTensor chosen = randomChoices(c, 7);
-      const std::vector<KernelTensor> expected =
-          SteppedRouter(c, kMajor).run(chosen);
-      std::vector<KernelTensor> actual =
+      const Tensors expected = SteppedRouter(c, kMajor).run(chosen);
+      Tensors actual =
           runKernel("mfTopKRouter", {chosen}, expected, {{"k_major", kMajor}});
       EXPECT_TRUE(actual[0] == expected[0]);
       EXPECT_TRUE(actual[1] == expected[1]);
@@ -270,9 +262,9 @@ TEST(UpdateExpertBiasTest, MovesByTheSign) {
     load.set(i, loads[i]);
     bias.set(i, 0.5 * i - 1);
   }
-  KernelTensor result = runKernel("mfUpdateExpertBias", {load}, {bias},
-                                  {{"rate", 0.001}, {"target", 0.25}})[0];
-  std::vector<double> expected;
+  KernelTensor result = runOne("mfUpdateExpertBias", {load}, bias,
+                               {{"rate", 0.001}, {"target", 0.25}});
+  Values expected;
   for (int i = 0; i < 7; ++i) {
     const double difference = 0.25 - loads[i];
     const double sign = difference > 0 ? 1 : difference < 0 ? -1 : difference;
@@ -286,11 +278,11 @@ TEST(UpdateExpertBiasTest, MovesByTheSign) {
 TEST(UpdateExpertBiasTest, TakesManyExperts) {
   KernelTensor load = randomTensor(DType::F32, {70000}, 1, 0, 1);
   KernelTensor bias = randomTensor(DType::F32, {70000}, 2);
-  std::vector<double> expected;
+  Values expected;
   for (int64_t i = 0; i < load.size(); ++i)
     expected.push_back(bias.get(i) + (load.get(i) < 0.5 ? 0.125 : -0.125));
-  expectNear(runKernel("mfUpdateExpertBias", {load}, {bias},
-                       {{"rate", 0.125}, {"target", 0.5}})[0],
+  expectNear(runOne("mfUpdateExpertBias", {load}, bias,
+                    {{"rate", 0.125}, {"target", 0.5}}),
              expected);
 }
 

@@ -10,15 +10,13 @@ using namespace mf::testing;
 
 namespace {
 
-using Dims = std::vector<int64_t>;
-
-Dims withLast(Dims dims, int64_t last) {
+Ints withLast(Ints dims, int64_t last) {
   dims.back() = last;
   return dims;
 }
 
 struct IndexingCase {
-  Dims dims;
+  Ints dims;
   int64_t choices;
 };
 const IndexingCase cases[] = {
@@ -32,19 +30,18 @@ TEST(GatherTest, TakesElementsByIndex) {
       KernelTensor x(type, c.dims);
       for (int64_t i = 0; i < x.size(); ++i)
         x.set(i, static_cast<double>(i % 200) - 100);
-      const Dims dims = withLast(c.dims, c.choices);
+      const Ints dims = withLast(c.dims, c.choices);
       // Some outside of the row.
       KernelTensor index = randomIndices(dims, 2, -2, columns + 1);
-      std::vector<double> expected;
+      Values expected;
       for (int64_t i = 0; i < index.size(); ++i) {
         const auto at = static_cast<int64_t>(index.get(i));
         expected.push_back(
             at < 0 || at >= columns ? 0 : x.get(i / c.choices * columns + at));
       }
-      EXPECT_EQ(
-          runKernel("aclnnGather", {x, index}, {KernelTensor(type, dims)})[0]
-              .toVector(),
-          expected);
+      EXPECT_EQ(runOne("aclnnGather", {x, index}, KernelTensor(type, dims))
+                    .toVector(),
+                expected);
     }
 }
 
@@ -52,17 +49,17 @@ TEST(ScatterElementsTest, AddsAtIndex) {
   for (DType type : floatTypes)
     for (const IndexingCase &c : cases) {
       const int64_t columns = c.dims.back();
-      const Dims dims = withLast(c.dims, c.choices);
+      const Ints dims = withLast(c.dims, c.choices);
       KernelTensor x = randomTensor(type, dims, 1);
       KernelTensor index = randomIndices(dims, 2, -1, columns);
       KernelTensor y(type, c.dims);
-      std::vector<double> expected(y.size());
+      Values expected(y.size());
       for (int64_t i = 0; i < index.size(); ++i) {
         const auto at = static_cast<int64_t>(index.get(i));
         if (at >= 0 && at < columns)
           expected[i / c.choices * columns + at] += x.get(i);
       }
-      expectNear(runKernel("mfScatterElements", {x, index}, {y})[0], expected);
+      expectNear(runOne("mfScatterElements", {x, index}, y), expected);
     }
 }
 
@@ -72,9 +69,9 @@ TEST(ScatterElementsTest, KeepsNaNAndSumsOfManyInTheirOrder) {
   x.fill(1);
   index.fill(1);
   // A running sum in bf16 would stop at 256.
-  EXPECT_EQ(runKernel("mfScatterElements", {x, index}, {y})[0].get(1), 300);
+  EXPECT_EQ(runOne("mfScatterElements", {x, index}, y).get(1), 300);
   x.set(7, NAN);
-  KernelTensor sums = runKernel("mfScatterElements", {x, index}, {y})[0];
+  KernelTensor sums = runOne("mfScatterElements", {x, index}, y);
   EXPECT_EQ(sums.get(0), 0);
   EXPECT_TRUE(std::isnan(sums.get(1)));
   EXPECT_EQ(sums.get(2), 0);
@@ -85,19 +82,19 @@ TEST(OneHotTest, MarksTheIndex) {
     for (const IndexingCase &c : cases) {
       const int64_t columns = c.dims.back();
       KernelTensor index =
-          randomIndices(Dims(c.dims.begin(), c.dims.end() - 1), 3, -1, columns);
+          randomIndices(Ints(c.dims.begin(), c.dims.end() - 1), 3, -1, columns);
       KernelTensor y(type, c.dims);
-      std::vector<double> expected;
+      Values expected;
       for (int64_t i = 0; i < y.size(); ++i)
         expected.push_back(
             index.get(i / columns) == static_cast<double>(i % columns) ? 1 : 0);
-      EXPECT_EQ(runKernel("aclnnOneHot", {index}, {y})[0].toVector(), expected);
+      EXPECT_EQ(runOne("aclnnOneHot", {index}, y).toVector(), expected);
     }
 }
 
 TEST(CumsumTest, SumsUpToEachElement) {
   struct AxisCase {
-    Dims dims;
+    Ints dims;
     int64_t axis;
   };
   const AxisCase axisCases[] = {
@@ -113,12 +110,12 @@ TEST(CumsumTest, SumsUpToEachElement) {
       for (size_t i = axis + 1; i < c.dims.size(); ++i)
         inner *= c.dims[i];
       KernelTensor x = randomTensor(type, c.dims, 1, -1, 1);
-      std::vector<double> expected = x.toVector();
+      Values expected = x.toVector();
       for (int64_t i = 0; i < x.size(); ++i)
         if (i / inner % c.dims[axis] != 0)
           expected[i] += expected[i - inner];
-      expectNear(runKernel("aclnnCumsum", {x}, {x}, {{"axis", c.axis}})[0],
-                 expected, type == DType::F32 ? 30 : 1);
+      expectNear(runOne("aclnnCumsum", {x}, x, {{"axis", c.axis}}), expected,
+                 type == DType::F32 ? 30 : 1);
     }
 }
 
@@ -126,14 +123,13 @@ TEST(CumsumTest, CountsExactlyAndKeepsNaN) {
   KernelTensor ones(DType::F32, {2, 40000, 3});
   ones.fill(1);
   KernelTensor counts =
-      runKernel("aclnnCumsum", {ones}, {ones}, {{"axis", int64_t{1}}})[0];
+      runOne("aclnnCumsum", {ones}, ones, {{"axis", int64_t{1}}});
   for (int64_t i = 0; i < ones.size(); ++i)
     ASSERT_EQ(counts.get(i), static_cast<double>(i / 3 % 40000 + 1));
   KernelTensor x(DType::F16, {6});
   x.fill(1);
   x.set(2, NAN);
-  KernelTensor y =
-      runKernel("aclnnCumsum", {x}, {x}, {{"axis", int64_t{0}}})[0];
+  KernelTensor y = runOne("aclnnCumsum", {x}, x, {{"axis", int64_t{0}}});
   EXPECT_EQ(y.get(1), 2);
   for (int64_t i = 2; i < 6; ++i)
     EXPECT_TRUE(std::isnan(y.get(i)));

@@ -103,8 +103,8 @@ void KernelTensor::set(int64_t index, double value) {
   }
 }
 
-std::vector<double> KernelTensor::toVector() const {
-  std::vector<double> values(size());
+Values KernelTensor::toVector() const {
+  Values values(size());
   for (int64_t i = 0; i < size(); ++i)
     values[i] = get(i);
   return values;
@@ -146,10 +146,13 @@ KernelTensor randomIndices(llvm::ArrayRef<int64_t> dims, unsigned seed,
   return tensor;
 }
 
-KernelSpec getSpec(llvm::StringRef name,
-                   const std::vector<KernelTensor> &inputs,
-                   const std::vector<KernelTensor> &outputs,
-                   const AttributeMap &attributes) {
+KernelTensor runOne(llvm::StringRef name, const Tensors &inputs,
+                    KernelTensor output, const AttributeMap &attributes) {
+  return runKernel(name, inputs, {std::move(output)}, attributes)[0];
+}
+
+KernelSpec getSpec(llvm::StringRef name, const Tensors &inputs,
+                   const Tensors &outputs, const AttributeMap &attributes) {
   KernelSpec spec;
   spec.name = name.str();
   for (const KernelTensor &input : inputs)
@@ -184,26 +187,24 @@ KernelTensor makeWorkspace(const KernelSpec &spec) {
   return workspace;
 }
 
-std::vector<KernelTensor> runKernel(llvm::StringRef name,
-                                    const std::vector<KernelTensor> &inputs,
-                                    std::vector<KernelTensor> outputs,
-                                    const AttributeMap &attributes) {
+Tensors runKernel(llvm::StringRef name, const Tensors &inputs, Tensors outputs,
+                  const AttributeMap &attributes) {
   llvm::Expected<std::unique_ptr<Kernel>> kernel =
       makeKernel(getSpec(name, inputs, outputs, attributes));
   if (!kernel) {
     ADD_FAILURE() << llvm::toString(kernel.takeError());
     return outputs;
   }
-  std::vector<KernelTensor> sources = inputs;
+  Tensors sources = inputs;
   std::vector<void *> from, to;
   KernelTensor workspace =
       makeWorkspace(getSpec(name, inputs, outputs, attributes));
   for (KernelTensor &source : sources)
     from.push_back(source.data());
-  std::vector<KernelTensor> first;
+  Tensors first;
   for (int threads : {1, 2, 3}) {
     ThreadPool pool(threads);
-    std::vector<KernelTensor> results = outputs;
+    Tensors results = outputs;
     to.clear();
     for (KernelTensor &result : results)
       to.push_back(result.data());
@@ -228,7 +229,7 @@ std::string getRefusal(const KernelSpec &spec) {
   return kernel ? "" : llvm::toString(kernel.takeError());
 }
 
-void expectNear(const KernelTensor &actual, const std::vector<double> &expected,
+void expectNear(const KernelTensor &actual, const Values &expected,
                 double scale, double tolerance) {
   ASSERT_EQ(actual.size(), static_cast<int64_t>(expected.size()));
   if (tolerance == 0)
@@ -247,19 +248,17 @@ void expectNear(const KernelTensor &actual, const std::vector<double> &expected,
   }
 }
 
-std::vector<double> differentiate(
-    const std::function<std::vector<double>(const std::vector<double> &)>
-        &forward,
-    const std::vector<double> &at, const std::vector<double> &weights) {
+Values differentiate(const std::function<Values(const Values &)> &forward,
+                     const Values &at, const Values &weights) {
   constexpr double step = 1e-5;
-  auto loss = [&](const std::vector<double> &x) {
-    std::vector<double> y = forward(x);
+  auto loss = [&](const Values &x) {
+    Values y = forward(x);
     double sum = 0;
     for (size_t i = 0; i < y.size(); ++i)
       sum += weights[i] * y[i];
     return sum;
   };
-  std::vector<double> gradient(at.size()), x = at;
+  Values gradient(at.size()), x = at;
   for (size_t i = 0; i < at.size(); ++i) {
     x[i] = at[i] + step;
     double above = loss(x);

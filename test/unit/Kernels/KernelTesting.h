@@ -19,6 +19,9 @@
 
 namespace mf::testing {
 
+using Values = std::vector<double>;
+using Ints = std::vector<int64_t>;
+
 /// A tensor and its memory, with a few canary bytes behind it.
 class KernelTensor {
 public:
@@ -34,7 +37,7 @@ public:
   /// Rounds to the element type.
   void set(int64_t index, double value);
 
-  std::vector<double> toVector() const;
+  Values toVector() const;
   void fill(double value);
   void fillRandom(std::mt19937 &random, double low = -1, double high = 1);
 
@@ -46,6 +49,8 @@ public:
 private:
   std::vector<unsigned char> bytes;
 };
+
+using Tensors = std::vector<KernelTensor>;
 
 KernelTensor randomTensor(DType type, llvm::ArrayRef<int64_t> dims,
                           unsigned seed, double low = -1, double high = 1);
@@ -64,16 +69,16 @@ KernelTensor makeWorkspace(const KernelSpec &spec);
 /// Runs the kernel on copies of `outputs` (whose contents in-place kernels
 /// read) with 1, 2 and 3 threads, expects equal bits and untouched canaries,
 /// and returns the outputs.
-std::vector<KernelTensor> runKernel(llvm::StringRef name,
-                                    const std::vector<KernelTensor> &inputs,
-                                    std::vector<KernelTensor> outputs,
-                                    const AttributeMap &attributes = {});
+Tensors runKernel(llvm::StringRef name, const Tensors &inputs, Tensors outputs,
+                  const AttributeMap &attributes = {});
+
+/// The same for a kernel of one output.
+KernelTensor runOne(llvm::StringRef name, const Tensors &inputs,
+                    KernelTensor output, const AttributeMap &attributes = {});
 
 /// The specification of a kernel that takes and makes these tensors.
-KernelSpec getSpec(llvm::StringRef name,
-                   const std::vector<KernelTensor> &inputs,
-                   const std::vector<KernelTensor> &outputs,
-                   const AttributeMap &attributes = {});
+KernelSpec getSpec(llvm::StringRef name, const Tensors &inputs,
+                   const Tensors &outputs, const AttributeMap &attributes = {});
 
 /// The message with which makeKernel refuses the specification; empty if it
 /// does not.
@@ -82,15 +87,13 @@ std::string getRefusal(const KernelSpec &spec);
 /// Expects |actual - expected| <= tolerance * (scale + |expected|) for every
 /// element, where `tolerance` of 0 stands for the type's: some units in the
 /// last place. NaN equals NaN.
-void expectNear(const KernelTensor &actual, const std::vector<double> &expected,
+void expectNear(const KernelTensor &actual, const Values &expected,
                 double scale = 1, double tolerance = 0);
 
 /// d(loss)/d(input element), by central differences in double of
 /// loss = sum(weights * forward(input)).
-std::vector<double> differentiate(
-    const std::function<std::vector<double>(const std::vector<double> &)>
-        &forward,
-    const std::vector<double> &at, const std::vector<double> &weights);
+Values differentiate(const std::function<Values(const Values &)> &forward,
+                     const Values &at, const Values &weights);
 
 inline constexpr DType floatTypes[] = {DType::F32, DType::BF16, DType::F16};
 

@@ -12,8 +12,7 @@ namespace {
 /// A clock by which each run takes what a list says, the last for all others.
 class FakeClock {
 public:
-  explicit FakeClock(std::vector<double> seconds)
-      : seconds(std::move(seconds)) {}
+  explicit FakeClock(Values seconds) : seconds(std::move(seconds)) {}
 
   double operator()() {
     const size_t run = reads++ / 2;
@@ -25,7 +24,7 @@ public:
   size_t getRuns() const { return reads / 2; }
 
 private:
-  std::vector<double> seconds;
+  Values seconds;
   double now = 0;
   size_t reads = 0;
 };

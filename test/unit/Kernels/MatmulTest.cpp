@@ -15,10 +15,10 @@ struct MatmulProblem {
   bool transposeA, transposeB;
 };
 
-std::vector<double> multiply(const MatmulProblem &p, const KernelTensor &a,
-                             const KernelTensor &b) {
-  std::vector<double> x = a.toVector(), y = b.toVector();
-  std::vector<double> c(p.batch * p.m * p.n);
+Values multiply(const MatmulProblem &p, const KernelTensor &a,
+                const KernelTensor &b) {
+  Values x = a.toVector(), y = b.toVector();
+  Values c(p.batch * p.m * p.n);
   for (int64_t i = 0; i < p.batch; ++i)
     for (int64_t row = 0; row < p.m; ++row)
       for (int64_t k = 0; k < p.k; ++k) {
@@ -32,9 +32,8 @@ std::vector<double> multiply(const MatmulProblem &p, const KernelTensor &a,
   return c;
 }
 
-std::vector<int64_t> dimsOf(bool transposed, int64_t rows, int64_t columns) {
-  return transposed ? std::vector<int64_t>{columns, rows}
-                    : std::vector<int64_t>{rows, columns};
+Ints dimsOf(bool transposed, int64_t rows, int64_t columns) {
+  return transposed ? Ints{columns, rows} : Ints{rows, columns};
 }
 
 AttributeMap attributesOf(const MatmulProblem &p) {
@@ -58,7 +57,7 @@ TEST(MatmulTest, MatchesTheReferenceInEveryTypeAndTransposition) {
                 randomTensor(type, dimsOf(transposeA, p.m, p.k), 1);
             KernelTensor b =
                 randomTensor(type, dimsOf(transposeB, p.k, p.n), 2);
-            std::vector<KernelTensor> c =
+            Tensors c =
                 runKernel("aclnnMatmul", {a, b},
                           {KernelTensor(result, {p.m, p.n})}, attributesOf(p));
             expectNear(c[0], multiply(p, a, b), std::sqrt(p.k));
@@ -70,9 +69,8 @@ TEST(MatmulTest, SeveralTilesInEveryDirection) {
     MatmulProblem p{1, 700, 2600, 96, false, true};
     KernelTensor a = randomTensor(type, {p.m, p.k}, 1);
     KernelTensor b = randomTensor(type, {p.n, p.k}, 2);
-    KernelTensor c =
-        runKernel("aclnnMatmul", {a, b}, {KernelTensor(type, {p.m, p.n})},
-                  attributesOf(p))[0];
+    KernelTensor c = runOne("aclnnMatmul", {a, b},
+                            KernelTensor(type, {p.m, p.n}), attributesOf(p));
     expectNear(c, multiply(p, a, b), std::sqrt(p.k));
   }
 }
@@ -83,8 +81,8 @@ TEST(MatmulTest, ALongContractionStaysAccurate) {
     KernelTensor a = randomTensor(type, {p.k, p.m}, 1);
     KernelTensor b = randomTensor(type, {p.k, p.n}, 2);
     KernelTensor c =
-        runKernel("aclnnMatmul", {a, b}, {KernelTensor(DType::F32, {p.m, p.n})},
-                  attributesOf(p))[0];
+        runOne("aclnnMatmul", {a, b}, KernelTensor(DType::F32, {p.m, p.n}),
+               attributesOf(p));
     expectNear(c, multiply(p, a, b), std::sqrt(p.k), 4e-6);
   }
 }
@@ -96,13 +94,13 @@ TEST(MatmulTest, BatchesOfEqualLeadingDimensions) {
                                     {6, 3, 4, 5, true, true}};
   for (DType type : floatTypes)
     for (const MatmulProblem &p : problems) {
-      std::vector<int64_t> aDims = dimsOf(p.transposeA, p.m, p.k);
-      std::vector<int64_t> bDims = dimsOf(p.transposeB, p.k, p.n);
+      Ints aDims = dimsOf(p.transposeA, p.m, p.k);
+      Ints bDims = dimsOf(p.transposeB, p.k, p.n);
       KernelTensor a = randomTensor(type, {2, 3, aDims[0], aDims[1]}, 1);
       KernelTensor b = randomTensor(type, {2, 3, bDims[0], bDims[1]}, 2);
       KernelTensor c =
-          runKernel("aclnnMatmul", {a, b},
-                    {KernelTensor(type, {2, 3, p.m, p.n})}, attributesOf(p))[0];
+          runOne("aclnnMatmul", {a, b}, KernelTensor(type, {2, 3, p.m, p.n}),
+                 attributesOf(p));
       expectNear(c, multiply(p, a, b), std::sqrt(p.k));
     }
 }
@@ -113,8 +111,8 @@ TEST(MatmulTest, AMatrixAsTheSecondOperandFlattensTheFirst) {
     KernelTensor a = randomTensor(type, {2, 3, 50, 30}, 1);
     KernelTensor b = randomTensor(type, {40, 30}, 2);
     KernelTensor c =
-        runKernel("aclnnMatmul", {a, b}, {KernelTensor(type, {2, 3, 50, 40})},
-                  attributesOf(p))[0];
+        runOne("aclnnMatmul", {a, b}, KernelTensor(type, {2, 3, 50, 40}),
+               attributesOf(p));
     expectNear(c, multiply(p, a, b), std::sqrt(p.k));
   }
 }
@@ -125,9 +123,8 @@ TEST(MatmulTest, ContractBatchSumsOverLeadingDimensions) {
     KernelTensor a = randomTensor(type, {3, 100, 70}, 1);
     KernelTensor b = randomTensor(type, {3, 100, 90}, 2);
     AttributeMap attributes = {{"transpose_a", true}, {"contract_batch", true}};
-    KernelTensor c =
-        runKernel("aclnnMatmul", {a, b}, {KernelTensor(DType::F32, {70, 90})},
-                  attributes)[0];
+    KernelTensor c = runOne("aclnnMatmul", {a, b},
+                            KernelTensor(DType::F32, {70, 90}), attributes);
     expectNear(c, multiply(p, a, b), std::sqrt(p.k), 4e-6);
   }
 }
@@ -139,8 +136,7 @@ TEST(MatmulTest, AccumulatesInSinglePrecision) {
     a.fill(1.0);
     b.fill(1.0 / 4096);
     b.set(0, 1);
-    KernelTensor c =
-        runKernel("aclnnMatmul", {a, b}, {KernelTensor(type, {1, 1})})[0];
+    KernelTensor c = runOne("aclnnMatmul", {a, b}, KernelTensor(type, {1, 1}));
     EXPECT_EQ(c.get(0), 2);
   }
 }

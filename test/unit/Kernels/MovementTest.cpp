@@ -21,8 +21,8 @@ KernelTensor countingTensor(DType type, llvm::ArrayRef<int64_t> dims) {
 }
 
 /// The position of an element in each dimension.
-std::vector<int64_t> unravel(llvm::ArrayRef<int64_t> dims, int64_t index) {
-  std::vector<int64_t> position(dims.size());
+Ints unravel(llvm::ArrayRef<int64_t> dims, int64_t index) {
+  Ints position(dims.size());
   for (size_t i = dims.size(); i-- > 0;) {
     position[i] = index % dims[i];
     index /= dims[i];
@@ -39,7 +39,7 @@ int64_t ravel(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> position) {
 
 TEST(PermuteTest, MovesDimensions) {
   struct Case {
-    std::vector<int64_t> dims, perm;
+    Ints dims, perm;
   };
   const Case cases[] = {
       {{5}, {0}},
@@ -58,26 +58,25 @@ TEST(PermuteTest, MovesDimensions) {
   for (DType type : allTypes)
     for (const Case &c : cases) {
       KernelTensor x = countingTensor(type, c.dims);
-      std::vector<int64_t> dims;
+      Ints dims;
       for (int64_t axis : c.perm)
         dims.push_back(c.dims[axis]);
       KernelTensor expected(type, dims);
       for (int64_t i = 0; i < expected.size(); ++i) {
-        std::vector<int64_t> to = unravel(dims, i), from(dims.size());
+        Ints to = unravel(dims, i), from(dims.size());
         for (size_t j = 0; j < dims.size(); ++j)
           from[c.perm[j]] = to[j];
         expected.set(i, x.get(ravel(c.dims, from)));
       }
-      KernelTensor y =
-          runKernel("aclnnPermute", {x}, {KernelTensor(type, dims)},
-                    {{"perm", c.perm}})[0];
+      KernelTensor y = runOne("aclnnPermute", {x}, KernelTensor(type, dims),
+                              {{"perm", c.perm}});
       EXPECT_EQ(y.toVector(), expected.toVector());
     }
 }
 
 TEST(SliceTest, TakesPartsAndPadPutsThemBack) {
   struct Case {
-    std::vector<int64_t> dims, starts, sizes;
+    Ints dims, starts, sizes;
   };
   const Case cases[] = {
       {{9}, {2}, {5}},
@@ -93,25 +92,24 @@ TEST(SliceTest, TakesPartsAndPadPutsThemBack) {
     for (const Case &c : cases) {
       KernelTensor x = countingTensor(type, c.dims);
       KernelTensor expected(type, c.sizes), padded(type, c.dims);
-      std::vector<int64_t> high;
+      Ints high;
       for (size_t i = 0; i < c.dims.size(); ++i)
         high.push_back(c.dims[i] - c.starts[i] - c.sizes[i]);
       for (int64_t i = 0; i < expected.size(); ++i) {
-        std::vector<int64_t> from = unravel(c.sizes, i);
+        Ints from = unravel(c.sizes, i);
         for (size_t j = 0; j < from.size(); ++j)
           from[j] += c.starts[j];
         int64_t index = ravel(c.dims, from);
         expected.set(i, x.get(index));
         padded.set(index, x.get(index));
       }
-      KernelTensor y =
-          runKernel("aclnnSliceV2", {x}, {KernelTensor(type, c.sizes)},
-                    {{"starts", c.starts}, {"sizes", c.sizes}})[0];
+      KernelTensor y = runOne("aclnnSliceV2", {x}, KernelTensor(type, c.sizes),
+                              {{"starts", c.starts}, {"sizes", c.sizes}});
       EXPECT_EQ(y.toVector(), expected.toVector());
       KernelTensor back(type, c.dims);
       back.fill(9);
-      back = runKernel("aclnnConstantPadNd", {y}, {back},
-                       {{"low", c.starts}, {"high", high}})[0];
+      back = runOne("aclnnConstantPadNd", {y}, back,
+                    {{"low", c.starts}, {"high", high}});
       EXPECT_EQ(back.toVector(), padded.toVector());
     }
 }
@@ -124,11 +122,9 @@ TEST(PadTest, SurroundsWithAValue) {
         expected.set(row * 5 + column, column == 0 || column == 4
                                            ? -100.0
                                            : x.get(row * 3 + column - 1));
-    KernelTensor y =
-        runKernel("aclnnConstantPadNd", {x}, {KernelTensor(type, {2, 5})},
-                  {{"low", std::vector<int64_t>{0, 1}},
-                   {"high", std::vector<int64_t>{0, 1}},
-                   {"value", int64_t{-100}}})[0];
+    KernelTensor y = runOne(
+        "aclnnConstantPadNd", {x}, KernelTensor(type, {2, 5}),
+        {{"low", Ints{0, 1}}, {"high", Ints{0, 1}}, {"value", int64_t{-100}}});
     EXPECT_EQ(y.toVector(), expected.toVector());
   }
 }
@@ -140,12 +136,11 @@ TEST(OwnPartTest, TakesThePartThatATensorNames) {
       part.set(0, index);
       const int64_t own =
           std::clamp<int64_t>(static_cast<int64_t>(index), 0, 3);
-      std::vector<double> expected;
+      Values expected;
       for (int64_t i = 0; i < 15; ++i)
         expected.push_back(x.get((i / 5 * 4 + own) * 5 + i % 5));
       EXPECT_EQ(
-          runKernel("mfOwnPart", {x, part}, {KernelTensor(type, {3, 5})})[0]
-              .toVector(),
+          runOne("mfOwnPart", {x, part}, KernelTensor(type, {3, 5})).toVector(),
           expected);
     }
   }
@@ -154,26 +149,26 @@ TEST(OwnPartTest, TakesThePartThatATensorNames) {
 TEST(CatTest, PutsTensorsSideBySide) {
   for (DType type : allTypes)
     for (int64_t axis : {0, 1, 2, -1}) {
-      std::vector<KernelTensor> inputs;
-      std::vector<double> expected;
-      std::vector<int64_t> dims = {4, 5, 32};
+      Tensors inputs;
+      Values expected;
+      Ints dims = {4, 5, 32};
       const size_t position = axis < 0 ? 2 : axis;
       for (int64_t size : {32, 1, 7}) {
-        std::vector<int64_t> part = dims;
+        Ints part = dims;
         part[position] = size;
         inputs.push_back(countingTensor(type, part));
       }
       dims[position] = 40;
       for (int64_t i = 0; i < KernelTensor(type, dims).size(); ++i) {
-        std::vector<int64_t> at = unravel(dims, i);
+        Ints at = unravel(dims, i);
         size_t input = 0;
         while (at[position] >= inputs[input].shape.dims[position])
           at[position] -= inputs[input++].shape.dims[position];
         expected.push_back(
             inputs[input].get(ravel(inputs[input].shape.dims, at)));
       }
-      KernelTensor y = runKernel("aclnnCat", inputs, {KernelTensor(type, dims)},
-                                 {{"axis", axis}})[0];
+      KernelTensor y = runOne("aclnnCat", inputs, KernelTensor(type, dims),
+                              {{"axis", axis}});
       EXPECT_EQ(y.toVector(), expected);
     }
 }
@@ -182,31 +177,30 @@ TEST(RepeatInterleaveTest, RepeatsEachSliceInPlace) {
   for (DType type : allTypes)
     for (int64_t axis : {0, 1, 2, -3})
       for (int64_t repeats : {1, 2, 5}) {
-        std::vector<int64_t> dims = {3, 4, 17}, target = dims;
+        Ints dims = {3, 4, 17}, target = dims;
         const size_t position = axis < 0 ? axis + 3 : axis;
         target[position] *= repeats;
         KernelTensor x = countingTensor(type, dims);
-        std::vector<double> expected;
+        Values expected;
         for (int64_t i = 0; i < KernelTensor(type, target).size(); ++i) {
-          std::vector<int64_t> at = unravel(target, i);
+          Ints at = unravel(target, i);
           at[position] /= repeats;
           expected.push_back(x.get(ravel(dims, at)));
         }
-        KernelTensor y = runKernel("aclnnRepeatInterleaveIntWithDim", {x},
-                                   {KernelTensor(type, target)},
-                                   {{"axis", axis}, {"repeats", repeats}})[0];
+        KernelTensor y = runOne("aclnnRepeatInterleaveIntWithDim", {x},
+                                KernelTensor(type, target),
+                                {{"axis", axis}, {"repeats", repeats}});
         EXPECT_EQ(y.toVector(), expected);
       }
 }
 
 TEST(InplaceTest, CopyAndZero) {
   for (DType type : allTypes)
-    for (const std::vector<int64_t> &dims :
-         {std::vector<int64_t>{}, {5}, {300, 1001}}) {
+    for (const Ints &dims : {Ints{}, {5}, {300, 1001}}) {
       KernelTensor x = countingTensor(type, dims);
-      EXPECT_TRUE(runKernel("aclnnInplaceCopy", {x},
-                            {KernelTensor(type, dims)})[0] == x);
-      EXPECT_TRUE(runKernel("aclnnInplaceZero", {}, {x})[0] ==
+      EXPECT_TRUE(runOne("aclnnInplaceCopy", {x}, KernelTensor(type, dims)) ==
+                  x);
+      EXPECT_TRUE(runOne("aclnnInplaceZero", {}, x) ==
                   KernelTensor(type, dims));
     }
 }

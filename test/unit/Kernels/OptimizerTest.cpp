@@ -21,21 +21,20 @@ TEST(InplaceAddTest, AddsAnyTypeToAnyType) {
     for (DType yType : floatTypes) {
       KernelTensor x = randomTensor(xType, {300, 111}, 1);
       KernelTensor y = randomTensor(yType, {300, 111}, 2);
-      std::vector<double> expected;
+      Values expected;
       for (int64_t i = 0; i < x.size(); ++i)
         expected.push_back(x.get(i) + y.get(i));
-      expectNear(runKernel("aclnnInplaceAdd", {x}, {y})[0], expected);
+      expectNear(runOne("aclnnInplaceAdd", {x}, y), expected);
     }
 }
 
 TEST(ForeachMulScalarTest, ScalesInPlace) {
   for (DType type : floatTypes) {
     KernelTensor y = randomTensor(type, {70001}, 1);
-    std::vector<double> expected;
+    Values expected;
     for (double value : y.toVector())
       expected.push_back(value * 0.3);
-    expectNear(runKernel("aclnnForeachMulScalar", {scalar(0.3)}, {y})[0],
-               expected);
+    expectNear(runOne("aclnnForeachMulScalar", {scalar(0.3)}, y), expected);
   }
 }
 
@@ -84,13 +83,13 @@ TEST(AdamWTest, FollowsTheReferenceOverSeveralSteps) {
         for (int step = 1; step <= 3; ++step) {
           KernelTensor gradient =
               randomTensor(gradientType, {count}, 10 + step);
-          std::vector<double> w = weight.toVector(), first = m.toVector(),
-                              second = v.toVector();
+          Values w = weight.toVector(), first = m.toVector(),
+                 second = v.toVector();
           for (int64_t i = 0; i < count; ++i)
             adamW.apply(gradient.get(i), 0.01, step, w[i], first[i], second[i]);
-          std::vector<KernelTensor> updated = runKernel(
-              "aclnnApplyAdamWV2", {gradient, scalar(step), scalar(0.01)},
-              {weight, m, v}, adamW.getAttributes());
+          Tensors updated = runKernel("aclnnApplyAdamWV2",
+                                      {gradient, scalar(step), scalar(0.01)},
+                                      {weight, m, v}, adamW.getAttributes());
           expectNear(updated[0], w);
           expectNear(updated[1], first);
           expectNear(updated[2], second);
@@ -103,9 +102,9 @@ TEST(AdamWTest, FollowsTheReferenceOverSeveralSteps) {
 
 TEST(AdamWTest, ARaisedFlagLeavesEverythingAsItIs) {
   KernelTensor gradient = randomTensor(DType::F32, {100}, 1);
-  std::vector<KernelTensor> before = {randomTensor(DType::F32, {100}, 2),
-                                      randomTensor(DType::F32, {100}, 3),
-                                      randomTensor(DType::F32, {100}, 4, 0, 1)};
+  Tensors before = {randomTensor(DType::F32, {100}, 2),
+                    randomTensor(DType::F32, {100}, 3),
+                    randomTensor(DType::F32, {100}, 4, 0, 1)};
   AttributeMap attributes = AdamW().getAttributes();
   auto update = [&](double flag) {
     return runKernel("aclnnApplyAdamWV2",
@@ -133,18 +132,18 @@ TEST(MomentumTest, AddsTheGradientAndLooksAhead) {
                          {gradient, scalar(overflow), scalar(factor)},
                          {m, direction}, attributes);
       };
-      std::vector<double> sums, directions;
+      Values sums, directions;
       for (int64_t i = 0; i < m.size(); ++i) {
         const double g = gradient.get(i) * factor;
         sums.push_back(momentum * m.get(i) + g);
         directions.push_back(nesterov ? g + momentum * sums.back()
                                       : sums.back());
       }
-      const std::vector<KernelTensor> updated = update(0), skipped = update(1);
+      const Tensors updated = update(0), skipped = update(1);
       expectNear(updated[0], sums);
       expectNear(updated[1], directions);
       EXPECT_TRUE(skipped[0] == m);
-      expectNear(skipped[1], std::vector<double>(m.size(), 0));
+      expectNear(skipped[1], Values(m.size(), 0));
     }
 }
 
@@ -154,11 +153,10 @@ TEST(TakeStepTest, DecaysAndGoesAlongTheDirection) {
     const KernelTensor weight = randomTensor(type, {40007}, 1);
     const KernelTensor direction = randomTensor(DType::BF16, {40007}, 2);
     auto update = [&](double overflow) {
-      return runKernel("mfTakeStep",
-                       {direction, scalar(0.25), scalar(overflow)}, {weight},
-                       attributes)[0];
+      return runOne("mfTakeStep", {direction, scalar(0.25), scalar(overflow)},
+                    weight, attributes);
     };
-    std::vector<double> expected;
+    Values expected;
     for (int64_t i = 0; i < weight.size(); ++i)
       expected.push_back((1 - 0.25 * 0.1) * weight.get(i) -
                          0.25 * 3 * direction.get(i));
@@ -173,23 +171,22 @@ TEST(LogitClipTest, ShrinksRowsOfLargeHeads) {
   largest.set(1, 100.0);
   largest.set(2, 400.0);
   auto getFactors = [&](double overflow) {
-    return runKernel("mfLogitFactors", {largest, scalar(overflow)},
-                     {KernelTensor(DType::F32, {10})},
-                     {{"threshold", 100.0},
-                      {"sizes", std::vector<int64_t>{1, 2}},
-                      {"roots", std::vector<int64_t>{1, 2}},
-                      {"rest", int64_t{1}}})[0];
+    return runOne("mfLogitFactors", {largest, scalar(overflow)},
+                  KernelTensor(DType::F32, {10}),
+                  {{"threshold", 100.0},
+                   {"sizes", Ints{1, 2}},
+                   {"roots", Ints{1, 2}},
+                   {"rest", int64_t{1}}});
   };
   EXPECT_EQ(getFactors(0).toVector(),
-            (std::vector<double>{1, 1, 1, 1, 1, 1, 0.5, 0.25, 0.25, 1}));
-  EXPECT_EQ(getFactors(1).toVector(), std::vector<double>(10, 1));
+            (Values{1, 1, 1, 1, 1, 1, 0.5, 0.25, 0.25, 1}));
+  EXPECT_EQ(getFactors(1).toVector(), Values(10, 1));
   for (DType type : floatTypes) {
     const KernelTensor weight = randomTensor(type, {10, 33}, 1);
-    std::vector<double> expected = weight.toVector();
+    Values expected = weight.toVector();
     for (int64_t i = 0; i < weight.size(); ++i)
       expected[i] *= getFactors(0).get(i / 33);
-    expectNear(runKernel("mfScaleRows", {getFactors(0)}, {weight}, {})[0],
-               expected);
+    expectNear(runOne("mfScaleRows", {getFactors(0)}, weight, {}), expected);
   }
 }
 
@@ -197,11 +194,11 @@ TEST(TakeGradientTest, MultipliesByEachFactor) {
   for (DType type : floatTypes) {
     const KernelTensor gradient = randomTensor(type, {40007}, 1);
     const KernelTensor out(DType::F32, {40007});
-    std::vector<double> expected = gradient.toVector();
+    Values expected = gradient.toVector();
     for (double &element : expected)
       element *= 0.5 * 0.25;
-    expectNear(runKernel("mfTakeGradient",
-                         {gradient, scalar(0.5), scalar(0.25)}, {out}, {})[0],
+    expectNear(runOne("mfTakeGradient", {gradient, scalar(0.5), scalar(0.25)},
+                      out, {}),
                expected);
   }
 }
@@ -217,10 +214,10 @@ TEST(UpdateAverageTest, GivesTheStateAsItsTypeRoundsIt) {
                          {state, out}, {{"decay", 0.8}, {"grows", grows}});
       };
       const double beta = grows ? 1 - std::pow(3, -0.8) : 0.8;
-      std::vector<double> expected;
+      Values expected;
       for (int64_t i = 0; i < x.size(); ++i)
         expected.push_back(beta * state.get(i) + (1 - beta) * x.get(i));
-      const std::vector<KernelTensor> updated = update(0), skipped = update(1);
+      const Tensors updated = update(0), skipped = update(1);
       expectNear(updated[0], expected);
       EXPECT_EQ(updated[1].toVector(), updated[0].toVector());
       EXPECT_TRUE(skipped[0] == state);
@@ -239,7 +236,7 @@ TEST(AverageWeightTest, JoinsOnSomeStepsAndAppliesOnFewer) {
       KernelTensor average(DType::F32, {40007});
       for (int step = 1; step <= 12; ++step) {
         const KernelTensor weight = randomTensor(type, {40007}, step);
-        std::vector<double> w = weight.toVector(), kept = average.toVector();
+        Values w = weight.toVector(), kept = average.toVector();
         for (size_t i = 0; i < w.size() && step % 2 == 0; ++i) {
           kept[i] =
               sums ? kept[i] + w[i] : (1 - share) * kept[i] + share * w[i];
@@ -248,10 +245,10 @@ TEST(AverageWeightTest, JoinsOnSomeStepsAndAppliesOnFewer) {
           w[i] = sums ? kept[i] / fused : kept[i];
           kept[i] = 0;
         }
-        const std::vector<KernelTensor> before = {weight, average};
+        const Tensors before = {weight, average};
         EXPECT_TRUE(runKernel("mfAverageWeight", {scalar(step), scalar(1)},
                               before, attributes) == before);
-        std::vector<KernelTensor> updated = runKernel(
+        Tensors updated = runKernel(
             "mfAverageWeight", {scalar(step), scalar(0)}, before, attributes);
         expectNear(updated[0], w);
         expectNear(updated[1], kept);
@@ -265,8 +262,7 @@ TEST(AverageWeightTest, JoinsOnSomeStepsAndAppliesOnFewer) {
 KernelTensor scale(KernelTensor gradient,
                    std::initializer_list<double> factors) {
   for (double factor : factors)
-    gradient =
-        runKernel("aclnnForeachMulScalar", {scalar(factor)}, {gradient})[0];
+    gradient = runOne("aclnnForeachMulScalar", {scalar(factor)}, gradient);
   return gradient;
 }
 
@@ -276,10 +272,9 @@ TEST(AdamWTest, FactorsAreProductsThatAreNotWritten) {
   for (DType type : floatTypes)
     for (DType weightType : floatTypes) {
       KernelTensor gradient = randomTensor(type, {40007}, 1);
-      std::vector<KernelTensor> state = {
-          randomTensor(weightType, {40007}, 2),
-          randomTensor(DType::F32, {40007}, 3),
-          randomTensor(DType::F32, {40007}, 4, 0, 1)};
+      Tensors state = {randomTensor(weightType, {40007}, 2),
+                       randomTensor(DType::F32, {40007}, 3),
+                       randomTensor(DType::F32, {40007}, 4, 0, 1)};
       EXPECT_TRUE(runKernel("aclnnApplyAdamWV2",
                             {gradient, scalar(1), scalar(0.01), scalar(0),
                              scalar(0.3), scalar(0.7)},
@@ -312,7 +307,7 @@ TEST(GradientFactorsTest, AnInfiniteProductIsSeen) {
   gradient.set(99, 60000);
   KernelTensor norm(DType::F32, {});
   EXPECT_TRUE(std::isinf(
-      runKernel("aclnnForeachNorm", {gradient, scalar(2)}, {norm})[0].get(0)));
+      runOne("aclnnForeachNorm", {gradient, scalar(2)}, norm).get(0)));
 }
 
 } // namespace

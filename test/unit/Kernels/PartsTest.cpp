@@ -25,8 +25,6 @@ using ::testing::HasSubstr;
 
 namespace {
 
-using Tensors = std::vector<KernelTensor>;
-
 Tensors runOnce(const KernelSpec &spec, Tensors inputs, Tensors outputs) {
   KernelSpec local = spec;
   for (auto [shape, tensor] : llvm::zip_equal(local.inputs, inputs))
@@ -59,7 +57,7 @@ struct DimPlace {
 KernelTensor takePart(const KernelTensor &whole, const DimPlace &place,
                       int64_t part, int64_t parts) {
   const size_t dim = place.dim;
-  std::vector<int64_t> dims(whole.shape.dims.begin(), whole.shape.dims.end());
+  Ints dims(whole.shape.dims.begin(), whole.shape.dims.end());
   dims[dim] /= parts;
   KernelTensor result(whole.shape.type, dims);
   if (whole.shape.type == DType::I1) {

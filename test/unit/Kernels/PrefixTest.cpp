@@ -11,20 +11,20 @@ namespace {
 
 TEST(PrefixPositionsTest, CountWithinAndBehind) {
   KernelTensor tokens(DType::I32, {4, 5});
-  const std::vector<double> ids = {7, 7, 2, 7, 2, //
-                                   7, 2, 7, 7, 7, //
-                                   2, 7, 7, 7, 7, //
-                                   7, 7, 7, 7, 7};
+  const Values ids = {7, 7, 2, 7, 2, //
+                      7, 2, 7, 7, 7, //
+                      2, 7, 7, 7, 7, //
+                      7, 7, 7, 7, 7};
   // Without a token before the first 2, or without a 2, the first token is the
   // prefix.
-  const std::vector<double> within = {0, 1, 1, 1, 1, //
-                                      0, 0, 0, 0, 0, //
-                                      0, 0, 0, 0, 0, //
-                                      0, 0, 0, 0, 0};
-  const std::vector<double> behind = {0, 0, 1, 2, 3, //
-                                      0, 1, 2, 3, 4, //
-                                      0, 1, 2, 3, 4, //
-                                      0, 1, 2, 3, 4};
+  const Values within = {0, 1, 1, 1, 1, //
+                         0, 0, 0, 0, 0, //
+                         0, 0, 0, 0, 0, //
+                         0, 0, 0, 0, 0};
+  const Values behind = {0, 0, 1, 2, 3, //
+                         0, 1, 2, 3, 4, //
+                         0, 1, 2, 3, 4, //
+                         0, 1, 2, 3, 4};
   for (int64_t i = 0; i < tokens.size(); ++i)
     tokens.set(i, ids[i]);
   const auto positions = runKernel("mfPrefixPositions", {tokens},
@@ -39,17 +39,17 @@ TEST(PrefixMaskTest, HidesLaterKeysBehindThePrefix) {
   for (int64_t i = 0; i < behind.size(); ++i)
     behind.set(i, places[i]);
   const double h = -10000;
-  const std::vector<double> expected = {0, 0, h, h, //
-                                        0, 0, h, h, //
-                                        0, 0, 0, h, //
-                                        0, 0, 0, 0, //
-                                        0, h, h, h, //
-                                        0, 0, h, h, //
-                                        0, 0, 0, h, //
-                                        0, 0, 0, 0};
+  const Values expected = {0, 0, h, h, //
+                           0, 0, h, h, //
+                           0, 0, 0, h, //
+                           0, 0, 0, 0, //
+                           0, h, h, h, //
+                           0, 0, h, h, //
+                           0, 0, 0, h, //
+                           0, 0, 0, 0};
   for (DType type : floatTypes) {
     KernelTensor mask(type, {2, 1, 4, 4});
-    expectNear(runKernel("mfPrefixMask", {behind}, {mask}, {{"value", h}})[0],
+    expectNear(runOne("mfPrefixMask", {behind}, mask, {{"value", h}}),
                expected);
   }
 }

@@ -11,8 +11,6 @@ using namespace mf::testing;
 
 namespace {
 
-using Ints = std::vector<int64_t>;
-
 TEST(ReduceSumTest, SumsAnyDimensions) {
   struct Case {
     Ints dims, axes;
@@ -53,7 +51,7 @@ TEST(ReduceSumTest, SumsAnyDimensions) {
           terms *= reduced[i] ? c.dims[i] : 1;
         }
         KernelTensor y(type, dims);
-        std::vector<double> expected(y.size());
+        Values expected(y.size());
         for (int64_t i = 0; i < x.size(); ++i) {
           int64_t rest = i, index = 0, stride = 1;
           for (int64_t axis = rank; axis-- > 0;) {
@@ -66,8 +64,8 @@ TEST(ReduceSumTest, SumsAnyDimensions) {
           }
           expected[index] += x.get(i);
         }
-        expectNear(runKernel("aclnnReduceSum", {x}, {y},
-                             {{"axes", c.axes}, {"keep_dims", keepDims}})[0],
+        expectNear(runOne("aclnnReduceSum", {x}, y,
+                          {{"axes", c.axes}, {"keep_dims", keepDims}}),
                    expected, std::sqrt(terms));
       }
 }
@@ -75,18 +73,18 @@ TEST(ReduceSumTest, SumsAnyDimensions) {
 TEST(LargestTest, FindsTheLargestOfTheLastAndOtherDimensions) {
   for (DType type : floatTypes) {
     const KernelTensor x = randomTensor(type, {3, 5, 70}, 3, -2, -1);
-    std::vector<double> ofHeads(5, -3), ofRows(15, -3);
+    Values ofHeads(5, -3), ofRows(15, -3);
     for (int64_t i = 0; i < x.size(); ++i) {
       double &head = ofHeads[i / 70 % 5], &row = ofRows[i / 70];
       head = std::max(head, x.get(i));
       row = std::max(row, x.get(i));
     }
-    EXPECT_EQ(runKernel("aclnnAmax", {x}, {KernelTensor(type, {5})},
-                        {{"axes", Ints{0, 2}}})[0]
+    EXPECT_EQ(runOne("aclnnAmax", {x}, KernelTensor(type, {5}),
+                     {{"axes", Ints{0, 2}}})
                   .toVector(),
               ofHeads);
-    EXPECT_EQ(runKernel("aclnnAmax", {x}, {KernelTensor(type, {3, 5})},
-                        {{"axes", Ints{2}}})[0]
+    EXPECT_EQ(runOne("aclnnAmax", {x}, KernelTensor(type, {3, 5}),
+                     {{"axes", Ints{2}}})
                   .toVector(),
               ofRows);
   }
@@ -97,13 +95,13 @@ TEST(LargestTest, KeepsNaNAtAnyPlace) {
     for (int64_t place = 0; place < 3 * 70; ++place) {
       KernelTensor x = randomTensor(type, {3, 70}, 3, -2, -1);
       x.set(place, std::numeric_limits<double>::quiet_NaN());
-      const KernelTensor ofRows = runKernel(
-          "aclnnAmax", {x}, {KernelTensor(type, {3})}, {{"axes", Ints{1}}})[0];
+      const KernelTensor ofRows = runOne(
+          "aclnnAmax", {x}, KernelTensor(type, {3}), {{"axes", Ints{1}}});
       for (int64_t row = 0; row < 3; ++row)
         EXPECT_EQ(std::isnan(ofRows.get(row)), row == place / 70) << place;
       const KernelTensor ofAll =
-          runKernel("aclnnAmax", {x}, {KernelTensor(type, {1, 1})},
-                    {{"axes", Ints{0, 1}}, {"keep_dims", true}})[0];
+          runOne("aclnnAmax", {x}, KernelTensor(type, {1, 1}),
+                 {{"axes", Ints{0, 1}}, {"keep_dims", true}});
       EXPECT_TRUE(std::isnan(ofAll.get(0))) << place;
     }
 }
@@ -116,7 +114,7 @@ TEST(ForeachNormTest, IsTheRootOfTheSumOfSquares) {
       for (double value : x.toVector())
         sum += value * value;
       KernelTensor y =
-          runKernel("aclnnForeachNorm", {x}, {KernelTensor(DType::F32, {})})[0];
+          runOne("aclnnForeachNorm", {x}, KernelTensor(DType::F32, {}));
       EXPECT_NEAR(y.get(0), std::sqrt(sum), 2e-6 * std::sqrt(sum));
     }
 }
@@ -131,7 +129,7 @@ TEST(ForeachNonFiniteCheckTest, RaisesTheFlagAndNeverLowersIt) {
             x.set(bad, value);
           KernelTensor flag(DType::F32, {});
           flag.set(0, before);
-          flag = runKernel("mfNonFiniteCheck", {x}, {flag})[0];
+          flag = runOne("mfNonFiniteCheck", {x}, flag);
           EXPECT_EQ(flag.get(0), bad >= 0 ? 1 : before);
         }
 }

@@ -12,9 +12,6 @@ using namespace mf::testing;
 
 namespace {
 
-using Values = std::vector<double>;
-using Ints = std::vector<int64_t>;
-
 Values rmsNorm(const Values &x, const Values &gamma, double epsilon) {
   const size_t columns = gamma.size();
   Values y(x.size());
@@ -78,7 +75,7 @@ TEST(RmsNormTest, MatchesItsDefinitionAndGammaMayBeOfAnotherType) {
         KernelTensor x = randomTensor(type, dims, 1, -2, 2);
         KernelTensor gamma = randomTensor(gammaType, {dims.back()}, 2, 0.5, 2);
         Ints rows(dims.begin(), dims.end() - 1);
-        std::vector<KernelTensor> y = runKernel(
+        Tensors y = runKernel(
             "aclnnRmsNorm", {x, gamma},
             {KernelTensor(type, dims), KernelTensor(DType::F32, rows)},
             {{"epsilon", 1e-5}});
@@ -100,11 +97,11 @@ TEST(RmsNormTest, GradientsMatchFiniteDifferences) {
       KernelTensor x = randomTensor(type, dims, 1, -2, 2);
       KernelTensor gamma = randomTensor(DType::F32, {dims.back()}, 2, 0.5, 2);
       KernelTensor dy = randomTensor(type, dims, 3);
-      std::vector<KernelTensor> y = runKernel(
+      Tensors y = runKernel(
           "aclnnRmsNorm", {x, gamma},
           {KernelTensor(type, dims), KernelTensor(DType::F32, {dims[0]})},
           {{"epsilon", 1e-5}});
-      std::vector<KernelTensor> gradients = runKernel(
+      Tensors gradients = runKernel(
           "aclnnRmsNormGrad", {dy, x, y[1], gamma},
           {KernelTensor(type, dims), KernelTensor(DType::F32, {dims.back()})});
       expectNear(gradients[0], differentiate(
@@ -131,7 +128,7 @@ TEST(LayerNormTest, MatchesItsDefinitionAndFactorsMayBeOfAnotherType) {
             randomTensor(factorType, {dims.back()}, 2, 0.5, 2);
         KernelTensor bias = randomTensor(factorType, {dims.back()}, 3);
         Ints rows(dims.begin(), dims.end() - 1);
-        std::vector<KernelTensor> y =
+        Tensors y =
             runKernel("aclnnLayerNorm", {x, weight, bias},
                       {KernelTensor(type, dims), KernelTensor(DType::F32, rows),
                        KernelTensor(DType::F32, rows)},
@@ -155,14 +152,14 @@ TEST(LayerNormTest, GradientsMatchFiniteDifferences) {
       KernelTensor bias = randomTensor(DType::F32, {dims.back()}, 3);
       KernelTensor dy = randomTensor(type, dims, 4),
                    rows(DType::F32, {dims[0]});
-      std::vector<KernelTensor> y =
+      Tensors y =
           runKernel("aclnnLayerNorm", {x, weight, bias},
                     {KernelTensor(type, dims), rows, rows}, {{"eps", 1e-5}});
       KernelTensor columns(DType::F32, {dims.back()});
-      std::vector<KernelTensor> gradients =
+      Tensors gradients =
           runKernel("aclnnLayerNormBackward", {dy, x, y[1], y[2], weight},
                     {KernelTensor(type, dims), columns, columns});
-      std::vector<KernelTensor> alone =
+      Tensors alone =
           runKernel("aclnnLayerNormBackward", {dy, x, y[1], y[2], weight},
                     {KernelTensor(type, dims)});
       EXPECT_EQ(alone[0].toVector(), gradients[0].toVector());
@@ -188,7 +185,7 @@ TEST(SoftmaxTest, MatchesItsDefinition) {
     for (const Ints &dims : {Ints{1}, Ints{5}, Ints{3, 16}, Ints{2, 3, 5, 129},
                              Ints{300, 512}, Ints{2, 70000}}) {
       KernelTensor x = randomTensor(type, dims, 1, -20, 20);
-      expectNear(runKernel("aclnnSoftmax", {x}, {KernelTensor(type, dims)})[0],
+      expectNear(runOne("aclnnSoftmax", {x}, KernelTensor(type, dims)),
                  softmax(x.toVector(), dims.back()), 0.1);
     }
 }
@@ -198,7 +195,7 @@ TEST(SoftmaxTest, MaskedColumnsGetZeroAndLargeScoresDoNotOverflow) {
   x.fill(-INFINITY);
   x.set(3, 5000);
   x.set(7, 5000);
-  KernelTensor y = runKernel("aclnnSoftmax", {x}, {x})[0];
+  KernelTensor y = runOne("aclnnSoftmax", {x}, x);
   for (int64_t i = 0; i < 20; ++i)
     EXPECT_EQ(y.get(i), i == 3 || i == 7 ? 0.5 : 0);
 }
@@ -212,8 +209,8 @@ TEST(SoftmaxTest, GradientMatchesFiniteDifferences) {
       Values exact = softmax(x.toVector(), dims.back());
       for (int64_t i = 0; i < y.size(); ++i)
         y.set(i, exact[i]);
-      KernelTensor dx = runKernel("aclnnSoftmaxBackward", {dy, y},
-                                  {KernelTensor(type, dims)})[0];
+      KernelTensor dx =
+          runOne("aclnnSoftmaxBackward", {dy, y}, KernelTensor(type, dims));
       expectNear(dx,
                  differentiate(
                      [&](const Values &at) { return softmax(at, dims.back()); },
@@ -256,10 +253,9 @@ TEST(SinkhornTest, MatchesItsDefinitionAndItsGradient) {
                                        {"epsilon", 1e-6}};
       KernelTensor x = randomTensor(DType::F32, dims, 1, -3, 3);
       KernelTensor dy = randomTensor(DType::F32, dims, 2);
-      KernelTensor y = runKernel("mfSinkhorn", {x}, {x}, attributes)[0];
+      KernelTensor y = runOne("mfSinkhorn", {x}, x, attributes);
       expectNear(y, sinkhorn(x.toVector(), size, iterations), 0.5);
-      KernelTensor dx =
-          runKernel("mfSinkhornBackward", {dy, x}, {x}, attributes)[0];
+      KernelTensor dx = runOne("mfSinkhornBackward", {dy, x}, x, attributes);
       expectNear(
           dx,
           differentiate(
@@ -280,9 +276,8 @@ TEST(SinkhornTest, AStrongDiagonalIsTheIdentity) {
   KernelTensor x(DType::F32, {4, 4});
   for (int64_t i = 0; i < 16; ++i)
     x.set(i, i % 5 == 0 ? 0 : -80);
-  KernelTensor y =
-      runKernel("mfSinkhorn", {x}, {x},
-                {{"iterations", int64_t{20}}, {"epsilon", 1e-6}})[0];
+  KernelTensor y = runOne("mfSinkhorn", {x}, x,
+                          {{"iterations", int64_t{20}}, {"epsilon", 1e-6}});
   for (int64_t i = 0; i < 16; ++i)
     EXPECT_NEAR(y.get(i), i % 5 == 0 ? 1 : 0, 1e-5);
 }
@@ -295,15 +290,14 @@ TEST(SwiGluTest, MatchesItsDefinitionAndItsGradient) {
       half.back() /= 2;
       KernelTensor x = randomTensor(type, dims, 1, -4, 4);
       KernelTensor dy = randomTensor(type, half, 2);
-      expectNear(runKernel("aclnnSwiGlu", {x}, {KernelTensor(type, half)})[0],
+      expectNear(runOne("aclnnSwiGlu", {x}, KernelTensor(type, half)),
                  swiGlu(x.toVector(), half.back()));
       if (x.size() > 400)
         continue;
-      expectNear(
-          runKernel("aclnnSwiGluGrad", {dy, x}, {KernelTensor(type, dims)})[0],
-          differentiate(
-              [&](const Values &at) { return swiGlu(at, half.back()); },
-              x.toVector(), dy.toVector()));
+      expectNear(runOne("aclnnSwiGluGrad", {dy, x}, KernelTensor(type, dims)),
+                 differentiate(
+                     [&](const Values &at) { return swiGlu(at, half.back()); },
+                     x.toVector(), dy.toVector()));
     }
 }
 
@@ -313,15 +307,13 @@ TEST(SwiGluTest, TakesGateAndValueAsRows) {
     KernelTensor x = randomTensor(type, packed, 1, -4, 4);
     KernelTensor dy = randomTensor(type, half, 2);
     KernelTensor same = randomTensor(type, rows, 1, -4, 4);
-    EXPECT_EQ(runKernel("aclnnSwiGlu", {same}, {KernelTensor(type, half)})[0]
-                  .toVector(),
-              runKernel("aclnnSwiGlu", {x}, {KernelTensor(type, half)})[0]
-                  .toVector());
     EXPECT_EQ(
-        runKernel("aclnnSwiGluGrad", {dy, same}, {KernelTensor(type, rows)})[0]
-            .toVector(),
-        runKernel("aclnnSwiGluGrad", {dy, x}, {KernelTensor(type, packed)})[0]
-            .toVector());
+        runOne("aclnnSwiGlu", {same}, KernelTensor(type, half)).toVector(),
+        runOne("aclnnSwiGlu", {x}, KernelTensor(type, half)).toVector());
+    EXPECT_EQ(runOne("aclnnSwiGluGrad", {dy, same}, KernelTensor(type, rows))
+                  .toVector(),
+              runOne("aclnnSwiGluGrad", {dy, x}, KernelTensor(type, packed))
+                  .toVector());
   }
 }
 
@@ -335,13 +327,13 @@ TEST(SwiGluTest, HasTheBitsOfItsTwoOperators) {
     gate.set(i, x.get(i / 19 * 38 + i % 19));
     up.set(i, x.get(i / 19 * 38 + 19 + i % 19));
   }
-  KernelTensor silu = runKernel("aclnnSilu", {gate}, {gate})[0];
-  EXPECT_EQ(runKernel("aclnnSwiGlu", {x}, {gate})[0].toVector(),
-            runKernel("aclnnMul", {silu, up}, {gate})[0].toVector());
-  KernelTensor dsilu = runKernel("aclnnMul", {dy, up}, {gate})[0];
-  KernelTensor dgate = runKernel("aclnnSiluBackward", {dsilu, gate}, {gate})[0];
-  KernelTensor dup = runKernel("aclnnMul", {dy, silu}, {gate})[0];
-  KernelTensor dx = runKernel("aclnnSwiGluGrad", {dy, x}, {x})[0];
+  KernelTensor silu = runOne("aclnnSilu", {gate}, gate);
+  EXPECT_EQ(runOne("aclnnSwiGlu", {x}, gate).toVector(),
+            runOne("aclnnMul", {silu, up}, gate).toVector());
+  KernelTensor dsilu = runOne("aclnnMul", {dy, up}, gate);
+  KernelTensor dgate = runOne("aclnnSiluBackward", {dsilu, gate}, gate);
+  KernelTensor dup = runOne("aclnnMul", {dy, silu}, gate);
+  KernelTensor dx = runOne("aclnnSwiGluGrad", {dy, x}, x);
   for (int64_t i = 0; i < gate.size(); ++i) {
     EXPECT_EQ(dx.get(i / 19 * 38 + i % 19), dgate.get(i));
     EXPECT_EQ(dx.get(i / 19 * 38 + 19 + i % 19), dup.get(i));
@@ -377,14 +369,14 @@ TEST(RotaryTest, MatchesItsDefinitionAndItsGradient) {
             return rotate(at, cos.toVector(), sin.toVector(), headsPerTable, 5,
                           dim);
           };
-          expectNear(runKernel("aclnnRotaryPositionEmbedding", {x, cos, sin},
-                               {KernelTensor(type, dims)})[0],
+          expectNear(runOne("aclnnRotaryPositionEmbedding", {x, cos, sin},
+                            KernelTensor(type, dims)),
                      forward(x.toVector()));
           if (dim > 34)
             continue;
           KernelTensor dy = randomTensor(type, dims, 4);
-          expectNear(runKernel("aclnnRotaryPositionEmbeddingGrad",
-                               {dy, cos, sin}, {KernelTensor(type, dims)})[0],
+          expectNear(runOne("aclnnRotaryPositionEmbeddingGrad", {dy, cos, sin},
+                            KernelTensor(type, dims)),
                      differentiate(forward, x.toVector(), dy.toVector()));
         }
 }
@@ -396,8 +388,7 @@ TEST(RotaryTest, RepeatsTablesOverDimensionsOfOneElement) {
     KernelTensor x = randomTensor(type, {2, 5, 3, 8}, 1);
     KernelTensor cos = randomTensor(DType::F32, {5, 1, 8}, 2);
     KernelTensor sin = randomTensor(DType::F32, {5, 1, 8}, 3);
-    KernelTensor y =
-        runKernel("aclnnRotaryPositionEmbedding", {x, cos, sin}, {x})[0];
+    KernelTensor y = runOne("aclnnRotaryPositionEmbedding", {x, cos, sin}, x);
     for (int64_t i = 0; i < x.size(); ++i) {
       int64_t column = i % 8, table = i / 24 % 5 * 8 + column;
       double other = column < 4 ? -x.get(i + 4) : x.get(i - 4);

@@ -10,7 +10,7 @@ using namespace mf::testing;
 
 namespace {
 
-KernelTensor makeTensor(DType type, const std::vector<double> &values) {
+KernelTensor makeTensor(DType type, const Values &values) {
   KernelTensor tensor(type, {static_cast<int64_t>(values.size())});
   for (size_t i = 0; i < values.size(); ++i)
     tensor.set(static_cast<int64_t>(i), values[i]);
@@ -32,14 +32,14 @@ TEST(CompareTest, MakesOnesAndZeros) {
     for (double value : {0.0, -1.5, 2.0})
       for (const Case &c : cases) {
         // Half of them equal, in a whole vector and in a tail.
-        std::vector<double> values = {INFINITY, -INFINITY, NAN, 0.0, -0.0};
+        Values values = {INFINITY, -INFINITY, NAN, 0.0, -0.0};
         for (int i = 0; i < 48; ++i)
           values.push_back(i % 2 ? value : i * 0.25 - 5);
         KernelTensor x = makeTensor(type, values);
-        std::vector<double> expected;
+        Values expected;
         for (double v : values)
           expected.push_back(c.compare(v, value) ? 1 : 0);
-        EXPECT_EQ(runKernel(c.name, {x}, {x}, {{"value", value}})[0].toVector(),
+        EXPECT_EQ(runOne(c.name, {x}, x, {{"value", value}}).toVector(),
                   expected)
             << c.name << " " << value;
       }
@@ -48,39 +48,39 @@ TEST(CompareTest, MakesOnesAndZeros) {
 TEST(CompareTest, NaNReachesNothing) {
   KernelTensor x = makeTensor(DType::F32, {NAN, 1, NAN, 1, 2});
   KernelTensor y = makeTensor(DType::F32, {1, NAN, NAN, 1, 3});
-  EXPECT_EQ(runKernel("aclnnGeTensor", {x, y}, {x})[0].toVector(),
-            (std::vector<double>{0, 0, 0, 1, 0}));
+  EXPECT_EQ(runOne("aclnnGeTensor", {x, y}, x).toVector(),
+            (Values{0, 0, 0, 1, 0}));
 }
 
 TEST(ScoreTest, FunctionsOfWhatIsNotFinite) {
-  const std::vector<double> values = {INFINITY, -INFINITY, NAN,  0,   -0.0,
-                                      -1,       1,         1e30, 200, -200};
+  const Values values = {INFINITY, -INFINITY, NAN,  0,   -0.0,
+                         -1,       1,         1e30, 200, -200};
   KernelTensor x = makeTensor(DType::F32, values);
-  std::vector<double> logarithms, exponentials, sigmoids;
+  Values logarithms, exponentials, sigmoids;
   for (double v : values) {
     logarithms.push_back(std::log(v));
     exponentials.push_back(v > 100 ? INFINITY : std::exp(v));
     sigmoids.push_back(1 / (1 + std::exp(-v)));
   }
-  expectNear(runKernel("aclnnLog", {x}, {x})[0], logarithms, 1e-30);
-  expectNear(runKernel("aclnnExp", {x}, {x})[0], exponentials, 1e-30);
-  expectNear(runKernel("aclnnSigmoid", {x}, {x})[0], sigmoids, 1e-30);
+  expectNear(runOne("aclnnLog", {x}, x), logarithms, 1e-30);
+  expectNear(runOne("aclnnExp", {x}, x), exponentials, 1e-30);
+  expectNear(runOne("aclnnSigmoid", {x}, x), sigmoids, 1e-30);
 }
 
 TEST(ScoreTest, LogarithmsOfSmallNumbers) {
   KernelTensor x(DType::F32, {300});
-  std::vector<double> expected;
+  Values expected;
   for (int64_t i = 0; i < x.size(); ++i) {
     x.set(i, std::ldexp(1.3, static_cast<int>(i) - 148));
     expected.push_back(std::log(x.get(i)));
   }
-  expectNear(runKernel("aclnnLog", {x}, {x})[0], expected, 1e-3);
+  expectNear(runOne("aclnnLog", {x}, x), expected, 1e-3);
 }
 
 TEST(ScoreTest, DivisionByZeroIsInfinite) {
   KernelTensor x = makeTensor(DType::F32, {1, -1, 0, NAN, 3});
   KernelTensor y = makeTensor(DType::F32, {0, 0, 0, 1, INFINITY});
-  KernelTensor z = runKernel("aclnnDiv", {x, y}, {x})[0];
+  KernelTensor z = runOne("aclnnDiv", {x, y}, x);
   EXPECT_EQ(z.get(0), INFINITY);
   EXPECT_EQ(z.get(1), -INFINITY);
   EXPECT_TRUE(std::isnan(z.get(2)));
@@ -98,7 +98,7 @@ TEST(QuotientTest, IntegersAreExact) {
   for (DType type : floatTypes)
     for (double divisor : {1.0, 7.0, -7.0, 3.0, 64.0, 127.0}) {
       KernelTensor x(type, {1001});
-      std::vector<double> remainders, quotients;
+      Values remainders, quotients;
       for (int64_t i = 0; i < x.size(); ++i) {
         // Integers that bf16 has.
         x.set(i, static_cast<double>(i % 513) - 256);
@@ -106,13 +106,12 @@ TEST(QuotientTest, IntegersAreExact) {
         quotients.push_back(std::floor(x.get(i) / divisor));
       }
       const AttributeMap attributes = {{"value", divisor}};
-      EXPECT_EQ(runKernel("aclnnRemainderTensorScalar", {x}, {x}, attributes)[0]
-                    .toVector(),
-                remainders)
-          << divisor;
       EXPECT_EQ(
-          runKernel("aclnnFloorDivides", {x}, {x}, attributes)[0].toVector(),
-          quotients)
+          runOne("aclnnRemainderTensorScalar", {x}, x, attributes).toVector(),
+          remainders)
+          << divisor;
+      EXPECT_EQ(runOne("aclnnFloorDivides", {x}, x, attributes).toVector(),
+                quotients)
           << divisor;
     }
 }
@@ -123,7 +122,7 @@ TEST(QuotientTest, LargeIntegersAndFractionsAreExact) {
     KernelTensor x(DType::F32, {4000});
     std::mt19937 random(5);
     std::uniform_real_distribution<double> exponent(-40, 40);
-    std::vector<double> remainders, quotients;
+    Values remainders, quotients;
     for (int64_t i = 0; i < x.size(); ++i) {
       // Multiples of the divisor and their neighbours, then all sizes.
       if (i < 3000)
@@ -136,13 +135,12 @@ TEST(QuotientTest, LargeIntegersAndFractionsAreExact) {
       quotients.push_back(static_cast<float>(std::floor(x.get(i) / divisor)));
     }
     const AttributeMap attributes = {{"value", value}};
-    EXPECT_EQ(runKernel("aclnnRemainderTensorScalar", {x}, {x}, attributes)[0]
-                  .toVector(),
-              remainders)
-        << value;
     EXPECT_EQ(
-        runKernel("aclnnFloorDivides", {x}, {x}, attributes)[0].toVector(),
-        quotients)
+        runOne("aclnnRemainderTensorScalar", {x}, x, attributes).toVector(),
+        remainders)
+        << value;
+    EXPECT_EQ(runOne("aclnnFloorDivides", {x}, x, attributes).toVector(),
+              quotients)
         << value;
   }
 }
@@ -150,10 +148,8 @@ TEST(QuotientTest, LargeIntegersAndFractionsAreExact) {
 TEST(QuotientTest, WhatIsNotFiniteHasNoRemainder) {
   KernelTensor x = makeTensor(DType::F32, {INFINITY, -INFINITY, NAN, 5});
   const AttributeMap attributes = {{"value", 3.0}};
-  KernelTensor rest =
-      runKernel("aclnnRemainderTensorScalar", {x}, {x}, attributes)[0];
-  KernelTensor quotient =
-      runKernel("aclnnFloorDivides", {x}, {x}, attributes)[0];
+  KernelTensor rest = runOne("aclnnRemainderTensorScalar", {x}, x, attributes);
+  KernelTensor quotient = runOne("aclnnFloorDivides", {x}, x, attributes);
   for (int i = 0; i < 3; ++i)
     EXPECT_TRUE(std::isnan(rest.get(i)));
   EXPECT_EQ(rest.get(3), 2);

@@ -12,16 +12,14 @@ using namespace mf::testing;
 
 namespace {
 
-using Dims = std::vector<int64_t>;
-
 /// NaN is larger than all else.
 bool isLess(double a, double b) {
   return std::isnan(b) ? !std::isnan(a) : a < b;
 }
 
 /// The indices of a row in a stable order.
-Dims orderRow(llvm::ArrayRef<double> row, bool descending) {
-  Dims order(row.size());
+Ints orderRow(llvm::ArrayRef<double> row, bool descending) {
+  Ints order(row.size());
   std::iota(order.begin(), order.end(), 0);
   llvm::sort(order, [&](int64_t a, int64_t b) {
     if (isLess(row[a], row[b]) || isLess(row[b], row[a]))
@@ -39,15 +37,15 @@ bool isSame(double a, double b) {
 
 /// Expects that row after row the outputs have the elements of `x` in this
 /// order.
-void expectOrder(const KernelTensor &x,
-                 const std::vector<KernelTensor> &outputs, bool descending) {
+void expectOrder(const KernelTensor &x, const Tensors &outputs,
+                 bool descending) {
   const int64_t columns = x.shape.dims.back();
   const int64_t kept = outputs[0].shape.dims.back();
-  const std::vector<double> numbers = x.toVector();
-  const std::vector<double> values = outputs[0].toVector();
+  const Values numbers = x.toVector();
+  const Values values = outputs[0].toVector();
   for (int64_t row = 0; row < x.size() / columns; ++row) {
     auto elements = llvm::ArrayRef(numbers).slice(row * columns, columns);
-    const Dims order = orderRow(elements, descending);
+    const Ints order = orderRow(elements, descending);
     for (int64_t i = 0; i < kept; ++i) {
       ASSERT_EQ(outputs[1].get(row * kept + i), static_cast<double>(order[i]))
           << "row " << row << " place " << i;
@@ -58,7 +56,7 @@ void expectOrder(const KernelTensor &x,
 }
 
 void checkTopk(const KernelTensor &x, int64_t k) {
-  Dims dims(x.shape.dims.begin(), x.shape.dims.end());
+  Ints dims(x.shape.dims.begin(), x.shape.dims.end());
   dims.back() = k;
   expectOrder(x,
               runKernel("aclnnTopk", {x},
@@ -69,7 +67,7 @@ void checkTopk(const KernelTensor &x, int64_t k) {
 }
 
 void checkSort(const KernelTensor &x) {
-  const Dims dims(x.shape.dims.begin(), x.shape.dims.end());
+  const Ints dims(x.shape.dims.begin(), x.shape.dims.end());
   expectOrder(x,
               runKernel("aclnnSort", {x},
                         {KernelTensor(x.shape.type, dims),
@@ -78,7 +76,7 @@ void checkSort(const KernelTensor &x) {
 }
 
 /// Few different values, of both signs, so that many are equal.
-KernelTensor tiedTensor(DType type, const Dims &dims, unsigned seed) {
+KernelTensor tiedTensor(DType type, const Ints &dims, unsigned seed) {
   KernelTensor tensor(type, dims);
   KernelTensor numbers = randomIndices(dims, seed, -4, 4);
   for (int64_t i = 0; i < tensor.size(); ++i)
@@ -88,7 +86,7 @@ KernelTensor tiedTensor(DType type, const Dims &dims, unsigned seed) {
 
 TEST(TopkTest, PicksTheLargestInOrder) {
   struct Case {
-    Dims dims;
+    Ints dims;
     int64_t k;
   };
   const Case cases[] = {
@@ -131,10 +129,10 @@ TEST(TopkTest, NaNComesFirstAndZerosAreEqual) {
 }
 
 TEST(SortTest, IsStableAndAscends) {
-  const Dims shapes[] = {{1},     {2, 3},       {5, 128},  {3, 129},
+  const Ints shapes[] = {{1},     {2, 3},       {5, 128},  {3, 129},
                          {40, 7}, {2, 2, 5000}, {18, 1500}};
   for (DType type : floatTypes)
-    for (const Dims &dims : shapes) {
+    for (const Ints &dims : shapes) {
       checkSort(randomTensor(type, dims, 1, -3, 3));
       checkSort(tiedTensor(type, dims, 2));
       KernelTensor equal(type, dims);
@@ -144,7 +142,7 @@ TEST(SortTest, IsStableAndAscends) {
 }
 
 TEST(SortTest, TakesIntegers) {
-  for (const Dims &dims : {Dims{4, 9}, Dims{2, 3000}}) {
+  for (const Ints &dims : {Ints{4, 9}, Ints{2, 3000}}) {
     checkSort(randomIndices(dims, 1, -5, 5));
     checkSort(randomIndices(dims, 2, INT32_MIN, INT32_MAX));
   }
@@ -160,7 +158,7 @@ TEST(SortTest, TwiceInvertsAnOrder) {
     return runKernel("aclnnSort", {x},
                      {x, KernelTensor(DType::I32, {2, 4096})});
   };
-  const std::vector<KernelTensor> sorted = sort(ids);
+  const Tensors sorted = sort(ids);
   const KernelTensor inverse = sort(sorted[1])[1];
   for (int64_t row = 0; row < 2; ++row)
     for (int64_t i = 0; i < 4096; ++i)

@@ -44,18 +44,15 @@ public:
 private:
   /// Runs on copies of the inputs; output i lies in the memory of input
   /// `places[i]` or, if that is -1, in `outputs[i]`.
-  std::vector<KernelTensor> run(std::vector<KernelTensor> outputs,
-                                llvm::ArrayRef<int> places,
-                                unsigned char poison);
-  std::vector<KernelTensor> runApart(std::vector<KernelTensor> outputs,
-                                     unsigned char poison) {
+  Tensors run(Tensors outputs, llvm::ArrayRef<int> places,
+              unsigned char poison);
+  Tensors runApart(Tensors outputs, unsigned char poison) {
     return run(std::move(outputs), std::vector<int>(spec.outputs.size(), -1),
                poison);
   }
 
   /// Outputs with values where they are read, else with poison.
-  std::vector<KernelTensor> makeOutputs(unsigned seed,
-                                        unsigned char poison) const;
+  Tensors makeOutputs(unsigned seed, unsigned char poison) const;
 
   void checkIndependence();
   void checkReading();
@@ -71,7 +68,7 @@ private:
   const KernelSpec &spec;
   std::unique_ptr<Kernel> kernel;
   ThreadPool pool;
-  std::vector<KernelTensor> inputs;
+  Tensors inputs;
   std::string lies;
 };
 
@@ -79,9 +76,8 @@ void fillBytes(KernelTensor &tensor, unsigned char byte) {
   std::memset(tensor.data(), byte, tensor.shape.getBytes());
 }
 
-std::vector<KernelTensor> LieFinder::makeOutputs(unsigned seed,
-                                                 unsigned char poison) const {
-  std::vector<KernelTensor> outputs;
+Tensors LieFinder::makeOutputs(unsigned seed, unsigned char poison) const {
+  Tensors outputs;
   for (auto [index, shape] : llvm::enumerate(spec.outputs)) {
     KernelTensor output =
         randomTensor(shape.type, shape.dims, seed + index, 0.1);
@@ -92,10 +88,9 @@ std::vector<KernelTensor> LieFinder::makeOutputs(unsigned seed,
   return outputs;
 }
 
-std::vector<KernelTensor> LieFinder::run(std::vector<KernelTensor> outputs,
-                                         llvm::ArrayRef<int> places,
-                                         unsigned char poison) {
-  std::vector<KernelTensor> sources = inputs;
+Tensors LieFinder::run(Tensors outputs, llvm::ArrayRef<int> places,
+                       unsigned char poison) {
+  Tensors sources = inputs;
   std::vector<void *> from, to;
   for (KernelTensor &source : sources)
     from.push_back(source.data());
@@ -123,10 +118,8 @@ std::vector<KernelTensor> LieFinder::run(std::vector<KernelTensor> outputs,
 /// Checks that results do not depend on the former contents of the workspace
 /// and of outputs that are not read.
 void LieFinder::checkIndependence() {
-  std::vector<KernelTensor> first =
-      runApart(makeOutputs(90, poisons[0]), poisons[0]);
-  std::vector<KernelTensor> second =
-      runApart(makeOutputs(90, poisons[1]), poisons[1]);
+  Tensors first = runApart(makeOutputs(90, poisons[0]), poisons[0]);
+  Tensors second = runApart(makeOutputs(90, poisons[1]), poisons[1]);
   for (size_t i = 0; i < first.size(); ++i)
     if (!(first[i] == second[i]))
       report("output " + llvm::Twine(i) +
@@ -135,14 +128,14 @@ void LieFinder::checkIndependence() {
 }
 
 void LieFinder::checkReading() {
-  std::vector<KernelTensor> before = makeOutputs(90, poisons[0]);
-  std::vector<KernelTensor> others = makeOutputs(190, poisons[0]);
-  const std::vector<KernelTensor> results = runApart(before, poisons[0]);
+  Tensors before = makeOutputs(90, poisons[0]);
+  Tensors others = makeOutputs(190, poisons[0]);
+  const Tensors results = runApart(before, poisons[0]);
   for (size_t i = 0; i < before.size(); ++i) {
     const Access access = signature.getOutput(i).access;
     if (!readsMemory(access))
       continue;
-    std::vector<KernelTensor> changed = before;
+    Tensors changed = before;
     changed[i] = others[i];
     if (runApart(changed, poisons[0])[i] == results[i])
       report("output " + llvm::Twine(i) +
@@ -153,9 +146,9 @@ void LieFinder::checkReading() {
 }
 
 void LieFinder::checkSums(size_t output) {
-  std::vector<KernelTensor> before = makeOutputs(90, poisons[0]);
+  Tensors before = makeOutputs(90, poisons[0]);
   const KernelTensor sum = runApart(before, poisons[0])[output];
-  std::vector<KernelTensor> zeros = before;
+  Tensors zeros = before;
   zeros[output].fill(0);
   const KernelTensor added = runApart(zeros, poisons[0])[output];
   for (int64_t i = 0; i < sum.size(); ++i) {
@@ -168,8 +161,7 @@ void LieFinder::checkSums(size_t output) {
 
 /// Each input that may lie where an output does, and all of them at once.
 void LieFinder::checkSharing() {
-  const std::vector<KernelTensor> apart =
-      runApart(makeOutputs(90, poisons[0]), poisons[0]);
+  const Tensors apart = runApart(makeOutputs(90, poisons[0]), poisons[0]);
   for (size_t output = 0; output < spec.outputs.size(); ++output)
     for (size_t input = 0; input < spec.inputs.size(); ++input) {
       if (!signature.mayShareMemory(output, input) ||
@@ -268,8 +260,7 @@ TEST(SignatureTest, ALieAboutSharingIsFound) {
   };
   const TensorShape x{DType::F32, {8, 8}};
   EXPECT_EQ(
-      findWrongSharing(
-          {"aclnnPermute", {x}, {x}, {{"perm", std::vector<int64_t>{1, 0}}}}),
+      findWrongSharing({"aclnnPermute", {x}, {x}, {{"perm", Ints{1, 0}}}}),
       "aclnnPermute: output 0 has other bits in the memory of input 0");
   const TensorShape y{DType::F32, {300, 300}};
   EXPECT_THAT(findWrongSharing({"aclnnMatmul", {y, y}, {y}, {}}),

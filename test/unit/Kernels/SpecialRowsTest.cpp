@@ -20,7 +20,7 @@ KernelTensor makeRows(DType type, int64_t column, double value) {
   return x;
 }
 
-std::vector<KernelTensor> runLoss(const KernelTensor &logits) {
+Tensors runLoss(const KernelTensor &logits) {
   const KernelTensor scalar(DType::F32, {});
   return runKernel("aclnnCrossEntropyLoss",
                    {logits, randomIndices({rows}, 2, 0, columns - 1)},
@@ -42,9 +42,9 @@ TEST(SpecialRowsTest, NaNAndInfinityStayInTheirRow) {
     for (const float value : {NAN, INFINITY})
       for (const int64_t place : places) {
         const KernelTensor x = makeRows(type, place, value);
-        const std::vector<KernelTensor> loss = runLoss(x);
+        const Tensors loss = runLoss(x);
         EXPECT_TRUE(std::isnan(loss[0].get(0)));
-        const KernelTensor y = runKernel("aclnnSoftmax", {x}, {x})[0];
+        const KernelTensor y = runOne("aclnnSoftmax", {x}, x);
         for (int64_t row = 0; row < rows; ++row) {
           double sum = 0;
           for (int64_t i = 0; i < columns; ++i)
@@ -61,8 +61,7 @@ TEST(SpecialRowsTest, MaskedColumnsAddNothing) {
       for (const int64_t place : places) {
         const KernelTensor x = makeRows(type, place, value);
         EXPECT_NEAR(runLoss(x)[1].get(4), getLogSumExp(x, 4), 1e-5);
-        EXPECT_EQ(
-            runKernel("aclnnSoftmax", {x}, {x})[0].get(4 * columns + place), 0);
+        EXPECT_EQ(runOne("aclnnSoftmax", {x}, x).get(4 * columns + place), 0);
       }
 }
 
@@ -71,8 +70,7 @@ TEST(SpecialRowsTest, ALargeColumnHasAllOfTheRow) {
     for (const int64_t place : places) {
       const KernelTensor x = makeRows(type, place, 6e4);
       EXPECT_EQ(runLoss(x)[1].get(4), x.get(4 * columns + place));
-      EXPECT_EQ(runKernel("aclnnSoftmax", {x}, {x})[0].get(4 * columns + place),
-                1);
+      EXPECT_EQ(runOne("aclnnSoftmax", {x}, x).get(4 * columns + place), 1);
     }
 }
 
@@ -80,9 +78,8 @@ TEST(SpecialRowsTest, TheStepsOfAllClassesGiveTheWhole) {
   for (DType type : floatTypes) {
     const KernelTensor x = randomTensor(type, {rows, columns}, 1, -5, 5);
     const KernelTensor none(DType::F32, {rows});
-    const KernelTensor max = runKernel("mfRowMax", {x}, {none})[0];
-    const KernelTensor sum =
-        runKernel("mfRowExponentialSum", {x, max}, {none})[0];
+    const KernelTensor max = runOne("mfRowMax", {x}, none);
+    const KernelTensor sum = runOne("mfRowExponentialSum", {x, max}, none);
     const KernelTensor whole = runLoss(x)[1];
     for (int64_t row = 0; row < rows; ++row)
       // The sum is in another order, which depends on the processor's vectors.

@@ -45,14 +45,14 @@ class StreamedOutputTest : public ::testing::Test {
 protected:
   /// Some rows of `y` are what the kernel makes of those rows alone.
   static void expectRows(llvm::StringRef name, const KernelTensor &y,
-                         const std::vector<KernelTensor> &inputs,
+                         const Tensors &inputs,
                          const AttributeMap &attributes = {}) {
     for (const int64_t first : {0L, 500L, manyRows - 3}) {
-      std::vector<KernelTensor> parts;
+      Tensors parts;
       for (const KernelTensor &input : inputs)
         parts.push_back(takeRows(input, first, 3));
-      EXPECT_TRUE(runKernel(name, parts, {takeRows(y, first, 3)},
-                            attributes)[0] == takeRows(y, first, 3))
+      EXPECT_TRUE(runOne(name, parts, takeRows(y, first, 3), attributes) ==
+                  takeRows(y, first, 3))
           << name.str() << " from row " << first;
     }
   }
@@ -60,15 +60,15 @@ protected:
 
 TEST_F(StreamedOutputTest, ElementwiseKernelsHaveTheBitsOfTheirRows) {
   const KernelTensor x = makeRows();
-  expectRows("aclnnSilu", runKernel("aclnnSilu", {x}, {x})[0], {x});
-  expectRows("aclnnAdd", runKernel("aclnnAdd", {x, x}, {x})[0], {x, x});
+  expectRows("aclnnSilu", runOne("aclnnSilu", {x}, x), {x});
+  expectRows("aclnnAdd", runOne("aclnnAdd", {x, x}, x), {x, x});
   const KernelTensor wide(DType::F32, {manyRows, manyColumns});
-  expectRows("aclnnCast", runKernel("aclnnCast", {x}, {wide})[0], {x});
+  expectRows("aclnnCast", runOne("aclnnCast", {x}, wide), {x});
 }
 
 TEST_F(StreamedOutputTest, BroadcastOperandsAdvanceWithThePieces) {
   const KernelTensor x = makeRows(), row = takeRows(x, 1, 1);
-  const KernelTensor sum = runKernel("aclnnAdd", {x, row}, {x})[0];
+  const KernelTensor sum = runOne("aclnnAdd", {x, row}, x);
   for (const int64_t i : {0L, 1030L, 40L * manyColumns + 1025, x.size() - 1}) {
     KernelTensor expected(DType::BF16, {1});
     expected.set(0, x.get(i) + row.get(i % manyColumns));
@@ -88,8 +88,7 @@ TEST_F(StreamedOutputTest, TheGradientOfALossHasTheBitsOfItsRows) {
   auto run = [&](const KernelTensor &x, KernelTensor l, KernelTensor s) {
     l.shape.dims.pop_back();
     s.shape.dims.pop_back();
-    return runKernel("aclnnCrossEntropyLossGrad", {scale, x, l, s, count},
-                     {x})[0];
+    return runOne("aclnnCrossEntropyLossGrad", {scale, x, l, s, count}, x);
   };
   const KernelTensor dx = run(logits, labels, statistic);
   for (const int64_t first : {0L, 500L, manyRows - 3})
@@ -107,7 +106,7 @@ TEST_F(StreamedOutputTest, RowsWithoutAnIndexAreZero) {
   KernelTensor table(DType::BF16, {manyRows, width});
   table.fill(7);
   const KernelTensor gradient =
-      runKernel("aclnnEmbeddingDenseBackward", {dy, indices}, {table})[0];
+      runOne("aclnnEmbeddingDenseBackward", {dy, indices}, table);
   KernelTensor zeros(DType::BF16, {1, width});
   for (int64_t row = 0; row < manyRows; ++row) {
     const KernelTensor own = takeRows(gradient, row, 1);
@@ -123,7 +122,7 @@ TEST_F(StreamedOutputTest, RowsWithoutAnIndexAreZero) {
 
 TEST_F(StreamedOutputTest, MemoryIsZeroed) {
   KernelTensor x = makeRows();
-  x = runKernel("aclnnInplaceZero", {}, {x})[0];
+  x = runOne("aclnnInplaceZero", {}, x);
   EXPECT_TRUE(x == KernelTensor(DType::BF16, {manyRows, manyColumns}));
 }
 

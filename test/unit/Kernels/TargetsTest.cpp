@@ -46,10 +46,9 @@ TEST_P(TargetsTest, ConversionsRoundToNearestEven) {
     std::memcpy(static_cast<char *>(x.data()) + i * 4ul, &bits, 4);
   }
   for (DType type : {DType::BF16, DType::F16}) {
-    KernelTensor narrow =
-        runKernel("aclnnCast", {x}, {KernelTensor(type, {65536})})[0];
-    KernelTensor wide = runKernel("aclnnCast", {narrow},
-                                  {KernelTensor(DType::F32, {65536})})[0];
+    KernelTensor narrow = runOne("aclnnCast", {x}, KernelTensor(type, {65536}));
+    KernelTensor wide =
+        runOne("aclnnCast", {narrow}, KernelTensor(DType::F32, {65536}));
     KernelTensor expected(type, {65536});
     for (int64_t i = 0; i < 65536; ++i) {
       if (std::isnan(x.get(i))) {
@@ -100,7 +99,7 @@ TEST_P(TargetsTest, ExponentialsAreAUnitOrTwoFromTheExactOnes) {
   KernelTensor x(DType::F32, {count});
   for (int64_t i = 0; i < count; ++i)
     x.set(i, -87.3 + 176.0 / count * static_cast<double>(i));
-  const KernelTensor y = runKernel("aclnnExp", {x}, {x})[0];
+  const KernelTensor y = runOne("aclnnExp", {x}, x);
   double worst = 0;
   for (int64_t i = 0; i < count; ++i) {
     const double exact = std::exp(x.get(i));
@@ -118,8 +117,8 @@ TEST_P(TargetsTest, ActivationsTakeAnyNumber) {
   KernelTensor x(DType::F32, {9});
   for (int i = 0; i < 9; ++i)
     x.set(i, values[i]);
-  const KernelTensor silu = runKernel("aclnnSilu", {x}, {x})[0];
-  const KernelTensor sigmoid = runKernel("aclnnSigmoid", {x}, {x})[0];
+  const KernelTensor silu = runOne("aclnnSilu", {x}, x);
+  const KernelTensor sigmoid = runOne("aclnnSigmoid", {x}, x);
   for (int i = 0; i < 9; ++i) {
     const double exact = 1 / (1 + std::exp(-x.get(i)));
     if (std::isnan(values[i])) {
@@ -138,10 +137,10 @@ TEST_P(TargetsTest, ActivationsTakeAnyNumber) {
 TEST_P(TargetsTest, SoftmaxAndActivationsAgreeWithDouble) {
   for (DType type : floatTypes) {
     KernelTensor x = randomTensor(type, {9, 101}, 1, -8, 8);
-    std::vector<double> silu, probabilities;
+    Values silu, probabilities;
     for (double value : x.toVector())
       silu.push_back(value / (1 + std::exp(-value)));
-    expectNear(runKernel("aclnnSilu", {x}, {x})[0], silu);
+    expectNear(runOne("aclnnSilu", {x}, x), silu);
     for (int64_t row = 0; row < 9; ++row) {
       double sum = 0;
       for (int64_t i = 0; i < 101; ++i)
@@ -149,29 +148,29 @@ TEST_P(TargetsTest, SoftmaxAndActivationsAgreeWithDouble) {
       for (int64_t i = 0; i < 101; ++i)
         probabilities.push_back(std::exp(x.get(row * 101 + i)) / sum);
     }
-    expectNear(runKernel("aclnnSoftmax", {x}, {x})[0], probabilities, 0.1);
+    expectNear(runOne("aclnnSoftmax", {x}, x), probabilities, 0.1);
   }
 }
 
 TEST_P(TargetsTest, SumsAndUpdatesAgreeWithDouble) {
   for (DType type : floatTypes) {
     KernelTensor x = randomTensor(type, {37, 45}, 1);
-    std::vector<double> sums(45), doubled;
+    Values sums(45), doubled;
     for (int64_t i = 0; i < x.size(); ++i) {
       sums[i % 45] += x.get(i);
       doubled.push_back(2 * x.get(i));
     }
-    expectNear(runKernel("aclnnReduceSum", {x}, {KernelTensor(type, {45})},
-                         {{"axes", std::vector<int64_t>{0}}})[0],
+    expectNear(runOne("aclnnReduceSum", {x}, KernelTensor(type, {45}),
+                      {{"axes", Ints{0}}}),
                sums, 6);
-    expectNear(runKernel("aclnnInplaceAdd", {x}, {x})[0], doubled);
+    expectNear(runOne("aclnnInplaceAdd", {x}, x), doubled);
   }
 }
 
 TEST_P(TargetsTest, ScoresAndChoicesAgreeWithDouble) {
   for (DType type : floatTypes) {
     KernelTensor x = randomTensor(type, {9, 101}, 1, 0.1, 9);
-    std::vector<double> logarithms, exponentials, remainders, quotients;
+    Values logarithms, exponentials, remainders, quotients;
     for (double value : x.toVector()) {
       logarithms.push_back(std::log(value));
       exponentials.push_back(std::exp(value));
@@ -179,19 +178,18 @@ TEST_P(TargetsTest, ScoresAndChoicesAgreeWithDouble) {
       quotients.push_back(std::floor(value / 0.75));
     }
     const AttributeMap divisor = {{"value", 0.75}};
-    expectNear(runKernel("aclnnLog", {x}, {x})[0], logarithms, 1e-3);
-    expectNear(runKernel("aclnnExp", {x}, {x})[0], exponentials, 1e-3);
-    EXPECT_EQ(runKernel("aclnnRemainderTensorScalar", {x}, {x}, divisor)[0]
-                  .toVector(),
+    expectNear(runOne("aclnnLog", {x}, x), logarithms, 1e-3);
+    expectNear(runOne("aclnnExp", {x}, x), exponentials, 1e-3);
+    EXPECT_EQ(runOne("aclnnRemainderTensorScalar", {x}, x, divisor).toVector(),
               remainders);
-    EXPECT_EQ(runKernel("aclnnFloorDivides", {x}, {x}, divisor)[0].toVector(),
+    EXPECT_EQ(runOne("aclnnFloorDivides", {x}, x, divisor).toVector(),
               quotients);
-    std::vector<KernelTensor> best = runKernel(
+    Tensors best = runKernel(
         "aclnnTopk", {x},
         {KernelTensor(type, {9, 3}), KernelTensor(DType::I32, {9, 3})},
         {{"k", int64_t{3}}});
     for (int64_t row = 0; row < 9; ++row) {
-      std::vector<double> sorted;
+      Values sorted;
       for (int64_t i = 0; i < 101; ++i)
         sorted.push_back(x.get(row * 101 + i));
       std::sort(sorted.rbegin(), sorted.rend());
@@ -210,13 +208,13 @@ TEST_P(TargetsTest, LogarithmsAndExponentialsTakeAnyNumber) {
   const double values[] = {INFINITY, -INFINITY, NAN, 0, -1, 200, 1e-42};
   for (int i = 0; i < 7; ++i)
     x.set(i, values[i]);
-  std::vector<double> logarithms, exponentials;
+  Values logarithms, exponentials;
   for (double value : x.toVector()) {
     logarithms.push_back(std::log(value));
     exponentials.push_back(value > 100 ? INFINITY : std::exp(value));
   }
-  expectNear(runKernel("aclnnLog", {x}, {x})[0], logarithms, 1e-3);
-  expectNear(runKernel("aclnnExp", {x}, {x})[0], exponentials, 1e-3);
+  expectNear(runOne("aclnnLog", {x}, x), logarithms, 1e-3);
+  expectNear(runOne("aclnnExp", {x}, x), exponentials, 1e-3);
 }
 
 #if defined(__x86_64__)

@@ -35,7 +35,7 @@ TEST(TokenRowsTest, GathersTheRowsOfEachBatch) {
       const int64_t rows = 17, width = 33;
       KernelTensor x = randomTensor(type, {2, 3, rows, width}, 1);
       KernelTensor index = makeIndex({2, 3, places}, rows);
-      std::vector<double> expected;
+      Values expected;
       for (int64_t place = 0; place < index.size(); ++place)
         for (int64_t i = 0; i < width; ++i) {
           const double row = index.get(place);
@@ -45,8 +45,8 @@ TEST(TokenRowsTest, GathersTheRowsOfEachBatch) {
                   ? 0
                   : x.get((first + static_cast<int64_t>(row)) * width + i));
         }
-      EXPECT_EQ(runKernel("mfGatherRows", {x, index},
-                          {KernelTensor(type, {2, 3, places, width})})[0]
+      EXPECT_EQ(runOne("mfGatherRows", {x, index},
+                       KernelTensor(type, {2, 3, places, width}))
                     .toVector(),
                 expected);
     }
@@ -55,10 +55,9 @@ TEST(TokenRowsTest, GathersTheRowsOfEachBatch) {
 TEST(TokenRowsTest, GathersWithoutBatches) {
   KernelTensor x = randomTensor(DType::F32, {3, 2}, 1);
   KernelTensor index = makeTensor(DType::I32, {2}, {2, 0});
-  EXPECT_EQ(runKernel("mfGatherRows", {x, index},
-                      {KernelTensor(DType::F32, {2, 2})})[0]
+  EXPECT_EQ(runOne("mfGatherRows", {x, index}, KernelTensor(DType::F32, {2, 2}))
                 .toVector(),
-            (std::vector<double>{x.get(4), x.get(5), x.get(0), x.get(1)}));
+            (Values{x.get(4), x.get(5), x.get(0), x.get(1)}));
 }
 
 TEST(TokenRowsTest, GatherGradientAddsUpInSinglePrecision) {
@@ -68,7 +67,7 @@ TEST(TokenRowsTest, GatherGradientAddsUpInSinglePrecision) {
         const int64_t places = 200;
         KernelTensor dy = randomTensor(type, {3, places, width}, 1);
         KernelTensor index = makeIndex({3, places}, rows);
-        std::vector<double> expected(3 * rows * width);
+        Values expected(3 * rows * width);
         for (int64_t place = 0; place < index.size(); ++place) {
           const double row = index.get(place);
           if (row < 0 || row >= rows)
@@ -79,9 +78,8 @@ TEST(TokenRowsTest, GatherGradientAddsUpInSinglePrecision) {
         }
         KernelTensor gradient(type, {3, rows, width});
         gradient.fill(7);
-        expectNear(
-            runKernel("mfGatherRowsBackward", {dy, index}, {gradient})[0],
-            expected, 10);
+        expectNear(runOne("mfGatherRowsBackward", {dy, index}, gradient),
+                   expected, 10);
       }
 }
 
@@ -89,16 +87,16 @@ TEST(TokenRowsTest, GatherGradientAddsInTheOrderOfTheIndex) {
   // In f32 the large ones must meet first for the small one to be kept.
   KernelTensor dy = makeTensor(DType::F32, {4, 1}, {1e8, 5, -1e8, 1});
   KernelTensor index = makeTensor(DType::I32, {4}, {1, 0, 1, 1});
-  EXPECT_EQ(runKernel("mfGatherRowsBackward", {dy, index},
-                      {KernelTensor(DType::F32, {2, 1})})[0]
+  EXPECT_EQ(runOne("mfGatherRowsBackward", {dy, index},
+                   KernelTensor(DType::F32, {2, 1}))
                 .toVector(),
-            (std::vector<double>{5, 1}));
+            (Values{5, 1}));
 }
 
 /// The tokens of a batch in their order, by the definition: each goes behind
 /// those before it that are not greater.
-std::vector<int64_t> sortTokens(const std::vector<double> &indices) {
-  std::vector<int64_t> order;
+Ints sortTokens(const Values &indices) {
+  Ints order;
   for (size_t token = 0; token < indices.size(); ++token) {
     auto isGreater = [&](int64_t other) {
       return indices[other] > indices[token] ||
@@ -124,13 +122,13 @@ TEST(TokenRowsTest, PermuteSortsStablyAndUnpermuteUndoes) {
     for (int64_t i = 0; i < rows; ++i)
       ids.set(3 * rows + i, std::floor(static_cast<double>(i) / 20));
     const KernelTensor index(DType::I32, {2, 2, rows});
-    const std::vector<KernelTensor> sorted =
+    const Tensors sorted =
         runKernel("aclnnMoeTokenPermute", {x, ids}, {x, index});
     for (int64_t batch = 0; batch < 4; ++batch) {
-      std::vector<double> own;
+      Values own;
       for (int64_t i = 0; i < rows; ++i)
         own.push_back(ids.get(batch * rows + i));
-      const std::vector<int64_t> order = sortTokens(own);
+      const Ints order = sortTokens(own);
       for (int64_t to = 0; to < rows; ++to) {
         EXPECT_EQ(sorted[1].get(batch * rows + order[to]), to);
         for (int64_t i = 0; i < width; ++i)
@@ -138,18 +136,18 @@ TEST(TokenRowsTest, PermuteSortsStablyAndUnpermuteUndoes) {
                     x.get((batch * rows + order[to]) * width + i));
       }
     }
-    EXPECT_TRUE(runKernel("aclnnMoeTokenUnpermute", {sorted[0], sorted[1]},
-                          {KernelTensor(type, x.shape.dims)})[0] == x);
+    EXPECT_TRUE(runOne("aclnnMoeTokenUnpermute", {sorted[0], sorted[1]},
+                       KernelTensor(type, x.shape.dims)) == x);
   }
 }
 
 TEST(TokenRowsTest, UnpermuteReadsZerosOutsideOfTheTokens) {
   KernelTensor x = makeTensor(DType::F32, {3, 1}, {1, 2, 3});
   KernelTensor index = makeTensor(DType::I32, {3}, {-1, 3, 1});
-  EXPECT_EQ(runKernel("aclnnMoeTokenUnpermute", {x, index},
-                      {KernelTensor(DType::F32, {3, 1})})[0]
+  EXPECT_EQ(runOne("aclnnMoeTokenUnpermute", {x, index},
+                   KernelTensor(DType::F32, {3, 1}))
                 .toVector(),
-            (std::vector<double>{0, 0, 2}));
+            (Values{0, 0, 2}));
 }
 
 /// Two groups of three ranks with two experts each; rows of a source and a
@@ -190,9 +188,9 @@ struct DrawnRows {
     return KernelTensor(type, {groups, ranks, rowsTo, width});
   }
 
-  std::vector<double> getExpected(const KernelTensor &x, double fill) const {
-    std::vector<double> out(groups * ranks * rowsTo * width, fill);
-    std::vector<int64_t> taken(groups * ranks);
+  Values getExpected(const KernelTensor &x, double fill) const {
+    Values out(groups * ranks * rowsTo * width, fill);
+    Ints taken(groups * ranks);
     for (int64_t g = 0; g < groups; ++g)
       for (int64_t p = 0; p < ranks; ++p) {
         int64_t row = 0;
@@ -215,9 +213,9 @@ TEST(TokenRowsTest, ExchangeSendsRowsAndFillsUp) {
     for (double fill : {0.0, 6.0}) {
       const DrawnRows exchange(7);
       const KernelTensor x = exchange.getInput(type);
-      EXPECT_EQ(runKernel("mfExchangeTokens",
-                          {x, exchange.send, exchange.getReceive()},
-                          {exchange.getOutput(type)}, {{"fill", fill}})[0]
+      EXPECT_EQ(runOne("mfExchangeTokens",
+                       {x, exchange.send, exchange.getReceive()},
+                       exchange.getOutput(type), {{"fill", fill}})
                     .toVector(),
                 exchange.getExpected(x, fill));
     }
@@ -231,9 +229,9 @@ TEST(TokenRowsTest, ExchangeOfManyRowsRunsInTiles) {
   for (int64_t i = 0; i < exchange.send.size(); ++i)
     exchange.send.set(i, exchange.send.get(i) * 45);
   const KernelTensor x = exchange.getInput(DType::BF16);
-  EXPECT_EQ(runKernel("mfExchangeTokens",
-                      {x, exchange.send, exchange.getReceive()},
-                      {exchange.getOutput(DType::BF16)}, {{"fill", 0.0}})[0]
+  EXPECT_EQ(runOne("mfExchangeTokens",
+                   {x, exchange.send, exchange.getReceive()},
+                   exchange.getOutput(DType::BF16), {{"fill", 0.0}})
                 .toVector(),
             exchange.getExpected(x, 0));
 }
@@ -244,11 +242,11 @@ TEST(TokenRowsTest, ExchangeBackIsTheExchangeWithSidesSwapped) {
   const KernelTensor receive = exchange.getReceive();
   const AttributeMap attributes = {{"fill", 0.0}};
   const KernelTensor there =
-      runKernel("mfExchangeTokens", {x, exchange.send, receive},
-                {exchange.getOutput(DType::F32)}, attributes)[0];
+      runOne("mfExchangeTokens", {x, exchange.send, receive},
+             exchange.getOutput(DType::F32), attributes);
   const KernelTensor back =
-      runKernel("mfExchangeTokens", {there, receive, exchange.send},
-                {KernelTensor(DType::F32, x.shape.dims)}, attributes)[0];
+      runOne("mfExchangeTokens", {there, receive, exchange.send},
+             KernelTensor(DType::F32, x.shape.dims), attributes);
   for (int64_t rank = 0; rank < 6; ++rank) {
     double sent = 0;
     for (int64_t i = 0; i < 6; ++i)
@@ -282,8 +280,8 @@ TEST(TokenRowsTest, ExchangeWithoutRoomIsNanThere) {
     DrawnRows exchange(7);
     const KernelTensor x = exchange.getInput(type);
     auto run = [&](const KernelTensor &send, const KernelTensor &receive) {
-      return findNan(runKernel("mfExchangeTokens", {x, send, receive},
-                               {exchange.getOutput(type)}, {{"fill", 0.0}})[0]);
+      return findNan(runOne("mfExchangeTokens", {x, send, receive},
+                            exchange.getOutput(type), {{"fill", 0.0}}));
     };
     using Bools = std::vector<bool>;
     // Rank 0 of group 1 gets more than there is room for; the source lacks
