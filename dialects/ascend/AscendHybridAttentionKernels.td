@@ -88,6 +88,7 @@ class HybridKernel<string kernelName, string kernelFactory, string keys,
                   Measure<"query_rows", "getQueryRows(spec)">];
 }
 
+// The operand that kernels of a part have in addition.
 class FirstQuery<bit isPart> {
   dag operand = !if(isPart, (ins In:$firstQuery), (ins));
 }
