@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/ModelSource.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/LayoutKeys.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
@@ -57,7 +58,7 @@ static std::vector<ChangedKey> findAdded(const TrainingConfig &config,
 /// data_parallel. A YAML that leaves the batch size out takes the model's.
 static std::optional<ChangedKey> findChangedBatch(const TrainingConfig &config,
                                                   llvm::StringRef known) {
-  const Node written = config.runner.node["batch_size"];
+  const Node written = known::find(config.runner, &RunnerConfig::batchSize);
   if (!written)
     return std::nullopt;
   DiagnosticList ignored;

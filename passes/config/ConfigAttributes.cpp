@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/ConfigAttributes.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 
@@ -94,7 +95,7 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
     for (const KnownKey &key : section->keys)
       if (key.hasPlace)
         add(key.name, section->getNode(config.root)[key.name].getLocation());
-  add("pipeline_stage", options.location);
+  add(known::nameOf(&ParallelConfig::pipelineStage), options.location);
   add(keys::rowBlocks.getName(),
       keys::rowBlocks.find(config.model.config).getLocation());
   for (const FusionKeys &keys : getFusionKeys())

@@ -6,6 +6,7 @@
 #include "dialects/mf/ParameterSharing.h"
 #include "dialects/mf/SampleOrderAttribute.h"
 #include "dialects/mf/ShardingRule.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Frontend/Families/Family.h"
@@ -201,7 +202,8 @@ cutForExperts(ModelOp model, const RankLayout &ranks,
     for (const NamedAxis &axis : axes)
       if (!isCutOver(param.getCutsAttr(), axis.name))
         sharing.push_back(axis.name + " = " + std::to_string(axis.size));
-    return ("expert_parallel " + llvm::Twine(ranks.expertParallel) +
+    return (known::nameOf(&ParallelConfig::expertParallel) + " " +
+            llvm::Twine(ranks.expertParallel) +
             " is no product of whole factors of " + llvm::join(sharing, ", ") +
             ", over which '" + param.getSymName() +
             "' is distributed, the last ones first; choose a divisor or a "
@@ -301,9 +303,10 @@ static LogicalResult checkRows(ModelOp model, const TrainingConfig &config,
   auto rows = static_cast<int64_t>(model.getMicroBatchSize());
   if (rows % ranks.dataParallel == 0)
     return success();
-  return emitError(getPlace(model, config.parallel.node["data_parallel"]))
+  const StringRef key = known::nameOf(&ParallelConfig::dataParallel);
+  return emitError(getPlace(model, config.parallel.node[key]))
          << "'" << model.getSymName() << "' has micro-batches of " << rows
-         << " rows, which do not divide over data_parallel "
+         << " rows, which do not divide over " << key << " "
          << ranks.dataParallel << "; import it with this YAML, or with "
          << "--batch-size, the rows of one of them";
 }
@@ -319,7 +322,8 @@ LogicalResult setRankMesh(ModuleOp module, const TrainingConfig &config,
     std::string problem;
     FailureOr<MeshAttr> found = getRankMesh(model, ranks, parallel, problem);
     if (failed(found))
-      return emitError(getPlace(model, parallel.node["expert_parallel"]))
+      return emitError(getPlace(
+                 model, known::find(parallel, &ParallelConfig::expertParallel)))
              << problem;
     MeshAttr mesh = *found;
     MeshAttr known = MeshAttr::find(model);
@@ -336,9 +340,9 @@ LogicalResult setRankMesh(ModuleOp module, const TrainingConfig &config,
       remark::analysis(model.getLoc(), remark::RemarkOpts::name("HeadCopies")
                                            .category("config")
                                            .function(model.getSymName()))
-          << remark::add("{0} neighbours of model_parallel have the same heads "
-                         "of keys and values",
-                         copies);
+          << remark::add("{0} neighbours of {1} have the same heads of keys "
+                         "and values",
+                         copies, known::nameOf(&ParallelConfig::modelParallel));
     if (ranks.sampleOrder != SampleOrder::Whole)
       module->setAttr(
           sampleOrderAttribute,
@@ -358,8 +362,8 @@ void checkDeviceNum(const ParallelConfig &config, const RankLayout &ranks,
                      "for; the program is for " +
                      llvm::Twine(ranks.getNumRanks()));
   };
-  check(config.deviceNum, "device_num",
-        config.parallelNode["device_num"].getLocation());
+  const StringRef key = known::nameOf(&ParallelConfig::deviceNum);
+  check(config.deviceNum, key, config.parallelNode[key].getLocation());
   const char *launched = std::getenv("RANK_SIZE");
   int64_t count = 0;
   if (launched && !StringRef(launched).getAsInteger(10, count))

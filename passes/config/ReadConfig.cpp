@@ -71,8 +71,8 @@ static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
   if (isDataParallelMode(config) && ranks.dataParallel > 1)
     diagnostics.warning(mode.getLocation(),
                         "parallel_mode " + mode.repr(60) +
-                            " is lowered as semi-auto parallel with "
-                            "data_parallel " +
+                            " is lowered as semi-auto parallel with " +
+                            known::nameOf(&ParallelConfig::dataParallel) + " " +
                             llvm::Twine(ranks.dataParallel) +
                             ": the loss is the mean over the tokens of all "
                             "replicas, not the mean of the replicas' means");
@@ -91,7 +91,8 @@ static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
                             " of parallel_config; set it to True if the "
                             "launcher does");
   requests.add(config.expertParallel > 1 && !hasExperts, config.node,
-               "expert_parallel", "a dense model has no experts to distribute");
+               known::nameOf(&ParallelConfig::expertParallel),
+               "a dense model has no experts to distribute");
 }
 
 /// Checks the keys for parts of the pipeline and for pieces of the sequence.
@@ -108,31 +109,34 @@ static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
   }
   if (parallel.seqSplitNum == 1)
     return;
+  const llvm::StringRef pieces = known::nameOf(&ParallelConfig::seqSplitNum);
+  const mf::Location place = parallel.node[pieces].getLocation();
   // Each of these keys cuts a layer's input in its own way.
   auto excludeWithPieces = [&](llvm::StringRef key, int64_t value) {
     if (value > 1)
-      diagnostics.error(parallel.node["seq_split_num"].getLocation(),
-                        "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
-                            " with " + key + " " + llvm::Twine(value) +
-                            " is not lowered; set either to 1");
+      diagnostics.error(place, pieces + " " +
+                                   llvm::Twine(parallel.seqSplitNum) +
+                                   " with " + key + " " + llvm::Twine(value) +
+                                   " is not lowered; set either to 1");
   };
-  excludeWithPieces("context_parallel", ranks.contextParallel);
+  excludeWithPieces(known::nameOf(&ParallelConfig::contextParallel),
+                    ranks.contextParallel);
   excludeWithPieces("micro_batch_interleave_num",
                     parallel.microBatchInterleaveNum);
   excludeWithPieces(keys::rowBlocks.getName(), rowBlocks);
   if ((hasExperts || config.moe.expertNum > 1) && config.moe.useGmm)
-    diagnostics.error(parallel.node["seq_split_num"].getLocation(),
-                      "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
-                          " with " + known::expert::useGmm.name +
-                          " is not lowered; set it to 1");
+    diagnostics.error(place, pieces + " " + llvm::Twine(parallel.seqSplitNum) +
+                                 " with " + known::expert::useGmm.name +
+                                 " is not lowered; set it to 1");
 }
 
 /// Checks keys that enable features that the program does not have.
 static void checkStep(const TrainingConfig &config, Requests &requests) {
   const RunnerWrapper &wrapper = config.wrapper;
-  Node threshold = wrapper.node["global_norm_spike_threshold"];
+  Node threshold =
+      known::find(wrapper, &RunnerWrapper::globalNormSpikeThreshold);
   requests.add(wrapper.useSkipDataByGlobalNorm, wrapper.node,
-               "use_skip_data_by_global_norm",
+               known::nameOf(&RunnerWrapper::useSkipDataByGlobalNorm),
                "no step is skipped for a norm above " +
                    (threshold ? threshold.repr(60) : std::string("1.0")));
   for (const KnownSection *section : getKnownSections())
@@ -148,18 +152,21 @@ static void checkStep(const TrainingConfig &config, Requests &requests) {
 /// the whole section.
 static void checkLearningRate(const TrainingConfig &config,
                               DiagnosticList &diagnostics) {
-  Node rate = config.optimizer.node["learning_rate"];
+  const llvm::StringRef key = known::nameOf(&OptimizerConfig::learningRate);
+  Node rate = config.optimizer.node[key];
   if (!rate || config.optimizer.learningRate == config.lrSchedule.learningRate)
     return;
   const bool hasSchedule = !config.lrSchedule.node.getEntries().empty();
   diagnostics.warning(
       rate.getLocation(),
-      "optimizer.learning_rate " + rate.repr(60) + " has no effect: " +
-          (hasSchedule ? "where lr_schedule is given, its learning_rate is "
-                         "the rate; change that"
-                       : "without lr_schedule the rate is that of its "
-                         "defaults, 5e-05; add lr_schedule with the "
-                         "learning_rate that is meant"));
+      optimizerSection.name + "." + key + " " + rate.repr(60) +
+          " has no effect: " +
+          (hasSchedule ? "where " + lrScheduleSection.name + " is given, its " +
+                             key + " is the rate; change that"
+                       : "without " + lrScheduleSection.name +
+                             " the rate is that of its defaults, 5e-05; add " +
+                             lrScheduleSection.name + " with the " + key +
+                             " that is meant"));
 }
 
 /// Warns, once per key, about settings of `config` that the program will not
@@ -183,16 +190,18 @@ namespace {
 /// cannot lower.
 void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
   if (config.optimizer.kind == OptimizerKind::Unsupported)
-    diagnostics.error(config.optimizer.node["type"].getLocation(),
-                      "optimizer '" + config.optimizer.type +
-                          "' is not supported; expected AdamW, PmaAdamW, "
-                          "Muon, Came, FP32StateAdamWeightDecay, "
-                          "FusedAdamWeightDecay, AdamWeightDecayX or "
-                          "AdamWeightDecay");
+    diagnostics.error(
+        known::find(config.optimizer, &OptimizerConfig::type).getLocation(),
+        "optimizer '" + config.optimizer.type +
+            "' is not supported; expected AdamW, PmaAdamW, "
+            "Muon, Came, FP32StateAdamWeightDecay, "
+            "FusedAdamWeightDecay, AdamWeightDecayX or "
+            "AdamWeightDecay");
   if (config.optimizer.came && !config.lrGroups.empty())
-    diagnostics.error(config.optimizer.node["type"].getLocation(),
-                      "Came takes one learning rate for all parameters; "
-                      "expected lr_schedule in place of grouped_lr_schedule");
+    diagnostics.error(
+        known::find(config.optimizer, &OptimizerConfig::type).getLocation(),
+        "optimizer Came takes one learning rate for all parameters; "
+        "expected lr_schedule in place of grouped_lr_schedule");
   std::vector<LrScheduleSection> schedules = {config.lrSchedule};
   for (const LrGroup &group : config.lrGroups)
     schedules.push_back(group.schedule);
@@ -286,7 +295,7 @@ void resolveCallbacks(ModuleOp module, TrainingConfig &config,
                         "the model has a bias");
   Node asked = config.root["callbacks"];
   if (!asked)
-    asked = config.moe.node["balance_via_topk_bias"];
+    asked = config.moe.node[known::expert::hasBias.name];
   if (!callbacks.balance && biases > 0)
     diagnostics.warning(asked.getLocation(),
                         "the biases of " + llvm::Twine(biases) +
@@ -297,7 +306,8 @@ void resolveCallbacks(ModuleOp module, TrainingConfig &config,
     diagnostics.warning(callbacks.dropRate->node.getLocation(),
                         "'MoEDropRateCallback' finds nothing to log: no router "
                         "keeps its load, as those of capacity with an 'expert' "
-                        "loss do where callback_moe_droprate is True");
+                        "loss do where " +
+                            known::expert::recordsLoad.name + " is True");
   for (auto model : module.getOps<ir::ModelOp>())
     if (callbacks.balance && isMcore(model.getFamily())) {
       const Node rate = keys::expertBiasRate.find(config.model.config);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/AttributeForms.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Families/Family.h"
 #include "mf/Pipeline/Policy.h"
@@ -48,8 +49,10 @@ static std::vector<int64_t> getVisits(TrainingAttr training,
         ->place(parallel.getStages(), parallel.getInterleave(),
                 parallel.getMicroBatches())
         .stageOfChunk;
-  diagnostics.error(getKeyLocation(training, "pipeline_scheduler"),
-                    llvm::toString(policy.takeError()));
+  diagnostics.error(
+      getKeyLocation(training,
+                     known::nameOf(&ParallelConfig::pipelineScheduler)),
+      llvm::toString(policy.takeError()));
   return {};
 }
 
@@ -77,7 +80,8 @@ std::optional<StageMap> passes::createStageMap(ModelOp model,
   options.pipelineStages = parallel.getStages();
   options.interleave = parallel.getInterleave();
   options.offset = getStageOffset(training);
-  options.location = getKeyLocation(training, "pipeline_stage");
+  options.location =
+      getKeyLocation(training, known::nameOf(&ParallelConfig::pipelineStage));
   if (!checkLayerCount(options, diagnostics))
     return std::nullopt;
   options.visits = getVisits(training, diagnostics);
@@ -92,7 +96,9 @@ mlir::LogicalResult passes::checkMesh(ModelOp model) {
   if (!mesh || mesh.getSize("pp") == stages)
     return mlir::success();
   return model.emitOpError("is to have ")
-         << stages << " stages (pipeline_stage), but the mesh is " << mesh;
+         << stages << " stages ("
+         << known::nameOf(&ParallelConfig::pipelineStage)
+         << "), but the mesh is " << mesh;
 }
 
 std::optional<ResolvedLayers>

@@ -3,6 +3,7 @@
 
 #include "passes/mark/MarkMemory.h"
 #include "dialects/mf/MfOps.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Layers/LayerPlan.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "mlir/IR/Remarks.h"
@@ -434,11 +435,12 @@ bool ActivationSlicer::slice(LayerOp layer,
     if (!decision.isWarning || hasWarned)
       return false;
     hasWarned = true;
-    LocationAttr place =
-        model.getTrainingAttr().getLocation("recompute_slice_activation");
+    const StringRef key =
+        mf::known::nameOf(&mf::RecomputeConfig::recomputeSliceActivation);
+    LocationAttr place = model.getTrainingAttr().getLocation(key);
     emitWarning(place ? mlir::Location(place) : model.getLoc())
-        << "recompute_slice_activation has no effect: the kept input of '"
-        << layer.getSymName() << "' is not sliced, as " << decision.reason;
+        << key << " has no effect: the kept input of '" << layer.getSymName()
+        << "' is not sliced, as " << decision.reason;
     return false;
   }
   OpBuilder builder(layer.getContext());

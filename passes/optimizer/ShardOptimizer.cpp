@@ -4,6 +4,7 @@
 #include "dialects/mf/CollectiveUnit.h"
 #include "dialects/mf/KeptType.h"
 #include "dialects/mf/ParameterSharing.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
@@ -254,8 +255,8 @@ void OptimizerSharder::warn(ArrayRef<UsedParameter> parameters,
   for (auto [parameter, decision] : llvm::zip_equal(parameters, decisions))
     if (decision.isWarning)
       names[decision.reason].push_back(parameter.name);
-  LocationAttr key =
-      model.getTrainingAttr().getLocation("optimizer_weight_shard_size");
+  LocationAttr key = model.getTrainingAttr().getLocation(
+      mf::known::nameOf(&mf::OptimizerShardConfig::weightShardSize));
   for (const auto &[reason, kept] : names) {
     auto first = model.lookupSymbol<ParamOp>(kept.front());
     InFlightDiagnostic warning =
@@ -322,23 +323,30 @@ private:
   /// A parameter that is gathered once in a step stays whole for all
   /// micro-batches.
   static bool mayGatherAgain(TrainingAttr training) {
-    constexpr StringLiteral key = "parallel_optimizer_comm_recompute";
+    using mf::known::nameOf;
+    const StringRef key =
+        nameOf(&mf::RecomputeConfig::parallelOptimizerCommRecompute);
     ParallelAttr parallel = training.getParallel();
     OptimizerShardAttr settings = parallel.getOptimizerShard();
     std::string reason;
     if (!settings)
-      reason = "enable_parallel_optimizer is False";
+      reason =
+          (nameOf(&mf::ParallelConfig::enableParallelOptimizer) + " is False")
+              .str();
     else if (settings.getLevel() > 2)
       return true;
     else if (parallel.getStages() > 1)
-      reason = "with pipeline_stage " + std::to_string(parallel.getStages()) +
+      reason = "with " + nameOf(&mf::ParallelConfig::pipelineStage).str() +
+               " " + std::to_string(parallel.getStages()) +
                " parameters are gathered once in a step";
     else if (!parallel.hasOneBackward())
       reason = (parallel.getMicroBatches() > 1
-                    ? "with gradient_accumulation_steps " +
-                          std::to_string(parallel.getMicroBatches())
-                    : "with seq_split_num " +
-                          std::to_string(parallel.getSequencePieces())) +
+                    ? "with " +
+                          nameOf(&mf::RunnerConfig::gradientAccumulationSteps)
+                              .str() +
+                          " " + std::to_string(parallel.getMicroBatches())
+                    : "with " + nameOf(&mf::ParallelConfig::seqSplitNum).str() +
+                          " " + std::to_string(parallel.getSequencePieces())) +
                " parameters are gathered once in a step";
     else
       return true;

@@ -4,6 +4,7 @@
 #include "LayoutVerifier.h"
 #include "ModelLayers.h"
 #include "ReshardCollective.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
@@ -107,10 +108,10 @@ void LayerWriter::write() {
 /// Returns the key of the YAML that determines the size of an axis.
 static StringRef getKey(StringRef axis) {
   if (axis == "mp" || axis.starts_with("mp_"))
-    return "model_parallel";
+    return mf::known::nameOf(&mf::ParallelConfig::modelParallel);
   if (axis == "dp" || axis.starts_with("dp_"))
-    return "data_parallel";
-  return "context_parallel";
+    return mf::known::nameOf(&mf::ParallelConfig::dataParallel);
+  return mf::known::nameOf(&mf::ParallelConfig::contextParallel);
 }
 
 static LogicalResult report(ModelOp model, const ModelLayers &known,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/KeptType.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Pipeline/Policy.h"
 #include "mlir/IR/Remarks.h"
@@ -143,7 +144,8 @@ FailureOr<TapedModel> AccountTrainerPass::readModel() {
       getScheduleName(parallel.getScheduler(), parallel.getInterleave()));
   if (!policy)
     return model.emitOpError("cannot be scheduled: ")
-           << llvm::toString(policy.takeError()) << " (pipeline_scheduler)";
+           << llvm::toString(policy.takeError()) << " ("
+           << mf::known::nameOf(&mf::ParallelConfig::pipelineScheduler) << ")";
   llvm::Expected<schedule::Schedule> schedule =
       schedule::buildSchedule(**policy, pipeline);
   if (!schedule)

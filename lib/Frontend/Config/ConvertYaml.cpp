@@ -314,7 +314,8 @@ void DynamicSections::writeTraining() {
   if (Node norm = config.wrapper.node["max_grad_norm"])
     to.set("training.max_norm", norm);
   if (!batch.useClipGrad)
-    leaveOut(config.wrapper.node["use_clip_grad"], "use_clip_grad");
+    leaveOut(known::find(config.wrapper, &RunnerWrapper::useClipGrad),
+             "use_clip_grad");
   if (Node seed = config.root["seed"])
     to.set("training.seed", seed);
   if (Node steps = config.lrSchedule.node["total_steps"];
@@ -354,7 +355,8 @@ void DynamicSections::writeParallelism() {
     leaveOut(node["model_parallel"], "model_parallel without use_seq_parallel");
   for (llvm::StringRef key : {"seq_split_num", "vocab_emb_dp"})
     leaveOut(node[key], key);
-  leaveOut(parallel.parallelNode["gradients_mean"], "gradients_mean");
+  leaveOut(parallel.parallelNode[known::nameOf(&ParallelConfig::gradientsMean)],
+           "gradients_mean");
   leaveOut(config.root["micro_batch_interleave_num"],
            "micro_batch_interleave_num");
   if (parallel.pipelineStage > 1 && parallel.pipelineScheduler != "1f1b" &&

@@ -144,7 +144,8 @@ public:
 static void checkZeroBubbleV(KeyRules &rules, const StageMapOptions &options,
                              llvm::StringRef schedule) {
   const ParallelConfig &parallel = rules.config.parallel;
-  rules.require(options.pipelineStages >= 2, parallel.node["pipeline_stage"],
+  rules.require(options.pipelineStages >= 2,
+                known::find(parallel, &ParallelConfig::pipelineStage),
                 "at least 2 stages",
                 "pipeline_stage is " + llvm::Twine(options.pipelineStages));
   // Chunks exist only with interleaving.
@@ -156,7 +157,7 @@ static void checkZeroBubbleV(KeyRules &rules, const StageMapOptions &options,
                       llvm::Twine(options.interleave));
   rules.require(takesMicroBatches(schedule, options.pipelineStages,
                                   parallel.microBatchNum),
-                parallel.node["micro_batch_num"],
+                known::find(parallel, &ParallelConfig::microBatchNum),
                 "at least twice as many micro-batches as stages (" +
                     llvm::Twine(2 * options.pipelineStages) + ")",
                 "micro_batch_num is " + llvm::Twine(parallel.microBatchNum));
@@ -175,13 +176,15 @@ static void checkMicroBatches(const ParallelConfig &parallel,
       parallel.takesFewMicroBatches ||
       parallel.microBatchNum >= parallel.pipelineStage)
     return;
-  Node key = parallel.node["micro_batch_num"];
-  diagnostics.error((key ? key : parallel.node["pipeline_stage"]).getLocation(),
-                    "expected micro_batch_num to be at least pipeline_stage " +
-                        llvm::Twine(parallel.pipelineStage) + ", but got " +
-                        llvm::Twine(parallel.microBatchNum) +
-                        ": MindSpore compiles no pipeline with fewer "
-                        "micro-batches than stages");
+  Node key = known::find(parallel, &ParallelConfig::microBatchNum);
+  diagnostics.error(
+      (key ? key : known::find(parallel, &ParallelConfig::pipelineStage))
+          .getLocation(),
+      "expected micro_batch_num to be at least pipeline_stage " +
+          llvm::Twine(parallel.pipelineStage) + ", but got " +
+          llvm::Twine(parallel.microBatchNum) +
+          ": MindSpore compiles no pipeline with fewer "
+          "micro-batches than stages");
 }
 
 void checkPipelineRules(const TrainingConfig &config,
@@ -200,11 +203,12 @@ void checkPipelineRules(const TrainingConfig &config,
                 "pipeline_interleave: True", "it is not set to that");
   if (parallel.seqSplitNum > 1 && parallel.pipelineStage > 1 &&
       !asked.cutsSequences)
-    diagnostics.error(parallel.node["seq_split_num"].getLocation(),
-                      "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
-                          " needs pipeline_scheduler seqpipe, seqvpp or "
-                          "seqsmartvpp, but it is '" +
-                          parallel.pipelineScheduler + "'");
+    diagnostics.error(
+        known::find(parallel, &ParallelConfig::seqSplitNum).getLocation(),
+        "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
+            " needs pipeline_scheduler seqpipe, seqvpp or "
+            "seqsmartvpp, but it is '" +
+            parallel.pipelineScheduler + "'");
   // This schedule requires twice as many micro-batches.
   if (scheduler.name == "zero_bubble_v")
     checkZeroBubbleV(rules, options,
@@ -213,12 +217,14 @@ void checkPipelineRules(const TrainingConfig &config,
   else
     checkMicroBatches(parallel, diagnostics);
   if (scheduler.name == "seqvpp")
-    rules.require(parallel.seqSplitNum > 1, parallel.node["seq_split_num"],
+    rules.require(parallel.seqSplitNum > 1,
+                  known::find(parallel, &ParallelConfig::seqSplitNum),
                   "seq_split_num of at least 2",
                   "it is " + llvm::Twine(parallel.seqSplitNum));
   else if (scheduler.name == "seqsmartvpp")
     rules.require(options.pipelineStages % 2 == 0,
-                  parallel.node["pipeline_stage"], "an even number of stages",
+                  known::find(parallel, &ParallelConfig::pipelineStage),
+                  "an even number of stages",
                   "pipeline_stage is " + llvm::Twine(options.pipelineStages));
 
   Node interleave = keys::interleave.find(config.model.config);

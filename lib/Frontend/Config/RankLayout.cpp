@@ -16,11 +16,12 @@ static int64_t resolveHeadParallel(const ParallelConfig &parallel,
     return 1;
   if (parallel.contextParallel % parallel.ulyssesDegreeInCp == 0)
     return parallel.ulyssesDegreeInCp;
-  diagnostics.error(parallel.node["ulysses_degree_in_cp"].getLocation(),
-                    "expected a divisor of context_parallel " +
-                        llvm::Twine(parallel.contextParallel) +
-                        " for 'ulysses_degree_in_cp', but got " +
-                        llvm::Twine(parallel.ulyssesDegreeInCp));
+  diagnostics.error(
+      known::find(parallel, &ParallelConfig::ulyssesDegreeInCp).getLocation(),
+      "expected a divisor of context_parallel " +
+          llvm::Twine(parallel.contextParallel) +
+          " for 'ulysses_degree_in_cp', but got " +
+          llvm::Twine(parallel.ulyssesDegreeInCp));
   return 1;
 }
 
@@ -36,9 +37,11 @@ static void checkDatasetStrategy(const ParallelConfig &parallel,
     parts = strategy.getElements().front().getElements().front();
   if (parts.getInt().value_or(0) == parallel.dataParallel)
     return;
-  Node place = parts      ? parts
-               : strategy ? strategy
-                          : parallel.parallelNode["full_batch"];
+  Node place =
+      parts ? parts
+      : strategy
+          ? strategy
+          : parallel.parallelNode[known::nameOf(&ParallelConfig::fullBatch)];
   diagnostics.error(
       place.getLocation(),
       "full_batch False needs a list as 'dataset_strategy' whose rows are cut "
@@ -103,10 +106,11 @@ void checkExpertParallel(const TrainingConfig &config, const RankLayout &ranks,
       ranks.modelParallel == 1 || ranks.sequenceParallel;
   // Experts with a capacity then see tokens that all ranks of mp have alike.
   const bool hasCapacity = isLegacy && !config.moe.useGmm;
-  if (Node key = parallel.node["use_seq_parallel"];
+  if (Node key = known::find(parallel, &ParallelConfig::useSeqParallel);
       !hasSequenceParallel && !hasCapacity)
     diagnostics.error(
-        (key ? key : parallel.node["model_parallel"]).getLocation(),
+        (key ? key : known::find(parallel, &ParallelConfig::modelParallel))
+            .getLocation(),
         "a model with experts needs use_seq_parallel True with "
         "model_parallel " +
             llvm::Twine(ranks.modelParallel));
@@ -121,7 +125,9 @@ void checkExpertParallel(const TrainingConfig &config, const RankLayout &ranks,
   if (ranks.expertParallel == 1)
     return;
   auto fail = [&](const llvm::Twine &problem) {
-    diagnostics.error(parallel.node["expert_parallel"].getLocation(), problem);
+    diagnostics.error(
+        known::find(parallel, &ParallelConfig::expertParallel).getLocation(),
+        problem);
   };
   if (numExperts % ranks.expertParallel != 0)
     return fail("expected a divisor of the model's " + llvm::Twine(numExperts) +

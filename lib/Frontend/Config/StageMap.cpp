@@ -39,7 +39,9 @@ StageMapOptions getStageMapOptions(const TrainingConfig &config,
       !config.isOfDynamicGraph() &&
       (keys::modelType.find(model) || keys::architectures.find(model));
   options.pipelineStages = config.parallel.pipelineStage;
-  options.location = config.parallel.node["pipeline_stage"].getLocation();
+  options.location =
+      known::find(config.parallel, &ParallelConfig::pipelineStage)
+          .getLocation();
   if (config.parallel.pipelineInterleave)
     options.interleave =
         readModelInt(model, keys::interleave, 1, diagnostics, 1);

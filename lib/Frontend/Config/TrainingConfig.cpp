@@ -102,7 +102,7 @@ static int64_t countReplicas(const ParallelConfig &parallel) {
 /// Divides batch_size by the number of replicas: with full_batch it is the
 /// number of rows of all replicas.
 static void shareOutBatch(TrainingConfig &config, DiagnosticList &diagnostics) {
-  Node rows = config.runner.node["batch_size"];
+  Node rows = known::find(config.runner, &RunnerConfig::batchSize);
   const int64_t replicas = config.parallel.dataParallel;
   if (!rows || !config.parallel.fullBatch)
     return;
@@ -145,7 +145,8 @@ static void resolveAutoLayout(TrainingConfig &config,
       "parallel_mode " + mode.repr(60) +
       " is auto parallel: MindSpore searches a layout for each operator, which "
       "is not modelled; ";
-  if (parallel.node["data_parallel"] || parallel.node["model_parallel"]) {
+  if (known::find(parallel, &ParallelConfig::dataParallel) ||
+      known::find(parallel, &ParallelConfig::modelParallel)) {
     diagnostics.warning(mode.getLocation(),
                         searched + "the step is that of parallel_mode 1 with " +
                             describeLayout(config));
@@ -392,9 +393,10 @@ static void checkMuon(const TrainingConfig &config,
   if (!config.optimizer.muon)
     return;
   if (config.optimizer.swap)
-    diagnostics.error(config.optimizer.node["swap"].getLocation(),
-                      "Muon does not support swap; remove 'swap' or take "
-                      "AdamW");
+    diagnostics.error(
+        known::find(config.optimizer, &OptimizerConfig::swap).getLocation(),
+        "optimizer Muon does not support swap; remove 'swap' or take "
+        "AdamW");
   const ParallelConfig &parallel = config.parallel;
   const int64_t shards = parallel.optimizerShard.weightShardSize;
   const int64_t replicas = parallel.dataParallel * parallel.contextParallel;

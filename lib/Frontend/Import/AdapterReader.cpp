@@ -438,11 +438,11 @@ void checkPrefix(const TrainingConfig &config, const ModelSpec &spec,
                " heads, as many as queries have, but the model has " +
                llvm::Twine(spec.numKeyValueHeads) + "; take pet_type lora");
   if (spec.ranks.contextParallel > 1)
-    refuse(config.parallel.node["context_parallel"],
+    refuse(known::find(config.parallel, &ParallelConfig::contextParallel),
            "does not run with context_parallel above 1: a prefix is before the "
            "first part of a sequence alone");
   if (config.parallel.seqSplitNum > 1)
-    refuse(config.parallel.node["seq_split_num"],
+    refuse(known::find(config.parallel, &ParallelConfig::seqSplitNum),
            "does not run with seq_split_num above 1: a prefix is before the "
            "first piece of a sequence alone");
 }

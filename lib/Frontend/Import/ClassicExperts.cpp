@@ -132,7 +132,8 @@ void ClassicReader::readDropless() {
   experts.fusions.permute = reader.readBool(expert::fusedPermute);
   if (config.parallel.contextParallel > 1)
     reader.diagnostics.error(
-        config.parallel.node["context_parallel"].getLocation(),
+        known::find(config.parallel, &ParallelConfig::contextParallel)
+            .getLocation(),
         "expected context_parallel 1 with " + gmm +
             ": its rows are of data and "
             "model parallel ranks alone");
@@ -375,7 +376,8 @@ void ClassicReader::reportRest() {
              "there: write it in moe_config");
   if (spec.ranks.modelParallel == 1 || spec.ranks.sequenceParallel)
     return;
-  Location place = config.parallel.node["model_parallel"].getLocation();
+  Location place = known::find(config.parallel, &ParallelConfig::modelParallel)
+                       .getLocation();
   if (experts.dropless)
     reader.diagnostics.error(
         place, "expected use_seq_parallel True for experts with " + gmm +

@@ -25,8 +25,8 @@ static void checkFusedStreams(SpecReader &reader, ModelSpec &spec) {
   auto check = [&](bool holds, const Keys &keys, const llvm::Twine &wanted,
                    int64_t got) {
     if (!holds)
-      reader.error(keys, "the fused kernels of hyper-connections "
-                         "('use_fused_mhc') expect " +
+      reader.error(keys, "the fused kernels of hyper-connections (" +
+                             quote(keys::fusedStreams.getName()) + ") expect " +
                              wanted + ", but got " + llvm::Twine(got));
   };
   check(streams.streams == 4, keys::residualStreams, "4 streams ({key})",
@@ -42,9 +42,9 @@ void readStreams(SpecReader &reader, ModelSpec &spec) {
   const ModelKey &collapse = keys::streamsHead;
   const bool learnsCollapse = reader.readBool(collapse, isOn);
   if (learnsCollapse && !isOn)
-    reader.error(collapse,
-                 "enable_hc_head requires enable_hyper_connections to be "
-                 "enabled; set both or neither");
+    reader.error(collapse, collapse.getName() + " requires " +
+                               keys::hyperConnections.getName() +
+                               " to be enabled; set both or neither");
   HyperConnectionSpec streams;
   streams.learnsCollapse = learnsCollapse;
   streams.streams = reader.readSize(keys::residualStreams, streams.streams);
@@ -119,16 +119,18 @@ static void readRatios(SpecReader &reader, const ModelSpec &spec,
       reader.error(keys,
                    "ranks that share a sequence need parts of whole groups, "
                    "but " +
-                       llvm::Twine(spec.sequenceLength) +
-                       " tokens ('seq_length') over context_parallel " +
+                       llvm::Twine(spec.sequenceLength) + " tokens (" +
+                       quote(keys::sequenceLength.getName()) + ") over " +
+                       known::nameOf(&ParallelConfig::contextParallel) + " " +
                        llvm::Twine(sharing) + " do not divide into groups of " +
                        llvm::Twine(ratio) + " ({key})");
   for (int64_t ratio : {int64_t(4), int64_t(128)})
     if (ratio > spec.sequenceLength && llvm::is_contained(hybrid.ratios, ratio))
       reader.warn(keys, "layers of ratio " + llvm::Twine(ratio) +
                             " have no entries in sequences of " +
-                            llvm::Twine(spec.sequenceLength) +
-                            " tokens ('seq_length'): their attention is that "
+                            llvm::Twine(spec.sequenceLength) + " tokens (" +
+                            quote(keys::sequenceLength.getName()) +
+                            "): their attention is that "
                             "of the window, and they have no compressor");
   if (static_cast<int64_t>(hybrid.ratios.size()) == layers)
     return;
@@ -160,8 +162,8 @@ static void readHeads(SpecReader &reader, ModelSpec &spec,
                              llvm::Twine(hybrid.rotarySize));
   if (hybrid.rotarySize > spec.headSize)
     reader.error(turned, "expected at most the " + llvm::Twine(spec.headSize) +
-                             " dimensions of a head ('v_head_dim') for "
-                             "{key}, but got " +
+                             " dimensions of a head (" + quote(size.getName()) +
+                             ") for {key}, but got " +
                              llvm::Twine(hybrid.rotarySize));
   hybrid.queryRank = reader.readSize(keys::queryRank, 1536);
   hybrid.outputRank = reader.readSize(keys::outputRank, 1024);
@@ -169,25 +171,24 @@ static void readHeads(SpecReader &reader, ModelSpec &spec,
   hybrid.outputGroups = reader.readSize(groups, 16);
   const int64_t width = spec.numHeads * spec.headSize;
   const int64_t ranks = spec.ranks.modelParallel;
+  const std::string allHeads =
+      (reader.nameOf(keys::numHeads) + " * " + size.getName() + " (").str();
   if (width % ranks != 0)
-    reader.error(keys::numHeads, "num_attention_heads * v_head_dim (" +
-                                     llvm::Twine(width) +
+    reader.error(keys::numHeads, allHeads + llvm::Twine(width) +
                                      ") must be divisible by the TP degree (" +
                                      llvm::Twine(ranks) +
                                      "), over which linear_q_up_proj is cut");
   if (width % hybrid.outputGroups != 0)
-    reader.error(groups, "num_attention_heads * v_head_dim (" +
-                             llvm::Twine(width) +
-                             ") must be divisible by o_groups (" +
-                             llvm::Twine(hybrid.outputGroups) + ")");
+    reader.error(groups, allHeads + llvm::Twine(width) +
+                             ") must be divisible by " + groups.getName() +
+                             " (" + llvm::Twine(hybrid.outputGroups) + ")");
   hybrid.window = reader.readSize(keys::slidingWindow, 128);
   // All heads share one of keys and values.
-  readUnused(reader, {"attention_bias"}, "False", "on hybrid attention");
-  const Keys groupHeads = {"num_key_value_heads", "num_query_groups"};
+  readUnused(reader, keys::queryKeyValueBias, "False", "on hybrid attention");
+  const ModelKey &groupHeads = keys::numKeyValueHeads;
   if (Node heads = reader.find(groupHeads); heads.getInt().value_or(1) != 1)
-    reader.warn(groupHeads,
-                "'num_key_value_heads' has no effect on hybrid attention, "
-                "which has one");
+    reader.warn(groupHeads, "{key} has no effect on hybrid attention, which "
+                            "has one");
   reader.markRead(
       {keys::keyValueRank, keys::queryKeyNorms, keys::mlaQkvConcat});
 }
@@ -219,10 +220,9 @@ static void readIndexer(SpecReader &reader, HybridAttentionSpec &hybrid) {
   if (hybrid.indexSize < hybrid.rotarySize)
     reader.error(size, "expected at least the " +
                            llvm::Twine(hybrid.rotarySize) +
-                           " dimensions that are rotated "
-                           "('qk_rope_head_dim') for {key}, but "
-                           "got " +
-                           llvm::Twine(width));
+                           " dimensions that are rotated (" +
+                           quote(keys::rotaryHeadSize.getName()) +
+                           ") for {key}, but got " + llvm::Twine(width));
 }
 
 /// The kernels of CANN for this attention have no other numbers.
@@ -232,7 +232,7 @@ static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
   hybrid.isFused = reader.readBool(fused, true);
   if (!hybrid.isFused)
     return;
-  const std::string unfuse = "; or set apply_dsa_kernel_fusion: False";
+  const std::string unfuse = ("; or set " + fused.getName() + ": False").str();
   if (hybrid.window != 128)
     reader.error(keys::slidingWindow,
                  "CompressedSparseAttention with fused kernels only supports "
@@ -284,9 +284,10 @@ static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
   }
   if (spec.computeType == DType::F32)
     reader.warn(keys::computeType,
-                "the trainer's fused kernels of hybrid attention "
-                "('apply_dsa_kernel_fusion') take bfloat16 or float16 only: "
-                "with float32 the trainer fails");
+                "the trainer's fused kernels of hybrid attention (" +
+                    quote(fused.getName()) +
+                    ") take bfloat16 or float16 only: "
+                    "with float32 the trainer fails");
 }
 
 /// Layers with entries rotate with waves that are stretched, whatever
@@ -313,9 +314,9 @@ static void readEntryRotary(SpecReader &reader, HybridAttentionSpec &hybrid) {
   yarn.betaSlow = reader.readPositive(keys::betaSlow, 1.0);
   Node scaling = reader.readMap(keys::ropeScaling);
   if (scaling.isMap()) {
-    SpecReader inner(scaling, "rope_scaling", reader.diagnostics,
+    SpecReader inner(scaling, keys::ropeScaling.getName(), reader.diagnostics,
                      reader.naming);
-    yarn.factor = inner.readPositive({"factor"}, yarn.factor);
+    yarn.factor = inner.readPositive(keys::ropeFactor, yarn.factor);
     yarn.betaFast = inner.readPositive(keys::betaFast, yarn.betaFast);
     yarn.betaSlow = inner.readPositive(keys::betaSlow, yarn.betaSlow);
   }
@@ -335,8 +336,9 @@ void readHybridAttention(SpecReader &reader, ModelSpec &spec) {
   HybridAttentionSpec hybrid;
   const ModelKey &latent = keys::multiLatentAttention;
   if (!reader.readBool(latent, true))
-    reader.error(latent, "When experimental_attention_variant == "
-                         "'dsv4_hybrid', multi_latent_attention must be True");
+    reader.error(latent, "When " + keys::attentionVariant.getName() +
+                             " == 'dsv4_hybrid', " + latent.getName() +
+                             " must be True");
   readHeads(reader, spec, hybrid);
   readRatios(reader, spec, hybrid);
   readIndexer(reader, hybrid);
@@ -347,8 +349,8 @@ void readHybridAttention(SpecReader &reader, ModelSpec &spec) {
   repeatForNeighbours(spec.rotary);
   // There is one form of this attention.
   spec.usesFlashAttention = true;
-  if (reader.readBool({"eod_reset"}, false))
-    spec.documentEnd = reader.readInt({"eod_token_id"}, 0);
+  if (reader.readBool(keys::resetsDocuments, false))
+    spec.documentEnd = reader.readInt(keys::eodTokenId, 0);
   // Attention drops no probabilities.
   spec.dropout.attention = 0;
   spec.hybrid = hybrid;

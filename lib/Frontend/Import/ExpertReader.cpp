@@ -13,7 +13,7 @@ namespace mf {
 void readUnused(SpecReader &reader, const SpecReader::Keys &keys,
                 llvm::StringRef neutral, const llvm::Twine &why) {
   reader.markWithoutEffect(keys, why.str());
-  const llvm::StringRef key = reader.nameOf(keys);
+  const llvm::StringRef key = reader.findName(keys);
   Node value = reader.getNode()[key];
   if (value.isUndefinedOrNull() || value.repr() == neutral)
     return;

@@ -132,7 +132,7 @@ static Location locateExpertCount(const TrainingConfig &config) {
 /// of sequences.
 static Location locateRowLength(const TrainingConfig &config, int64_t most) {
   Node length = keys::sequenceLength.find(config.model.config);
-  Node rows = config.runner.node["batch_size"];
+  Node rows = known::find(config.runner, &RunnerConfig::batchSize);
   if (length && (!rows || config.runner.batchSize <= 1 ||
                  length.getInt().value_or(0) > most))
     return length.getLocation();

@@ -241,19 +241,20 @@ static void readRotary(SpecReader &reader, ModelSpec &spec) {
   Node scaling = reader.readMap(keys::ropeScaling);
   if (!scaling.isMap())
     return;
-  SpecReader inner(scaling, "rope_scaling", reader.diagnostics, reader.naming);
+  SpecReader inner(scaling, keys::ropeScaling.getName(), reader.diagnostics,
+                   reader.naming);
   std::string kind = inner.readString({"rope_type", "type"}, "default");
   if (kind == "default")
     return;
   if (kind != "yarn") {
     reader.diagnostics.error(inner.locate({"rope_type", "type"}),
-                             "expected yarn for the type of 'rope_scaling', "
-                             "but got " +
-                                 quote(kind));
+                             "expected yarn for the type of " +
+                                 quote(keys::ropeScaling.getName()) +
+                                 ", but got " + quote(kind));
     return;
   }
   YarnSpec yarn;
-  yarn.factor = inner.readPositive({"factor"}, 1.0);
+  yarn.factor = inner.readPositive(keys::ropeFactor, 1.0);
   yarn.length = inner.readPositive(keys::originalMaxPositions,
                                    static_cast<double>(spec.sequenceLength));
   yarn.betaFast = inner.readPositive(keys::betaFast, 32.0);

@@ -383,7 +383,8 @@ void McoreReader::reportRest() {
         "experts from model_config");
   if (spec.ranks.modelParallel > 1 && !spec.ranks.sequenceParallel)
     reader.diagnostics.error(
-        config.parallel.node["model_parallel"].getLocation(),
+        known::find(config.parallel, &ParallelConfig::modelParallel)
+            .getLocation(),
         "expected use_seq_parallel True for experts with model_parallel above "
         "1");
 }

@@ -89,8 +89,8 @@ static void readMcore(SpecReader &reader, const McoreDefaults &defaults,
                    keys::numHeads);
   // The converter of configurations drops this key of the legacy classes.
   readUnused(reader, keys::scalingFactor, "1",
-             "on " + reader.getGraph() +
-                 ", which takes the factor of rope_scaling");
+             "on " + reader.getGraph() + ", which takes the factor of " +
+                 keys::ropeScaling.getName());
   // vocab_emb_dp has no effect here.
   spec.tableCut = spec.headCut = VocabularyCut::Model;
   spec.parallelOptimizerTable = true;
@@ -113,8 +113,7 @@ static void readGroups(SpecReader &reader, ModelSpec &spec, int64_t missing) {
     return;
   if (reader.find(keys))
     reader.warn(keys, "attention with " + llvm::Twine(spec.numHeads) +
-                          " heads has no more groups than heads: "
-                          "'num_key_value_heads' " +
+                          " heads has no more groups than heads: {key} " +
                           llvm::Twine(spec.numKeyValueHeads) +
                           " has the same effect as " +
                           llvm::Twine(spec.numHeads));
@@ -177,10 +176,10 @@ static YarnSpec readYarn(SpecReader &reader, const ModelSpec &spec,
   std::string kind = "rope";
   Node scaling = reader.readMap(keys::ropeScaling);
   if (scaling.isMap()) {
-    SpecReader inner(scaling, "rope_scaling", reader.diagnostics,
+    SpecReader inner(scaling, keys::ropeScaling.getName(), reader.diagnostics,
                      reader.naming);
     kind = inner.readString({"rope_type", "type"}, kind);
-    yarn.factor = inner.readPositive({"factor"}, yarn.factor);
+    yarn.factor = inner.readPositive(keys::ropeFactor, yarn.factor);
     yarn.betaFast = inner.readPositive(keys::betaFast, yarn.betaFast);
     yarn.betaSlow = inner.readPositive(keys::betaSlow, yarn.betaSlow);
     yarn.scale = inner.readNumber(keys::mscale).value_or(yarn.scale);
@@ -263,8 +262,9 @@ static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
   if (next.depth > 0 && !given)
     reader.error(
         depth,
-        "a layer that predicts a later token ({key}) needs the "
-        "weight of its loss, 'mtp_loss_scaling_factor', which has no default");
+        "a layer that predicts a later token ({key}) needs the weight of its "
+        "loss, " +
+            quote(reader.nameOf(factor)) + ", which has no default");
 }
 
 //===----------------------------------------------------------------------===//
@@ -281,13 +281,12 @@ static void readStandardRotary(SpecReader &reader, ModelSpec &spec) {
   const int64_t size = reader.readSize(keys::rotaryHeadSize, 64);
   if (size != spec.headSize)
     reader.error(keys::rotaryHeadSize,
-                 "without 'multi_latent_attention' yarn rotates "
-                 "{key} " +
-                     llvm::Twine(size) + " of the " +
+                 "without " + quote(keys::multiLatentAttention.getName()) +
+                     " yarn rotates {key} " + llvm::Twine(size) + " of the " +
                      llvm::Twine(spec.headSize) +
                      " dimensions of a head, which is not supported; expected "
-                     "the size of a head, or rope for "
-                     "'position_embedding_type'");
+                     "the size of a head, or rope for " +
+                     quote(keys::positionType.getName()));
 }
 
 /// Warns once about the keys of latent attention that the YAML has.

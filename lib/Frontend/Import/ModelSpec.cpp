@@ -281,10 +281,13 @@ static void placeTiedHead(const SpecReader &reader, ModelSpec &spec) {
 static void checkRanks(const TrainingConfig &config, const ModelSpec &spec,
                        DiagnosticList &diagnostics) {
   if (spec.ranks.contextParallel > 1 && !spec.usesFlashAttention)
-    diagnostics.error(config.parallel.node["context_parallel"].getLocation(),
-                      "context_parallel above 1 needs use_flash_attention");
+    diagnostics.error(
+        known::find(config.parallel, &ParallelConfig::contextParallel)
+            .getLocation(),
+        "context_parallel above 1 needs use_flash_attention");
   int64_t pieces = config.parallel.seqSplitNum;
-  Location place = config.parallel.node["seq_split_num"].getLocation();
+  Location place =
+      known::find(config.parallel, &ParallelConfig::seqSplitNum).getLocation();
   if (pieces > 1 && !spec.usesFlashAttention)
     diagnostics.error(place, "seq_split_num above 1 needs use_flash_attention");
   if (pieces > 1 && spec.learnsPositions)
@@ -412,9 +415,11 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   applyOverrides(overrides, spec, diagnostics);
   if (__builtin_mul_overflow(spec.microBatchSize, spec.ranks.dataParallel,
                              &spec.microBatchSize))
-    diagnostics.error(config.parallel.node["data_parallel"].getLocation(),
-                      "the rows of a micro-batch over all of data_parallel "
-                      "overflow");
+    diagnostics.error(
+        known::find(config.parallel, &ParallelConfig::dataParallel)
+            .getLocation(),
+        "the rows of a micro-batch over all of data_parallel "
+        "overflow");
   if (config.parallel.seqSplitNum > 1 || spec.ranks.contextParallel > 1)
     spec.nextTokens.joinsHeads = false;
   spec.nextTokens.joinsWhole = config.isOfDynamicGraph();

@@ -12,15 +12,15 @@ constexpr double pi = 3.14159265358979323846;
 /// stretched by `factor`, short ones are unchanged, and those between are
 /// interpolated.
 static void readLlama3(SpecReader &reader, RotarySpec &rotary) {
-  const double factor = reader.readPositive({"factor"}, 8.0);
+  const double factor = reader.readPositive(keys::ropeFactor, 8.0);
   const double low = reader.readPositive(keys::lowFrequencyFactor, 1.0);
   const double high = reader.readPositive(keys::highFrequencyFactor, 4.0);
-  const double length = reader.readPositive(
-      {"original_max_position_embeddings", "original_max_position_embedding"},
-      8192.0);
+  const double length =
+      reader.readPositive(keys::originalMaxPositions.getAllNames(), 8192.0);
   if (low >= high) {
-    reader.error(keys::highFrequencyFactor, "expected {key} above "
-                                            "'low_freq_factor'");
+    reader.error(keys::highFrequencyFactor,
+                 "expected {key} above " +
+                     quote(keys::lowFrequencyFactor.getName()));
     return;
   }
   rotary.frequencies.clear();
@@ -64,40 +64,52 @@ void setYarnFrequencies(const YarnSpec &yarn, RotarySpec &rotary) {
   }
 }
 
+/// Returns the names of keys as `a, b and c`.
+static std::string listNames(llvm::ArrayRef<const ModelKey *> list) {
+  std::string names;
+  for (const ModelKey *key : list)
+    names += ((names.empty()        ? ""
+               : key == list.back() ? " and "
+                                    : ", ") +
+              key->getName())
+                 .str();
+  return names;
+}
+
+static constexpr const ModelKey *llama3Keys[] = {
+    &keys::ropeFactor, &keys::lowFrequencyFactor, &keys::highFrequencyFactor,
+    &keys::originalMaxPositions};
+static constexpr const ModelKey *yarnKeys[] = {
+    &keys::ropeFactor, &keys::originalMaxPositions,
+    &keys::betaSlow,   &keys::betaFast,
+    &keys::mscale,     &keys::mscaleAllDim};
+
 /// Reads scaling_factor of extend_method YARN, in which all of these keys are
 /// required.
 static void readYarn(SpecReader &reader, RotarySpec &rotary) {
   YarnSpec yarn;
-  const struct {
-    llvm::StringLiteral key;
-    double &value;
-  } fields[] = {{"factor", yarn.factor},
-                {"original_max_position_embeddings", yarn.length},
-                {"beta_slow", yarn.betaSlow},
-                {"beta_fast", yarn.betaFast},
-                {"mscale", yarn.scale},
-                {"mscale_all_dim", yarn.scaleOfAllDims}};
-  for (const auto &field : fields) {
-    std::optional<double> number = reader.readNumber({field.key});
-    if (number && (*number > 0 || field.key.starts_with("mscale")))
-      field.value = *number;
+  double *values[] = {&yarn.factor,   &yarn.length, &yarn.betaSlow,
+                      &yarn.betaFast, &yarn.scale,  &yarn.scaleOfAllDims};
+  for (auto [key, value] : llvm::zip_equal(yarnKeys, values)) {
+    std::optional<double> number = reader.readNumber(*key);
+    const bool isAnyNumber = key == &keys::mscale || key == &keys::mscaleAllDim;
+    if (number && (*number > 0 || isAnyNumber))
+      *value = *number;
     else
-      reader.error(
-          {field.key},
-          "expected a number above 0 for " + quote(field.key) + " in " +
-              reader.getName() +
-              ": extend_method 'YARN' needs factor, "
-              "original_max_position_embeddings, beta_slow, beta_fast, mscale "
-              "and mscale_all_dim");
+      reader.error(*key, "expected a number above 0 for {key} in " +
+                             reader.getName() + ": " +
+                             keys::extendMethod.getName() + " 'YARN' needs " +
+                             listNames(yarnKeys));
   }
   setYarnFrequencies(yarn, rotary);
   rotary.amplitude = getYarnScale(yarn.factor, yarn.scale) /
                      getYarnScale(yarn.factor, yarn.scaleOfAllDims);
 }
 
-/// Reads a method whose scaling_factor is a map of `keys`.
+/// Reads a method whose scaling_factor is a map of the keys `inMap`.
 static void readScalingMap(SpecReader &reader, RotarySpec &rotary,
-                           llvm::StringRef method, llvm::StringRef keys,
+                           llvm::StringRef method,
+                           llvm::ArrayRef<const ModelKey *> inMap,
                            void (*read)(SpecReader &, RotarySpec &)) {
   Node scaling = reader.find(keys::scalingFactor);
   SpecReader inner(scaling, reader.nameOf(keys::scalingFactor),
@@ -105,9 +117,10 @@ static void readScalingMap(SpecReader &reader, RotarySpec &rotary,
   if (scaling.isMap())
     read(inner, rotary);
   else
-    reader.error(keys::scalingFactor, "expected a map for {key} with "
-                                      "extend_method " +
-                                          quote(method) + ": " + keys);
+    reader.error(keys::scalingFactor, "expected a map for {key} with " +
+                                          keys::extendMethod.getName() + " " +
+                                          quote(method) + ": " +
+                                          listNames(inMap));
 }
 
 static void warnNotModelled(SpecReader &reader, const Location &place,
@@ -132,23 +145,17 @@ void readRotary(SpecReader &reader, ModelSpec &spec,
   } else if (method == "NTK") {
     spec.rotary.base *= reader.readPositive(keys::scalingFactor, 1.0);
   } else if (method == "LLAMA3") {
-    readScalingMap(reader, spec.rotary, method,
-                   "factor, low_freq_factor, high_freq_factor and "
-                   "original_max_position_embeddings",
-                   readLlama3);
+    readScalingMap(reader, spec.rotary, method, llama3Keys, readLlama3);
   } else if (method == "YARN") {
-    readScalingMap(reader, spec.rotary, method,
-                   "factor, original_max_position_embeddings, beta_slow, "
-                   "beta_fast, mscale and mscale_all_dim",
-                   readYarn);
+    readScalingMap(reader, spec.rotary, method, yarnKeys, readYarn);
   } else if (method == "DYNAMIC_NTK") {
     reader.markRead(keys::scalingFactor);
-    warnNotModelled(reader, place, "extend_method", method);
+    warnNotModelled(reader, place, keys::extendMethod.getName(), method);
   } else {
-    reader.diagnostics.error(place,
-                             "expected None, PI, NTK, YARN, LLAMA3 or "
-                             "DYNAMIC_NTK for 'extend_method', but got " +
-                                 quote(method));
+    reader.diagnostics.error(place, "expected None, PI, NTK, YARN, LLAMA3 or "
+                                    "DYNAMIC_NTK for " +
+                                        quote(keys::extendMethod.getName()) +
+                                        ", but got " + quote(method));
   }
 }
 
@@ -156,15 +163,16 @@ void readRopeScaling(SpecReader &reader, ModelSpec &spec) {
   Node scaling = reader.readMap(keys::ropeScaling);
   if (!scaling.isMap())
     return;
-  SpecReader inner(scaling, "rope_scaling", reader.diagnostics, reader.naming);
+  SpecReader inner(scaling, keys::ropeScaling.getName(), reader.diagnostics,
+                   reader.naming);
   std::string type = inner.readString({"rope_type", "type"}, "default");
   if (type == "linear")
-    spec.rotary.positionScale = 1.0 / inner.readPositive({"factor"}, 1.0);
+    spec.rotary.positionScale = 1.0 / inner.readPositive(keys::ropeFactor, 1.0);
   else if (type == "llama3")
     readLlama3(inner, spec.rotary);
   else if (type != "default")
-    warnNotModelled(reader, scaling.getLocation(), "rope_scaling of type",
-                    type);
+    warnNotModelled(reader, scaling.getLocation(),
+                    keys::ropeScaling.getName().str() + " of type", type);
 }
 
 } // namespace mf

@@ -27,6 +27,7 @@ public:
     Keys(const ModelKey &record) : record(&record) {}
     Keys(const KnownKey &record) : names{record.name} {}
     Keys(llvm::StringRef name) : names{name} {}
+    Keys(llvm::SmallVector<llvm::StringRef> names) : names(std::move(names)) {}
     Keys(std::initializer_list<llvm::StringLiteral> names)
         : names(names.begin(), names.end()) {}
 

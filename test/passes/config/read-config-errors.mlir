@@ -74,7 +74,7 @@ optimizer:
   type: Lamb
 
 //--- factors.yaml
-# FACTORS: factors.yaml:[[#@LINE+2]]:9: error: Came takes one learning rate for all parameters; expected lr_schedule in place of grouped_lr_schedule
+# FACTORS: factors.yaml:[[#@LINE+2]]:9: error: optimizer Came takes one learning rate for all parameters; expected lr_schedule in place of grouped_lr_schedule
 optimizer:
   type: Came
 grouped_lr_schedule:

@@ -234,6 +234,12 @@ llvm::StringRef nameOf(Value Part::*member) {
   return findKey(member).name;
 }
 
+/// Returns the value of that key as the section of `part` has it.
+template <typename Part, typename Value>
+Node find(const Part &part, Value Part::*member) {
+  return part.node[nameOf(member)];
+}
+
 /// A property of a key, such as `orNull`. It is an argument after the key's
 /// meaning.
 template <typename Value> struct Property {
