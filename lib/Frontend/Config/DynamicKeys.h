@@ -68,7 +68,7 @@ struct DynamicSection {
 
 /// Returns all sections in the order of the documentation. The first is the
 /// document itself.
-llvm::ArrayRef<const DynamicSection *> getDynamicSections();
+llvm::ArrayRef<DynamicSection> getDynamicSections();
 /// Returns the section of this name, which must exist.
 const DynamicSection &getDynamicSection(llvm::StringRef name);
 

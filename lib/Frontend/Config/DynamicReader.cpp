@@ -150,35 +150,35 @@ static void warnAboutUnknownSections(const Node &root,
 
 void checkDynamicFields(const Node &root, DiagnosticList &diagnostics) {
   warnAboutUnknownSections(root, diagnostics);
-  for (const DynamicSection *section : getDynamicSections()) {
-    Node node = root.getPath(section->name);
-    if (section->name == "callbacks") {
+  for (const DynamicSection &section : getDynamicSections()) {
+    Node node = root.getPath(section.name);
+    if (section.name == "callbacks") {
       for (const Node &callback : node.getElements())
         if (callback.isMap())
-          checkFieldValues(callback, *section, diagnostics);
+          checkFieldValues(callback, section, diagnostics);
       continue;
     }
     if (node.isMap()) {
-      checkFieldValues(node, *section, diagnostics);
+      checkFieldValues(node, section, diagnostics);
       continue;
     }
     if (!node) {
-      checkMissingSection(root, *section, diagnostics);
+      checkMissingSection(root, section, diagnostics);
       continue;
     }
-    auto [around, key] = section->name.rsplit('.');
+    auto [around, key] = section.name.rsplit('.');
     const bool isInner = !key.empty();
     const DynamicSection &outer = getDynamicSection(isInner ? around : "");
     const std::string field =
         (outer.className + "." + (isInner ? key : llvm::StringRef(around)))
             .str();
-    if (node.getKind() == NodeKind::Null && section->isOptional)
+    if (node.getKind() == NodeKind::Null && section.isOptional)
       continue;
     if (node.getKind() == NodeKind::Null)
       diagnostics.error(node.getLocation(),
                         "Field '" + field + "' cannot be None");
     else
-      diagnostics.error(node.getLocation(), "Expected " + section->className +
+      diagnostics.error(node.getLocation(), "Expected " + section.className +
                                                 " for '" + field + "', got " +
                                                 getPythonType(node));
   }

@@ -207,9 +207,9 @@ static KeyHelp makeFieldHelp(const DynamicKey &key) {
 
 std::vector<KeyHelp> describeDynamicKeys(llvm::StringRef section) {
   std::vector<KeyHelp> keys;
-  for (const DynamicSection *known : getDynamicSections())
-    if (known->name == section)
-      for (const DynamicKey &key : known->keys)
+  for (const DynamicSection &known : getDynamicSections())
+    if (known.name == section)
+      for (const DynamicKey &key : known.keys)
         keys.push_back(makeFieldHelp(key));
   return keys;
 }
@@ -222,15 +222,15 @@ bool hasDynamicSections(const Node &root) {
 void printDynamicKeyPage(llvm::raw_ostream &out) {
   out << "\n# Fields of the dynamic graph's YAML\n\nTypes are those of the "
          "trainer, which takes an int for a float and no bool for either.\n";
-  for (const DynamicSection *section : getDynamicSections()) {
+  for (const DynamicSection &section : getDynamicSections()) {
     out << "\n## "
-        << (section->name.empty() ? llvm::StringRef("The document")
-                                  : llvm::StringRef(section->name))
-        << " (" << section->className << ")\n\n";
-    if (section->takesOthers)
+        << (section.name.empty() ? llvm::StringRef("The document")
+                                 : llvm::StringRef(section.name))
+        << " (" << section.className << ")\n\n";
+    if (section.takesOthers)
       out << "Other fields are taken, too.\n\n";
     out << "| field | takes | default | meaning |\n|---|---|---|---|\n";
-    for (const DynamicKey &key : section->keys)
+    for (const DynamicKey &key : section.keys)
       if (key.use == DynamicUse::Section)
         out << "| `" << key.name << "` | a section | | |\n";
       else
