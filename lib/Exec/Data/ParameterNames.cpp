@@ -93,7 +93,9 @@ convertParameterList(ArrayRef<NamedShape> parameters, NameScheme scheme,
       return createStringError(inconvertibleErrorCode(),
                                "parameter '" + parameter.name +
                                    "' has no name in the scheme " +
-                                   getName(scheme));
+                                   getName(scheme) +
+                                   "; only models whose parameters all have "
+                                   "names there can be converted");
     Expected<PartShapes> shapes = PartShapes::create(
         parameter.name, *parseParameterName(parameter.name, layout),
         parameter.shape.dims, layout);
