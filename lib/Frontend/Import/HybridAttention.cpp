@@ -844,7 +844,10 @@ HybridResult HybridAttentionBuilder::build(Value input) {
   query = rotate(normalizeHeads(query), turn);
   Value keyValue =
       addNorm("kv_layernorm", addLinear("linear_kv_proj", input, width));
-  keyValue = rotate(keyValue, getTurn({length}));
+  // Keys are rotated as one head, by the tables of the queries.
+  keyValue = rotate(
+      cells.reshape(keyValue, {batch, length, 1, width}, "reshape"), turn);
+  keyValue = cells.reshape(keyValue, {batch, length, width}, "reshape");
   HybridResult result;
   Value attended;
   {
