@@ -88,22 +88,6 @@ mf.model @nothing_is_marked_without_recompute attributes {
 + mf.layer @layers.1 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
 + attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
 
-// MindSpore Transformers clamps counts.
-// CHECK-LABEL: mf.model @counts_above_the_number_of_layers_mean_all
-// CHECK: mf.layer @layers.0 body
-// CHECK-NEXT: mf.softmax {{.*}} {name = "attention_norm.norm", recompute = #mf.recompute<full>} :
-// CHECK-NEXT: mf.matmul {{.*}} {name = "attention.wq.matmul", recompute = #mf.recompute<full>} :
-// CHECK-NEXT: mf.add {{.*}} {name = "add", recompute = #mf.recompute<full>} :
-// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w1.matmul", recompute = #mf.recompute<full>} :
-// CHECK-NEXT: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<full>} :
-// CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<full>} :
-// CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul", recompute = #mf.recompute<full>} :
-// CHECK-NEXT: mf.add {{.*}} {name = "add", recompute = #mf.recompute<output>} :
-- mf.model
-+ mf.model @counts_above_the_number_of_layers_mean_all attributes {
-- attributes
-+ attributes {settings = #mf.layer_settings<requests = [recompute]>, placement = #mf.placement<stage = 0, chunk = 0>} {
-
 // An excluded operator is kept, and the mark says that somebody asked for it.
 // CHECK-LABEL: mf.model @exclude_beats_full
 // CHECK: mf.layer @layers.0 body
