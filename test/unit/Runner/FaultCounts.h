@@ -61,8 +61,6 @@ public:
     return isRight;
   }
 
-  uint64_t getMissed() const { return missed; }
-
   /// A line for each kind, as scripts/nightly.py reads it, and one that says
   /// how many runs there were.
   void print(llvm::StringRef what, uint64_t firstSeed) const {

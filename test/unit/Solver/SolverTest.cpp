@@ -28,18 +28,6 @@ struct TunerCase {
   double denseParameters, expertParameters;
   double firstLimit, middleLimit, lastLimit;
 };
-extern const TunerCase tunerT1, tunerT2, tunerT4, tunerT6;
-
-/// A problem of the shape of MindSpore's pipeline balance: equal layers, five
-/// treatments (kept, select, communication, both, full).
-struct BalanceCase {
-  const char *policy;
-  int64_t stages, chunksPerStage, microBatches, layers;
-  double head, body, tail;
-  /// By treatment.
-  std::vector<double> activations;
-  double parameters, constant, headMemory, tailMemory, limit;
-};
 
 schedule::Schedule buildSchedule(llvm::StringRef policy, int64_t stages,
                                  int64_t chunksPerStage, int64_t microBatches) {
@@ -96,39 +84,6 @@ Problem makeTunerProblem(const TunerCase &tuner) {
   problem.stages.assign(tuner.stages, {tuner.middleLimit, 0});
   problem.stages.front().limit = tuner.firstLimit;
   problem.stages.back().limit = tuner.lastLimit;
-  return problem;
-}
-
-Problem makeBalanceProblem(const BalanceCase &balance) {
-  Problem problem;
-  problem.schedule =
-      buildSchedule(balance.policy, balance.stages, balance.chunksPerStage,
-                    balance.microBatches);
-  LayerKind kind;
-  kind.name = "body";
-  kind.count = balance.layers;
-  kind.parameterMemory = balance.parameters;
-  const char *names[] = {"none", "select", "comm", "both", "full"};
-  double added[] = {0, .04, .125, .165, .5};
-  for (size_t index = 0; index < balance.activations.size(); ++index) {
-    Treatment treatment;
-    treatment.name = names[index];
-    treatment.forward = balance.body;
-    treatment.backward = 2 * balance.body * (1 + added[index]);
-    treatment.activationMemory = balance.activations[index];
-    kind.treatments.push_back(treatment);
-  }
-  problem.kinds = {kind};
-  ChunkExtra head, tail;
-  head.forward = balance.head;
-  head.backward = 2 * balance.head;
-  head.parameterMemory = balance.headMemory;
-  tail.chunk = balance.stages * balance.chunksPerStage - 1;
-  tail.forward = balance.tail;
-  tail.backward = 2 * balance.tail;
-  tail.parameterMemory = balance.tailMemory;
-  problem.extras = {head, tail};
-  problem.stages.assign(balance.stages, {balance.limit, balance.constant});
   return problem;
 }
 
