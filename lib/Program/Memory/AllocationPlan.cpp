@@ -7,16 +7,15 @@
 
 namespace mf::memory {
 
-Placement solveFirstFit(const AllocationProblem &problem,
-                        const FirstFitOptions &options) {
+Placement solveFirstFit(const AllocationProblem &problem, int64_t work) {
   // Rounding sizes up avoids gaps that are too small or misaligned for use.
   PackProblem pack = compressLifetimes(problem.buffers);
   int64_t granule = getGranule(pack);
   for (PackItem &item : pack.items)
     item.size = alignUp(item.size, granule);
-  int64_t goodPeak = std::max(options.goodPeak, problem.maxLive().bytes);
-  WorkBudget budget(options.work);
-  PackResult result = packInBestOrder(pack, alignUp(goodPeak, granule), budget);
+  WorkBudget budget(work);
+  PackResult result =
+      packInBestOrder(pack, alignUp(problem.maxLive().bytes, granule), budget);
   int64_t peak = problem.getPeak(result.offsets);
   return {std::move(result.offsets), peak};
 }
@@ -100,9 +99,7 @@ planAllocation(const AllocationProblem &problem,
     return std::move(error);
   AllocationPlan plan;
   plan.bound = problem.maxLive();
-  FirstFitOptions firstFit;
-  firstFit.work = options.heuristicWork;
-  Placement placement = solveFirstFit(problem, firstFit);
+  Placement placement = solveFirstFit(problem, options.heuristicWork);
   plan.offsets = std::move(placement.offsets);
   plan.peak = placement.peak;
 

@@ -29,13 +29,12 @@ TEST(FirstFitTest, PlacesRandomProblemsLegally) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     AllocationProblem problem = makeRandom(seed, 1 + seed, 50, 1 + seed % 40);
     ASSERT_EQ(llvm::toString(problem.check()), "");
-    FirstFitOptions options;
-    options.work = seed * 5000;
-    Placement placement = solveFirstFit(problem, options);
+    const int64_t work = seed * 5000;
+    Placement placement = solveFirstFit(problem, work);
     EXPECT_EQ(llvm::toString(problem.verify(placement.offsets)), "");
     EXPECT_EQ(problem.getPeak(placement.offsets), placement.peak);
     EXPECT_GE(placement.peak, problem.maxLive().bytes);
-    EXPECT_EQ(solveFirstFit(problem, options).offsets, placement.offsets);
+    EXPECT_EQ(solveFirstFit(problem, work).offsets, placement.offsets);
   }
 }
 
@@ -96,9 +95,7 @@ TEST(FirstFitTest, StaysWithinItsWorkOnManyBuffers) {
   EXPECT_EQ(llvm::toString(problem.verify(placement.offsets)), "");
   // All alive together: quadratically many overlaps.
   AllocationProblem dense = makeRandom(4, 20000, 10, 1000);
-  FirstFitOptions options;
-  options.work = 1000;
-  placement = solveFirstFit(dense, options);
+  placement = solveFirstFit(dense, /*work=*/1000);
   EXPECT_EQ(llvm::toString(dense.verify(placement.offsets)), "");
 }
 

@@ -20,26 +20,18 @@ struct Placement {
   int64_t peak = 0;
 };
 
-/// Limits on the work of solveFirstFit().
-struct FirstFitOptions {
-  /// The total number of elementary operations, such as a comparison of two
-  /// lifetimes. An operation takes 5 to 10 ns. The first result, a best fit in
-  /// order of time, is always computed.
-  int64_t work = 30'000'000;
-  /// The heuristics stop at a placement whose peak is at most this, or equals
-  /// the max-live bound.
-  int64_t goodPeak = 0;
-};
-
 /// Places all buffers of a well-formed problem by list heuristics: in a fixed
 /// order, each at the lowest address where it fits (Sekiyama et al.,
 /// "Profile-guided memory optimization for deep neural networks", 2018;
 /// Pisarchyk and Lee, "Efficient memory management for deep neural net
 /// inference", 2020). The best of several orders is kept. Honours alignments
 /// and fixed offsets; the capacity is ignored. Takes O(n log n) plus the number
-/// of overlapping pairs inspected, which `work` limits. Deterministic.
+/// of overlapping pairs inspected. `work` limits the total number of elementary
+/// operations, such as a comparison of two lifetimes, of 5 to 10 ns each. The
+/// first result, a best fit in order of time, is always computed.
+/// Deterministic.
 Placement solveFirstFit(const AllocationProblem &problem,
-                        const FirstFitOptions &options = {});
+                        int64_t work = 30'000'000);
 
 /// The best solution that was found, and what is known about better ones.
 struct AllocationPlan {
@@ -66,7 +58,7 @@ struct AllocationPlan {
 struct AllocationPlanOptions {
   /// The search for a lower peak ends once the relative gap is at most this.
   double acceptableGap = 0;
-  /// Elementary operations of the heuristics, see FirstFitOptions.
+  /// Elementary operations of the heuristics, see solveFirstFit().
   int64_t heuristicWork = 30'000'000;
   /// Elementary operations of the search for a fit, which runs if the
   /// heuristics exceed the capacity. 0 disables it.
