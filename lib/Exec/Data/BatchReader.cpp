@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Exec/Data/BatchReader.h"
-#include "mf/Support/Philox.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -13,36 +12,6 @@ using namespace llvm;
 namespace mf {
 
 namespace {
-
-/// Returns a permutation of [0, size), evaluated at one index: a Feistel
-/// network over the smallest even number of bits that can hold `size`, repeated
-/// until the result is inside (Black and Rogaway, Ciphers with Arbitrary Finite
-/// Domains, 2002). An epoch's order needs no memory and can be entered
-/// anywhere.
-int64_t permute(int64_t index, int64_t size, uint64_t seed, int64_t epoch) {
-  if (size <= 1)
-    return index;
-  const unsigned half = (Log2_64_Ceil(static_cast<uint64_t>(size)) + 1) / 2;
-  const uint64_t mask = (uint64_t{1} << half) - 1;
-  const std::array<uint32_t, 2> key = {static_cast<uint32_t>(seed),
-                                       static_cast<uint32_t>(seed >> 32)};
-  auto value = static_cast<uint64_t>(index);
-  do {
-    uint64_t left = value >> half;
-    uint64_t right = value & mask;
-    for (uint32_t round = 0; round < 4; ++round) {
-      const auto bits = philox4x32(
-          {static_cast<uint32_t>(right), round, static_cast<uint32_t>(epoch),
-           static_cast<uint32_t>(static_cast<uint64_t>(epoch) >> 32)},
-          key);
-      const uint64_t next = left ^ (bits[0] & mask);
-      left = right;
-      right = next;
-    }
-    value = left << half | right;
-  } while (value >= static_cast<uint64_t>(size));
-  return static_cast<int64_t>(value);
-}
 
 Error optionError(StringRef name, int64_t value, StringRef expected) {
   return createStringError(inconvertibleErrorCode(),
@@ -174,10 +143,7 @@ int64_t BatchReader::getSequence(int64_t row) const {
 }
 
 int64_t BatchReader::getFirstToken(int64_t sequence) const {
-  const int64_t epoch = sequence / sequencesPerEpoch;
-  int64_t index = sequence % sequencesPerEpoch;
-  if (options.shuffleSeed)
-    index = permute(index, sequencesPerEpoch, *options.shuffleSeed, epoch);
+  const int64_t index = sequence % sequencesPerEpoch;
   return index / sequencesPerRow * source->getRowLength() +
          index % sequencesPerRow * options.sequenceLength;
 }

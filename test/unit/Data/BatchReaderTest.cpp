@@ -5,7 +5,6 @@
 #include "TestFiles.h"
 #include "TokenTestFiles.h"
 #include "gmock/gmock.h"
-#include <set>
 
 using namespace llvm;
 using namespace mf;
@@ -173,61 +172,15 @@ TEST_F(BatchReaderTest, SequencesDoNotCrossRows) {
   }
 }
 
-TEST_F(BatchReaderTest, ShuffleVisitsEachSequenceOncePerEpoch) {
-  for (int sequences : {1, 2, 3, 5, 17, 64, 100}) {
-    BatchOptions options = makeOptions(2, 1, 1);
-    options.shuffleSeed = 42;
-    BatchReader reader = cantFail(open(makeBytes(2 * sequences + 1), options));
-    ASSERT_EQ(reader.getSequencesPerEpoch(), sequences);
-    std::vector<std::vector<int32_t>> orders;
-    for (int epoch = 0; epoch < 3; ++epoch) {
-      std::vector<int32_t> order;
-      order.reserve(sequences);
-      for (int i = 0; i < sequences; ++i)
-        order.push_back(next(reader).inputs[0]);
-      EXPECT_EQ(std::set<int32_t>(order.begin(), order.end()).size(),
-                static_cast<size_t>(sequences));
-      orders.push_back(order);
-    }
-    if (sequences >= 17) {
-      EXPECT_FALSE(std::is_sorted(orders[0].begin(), orders[0].end()));
-      EXPECT_NE(orders[0], orders[1]);
-      EXPECT_NE(orders[1], orders[2]);
-    }
-  }
-}
-
-TEST_F(BatchReaderTest, ShuffleDependsOnTheSeedOnly) {
-  BatchOptions options = makeOptions(1, 1, 1);
-  auto order = [&](uint64_t seed) {
-    options.shuffleSeed = seed;
-    BatchReader reader = cantFail(open(makeBytes(9), options));
-    std::vector<int32_t> result;
-    result.reserve(8);
-    for (int i = 0; i < 8; ++i)
-      result.push_back(next(reader).inputs[0]);
-    return result;
-  };
-  EXPECT_EQ(order(1), order(1));
-  EXPECT_NE(order(1), order(2));
-  EXPECT_NE(order(1), order(1ull << 32 | 1));
-  // Fixed: a resumed run must see the order of the run it continues.
-  EXPECT_THAT(order(1), ElementsAre(0, 2, 7, 6, 1, 4, 5, 3));
-}
-
 TEST_F(BatchReaderTest, PositionRestoresExactly) {
-  for (bool shuffle : {false, true}) {
-    BatchOptions options = makeOptions(3, 2, 2);
-    if (shuffle)
-      options.shuffleSeed = 9;
-    BatchReader whole = cantFail(open(makeBytes(100), options));
-    for (int i = 0; i < 13; ++i)
-      next(whole);
-    BatchReader resumed = cantFail(open(makeBytes(100), options));
-    ASSERT_EQ(message(resumed.setPosition(whole.getPosition())), "");
-    for (int i = 0; i < 20; ++i)
-      EXPECT_EQ(next(whole), next(resumed));
-  }
+  const BatchOptions options = makeOptions(3, 2, 2);
+  BatchReader whole = cantFail(open(makeBytes(100), options));
+  for (int i = 0; i < 13; ++i)
+    next(whole);
+  BatchReader resumed = cantFail(open(makeBytes(100), options));
+  ASSERT_EQ(message(resumed.setPosition(whole.getPosition())), "");
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(next(whole), next(resumed));
 }
 
 TEST_F(BatchReaderTest, TooLittleDataSaysHowMuchIsNeeded) {

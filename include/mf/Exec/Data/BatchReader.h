@@ -38,9 +38,6 @@ struct BatchOptions {
   std::optional<int64_t> padTokenId;
   /// The label that the loss ignores (ignore_token_id of the YAML).
   int32_t ignoreIndex = -100;
-  /// If set, sequences come in a pseudo-random order that differs from epoch to
-  /// epoch. Otherwise they come in the order of the data.
-  std::optional<uint64_t> shuffleSeed;
   /// How the replicas share the batch, if not all of them read the whole.
   SampleOrder sampleOrder = SampleOrder::Whole;
   /// The number of data-parallel ranks. It must divide the sequences of a
