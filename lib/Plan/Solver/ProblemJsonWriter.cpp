@@ -1,9 +1,11 @@
 //===- ProblemJsonWriter.cpp - Problems as JSON ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "ProblemJsonParts.h"
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+#include <string>
+#include <vector>
 
 using llvm::json::Array;
 using llvm::json::Object;
@@ -11,8 +13,11 @@ using llvm::json::Value;
 
 namespace mf::solver {
 
-Value writeByChunk(const schedule::Pipeline &pipeline,
-                   llvm::ArrayRef<int64_t> numbers) {
+/// Returns numbers of chunks, given in the order of execution: a list over the
+/// stages for each row of chunks, or one list if there is one row. All stages
+/// have the same number of chunks.
+static Value writeByChunk(const schedule::Pipeline &pipeline,
+                          llvm::ArrayRef<int64_t> numbers) {
   const auto chunks = pipeline.getChunksOfStages();
   Array rows;
   for (size_t row = 0; row < chunks.front().size(); ++row) {
@@ -22,6 +27,22 @@ Value writeByChunk(const schedule::Pipeline &pipeline,
     rows.push_back(std::move(stages));
   }
   return rows.size() == 1 ? std::move(rows.front()) : Value(std::move(rows));
+}
+
+/// Returns the treatments by name with their numbers of layers, for each kind
+/// of a chunk and without treatments that have no layers. The form is that of
+/// `forbidden`.
+static Object writeChunk(const Problem &problem, const ChunkPlan &chunk) {
+  Object object;
+  for (auto [kind, counts] : llvm::zip_equal(problem.kinds, chunk.counts)) {
+    Object treated;
+    for (auto [treatment, count] : llvm::zip_equal(kind.treatments, counts))
+      if (count != 0)
+        treated[treatment.name] = count;
+    if (!treated.empty())
+      object[kind.name] = std::move(treated);
+  }
+  return object;
 }
 
 namespace {
@@ -151,19 +172,6 @@ void writeChoices(const Problem &problem, Object &object) {
 
 } // namespace
 
-Object writeChunk(const Problem &problem, const ChunkPlan &chunk) {
-  Object object;
-  for (auto [kind, counts] : llvm::zip_equal(problem.kinds, chunk.counts)) {
-    Object treated;
-    for (auto [treatment, count] : llvm::zip_equal(kind.treatments, counts))
-      if (count != 0)
-        treated[treatment.name] = count;
-    if (!treated.empty())
-      object[kind.name] = std::move(treated);
-  }
-  return object;
-}
-
 Value writeProblem(const Problem &problem) {
   Object object;
   if (!problem.name.empty())
@@ -171,6 +179,87 @@ Value writeProblem(const Problem &problem) {
   writeSchedule(problem, object);
   writeCosts(problem, object);
   writeChoices(problem, object);
+  return object;
+}
+
+namespace {
+
+constexpr const char *phaseNames[] = {"forward", "backward", "input_gradient",
+                                      "weight_gradient", "recompute"};
+
+void writeTables(const Problem &problem, const Plan &plan, Object &object) {
+  const schedule::Pipeline &pipeline = problem.schedule.pipeline;
+  const int64_t each = problem.getNumLayers() / pipeline.getNumChunks();
+  std::vector<int64_t> layers, offset;
+  for (const ChunkPlan &chunk : plan.chunks) {
+    layers.push_back(chunk.getNumLayers());
+    offset.push_back(chunk.getNumLayers() - each);
+  }
+  object["num_layer_list"] = writeByChunk(pipeline, layers);
+  object["offset"] = writeByChunk(pipeline, offset);
+  Object treatments;
+  for (size_t i = 0; i < problem.getNumTreatments(); ++i) {
+    std::vector<int64_t> treated;
+    for (const ChunkPlan &chunk : plan.chunks)
+      treated.push_back(chunk.getTreated(i));
+    treatments[problem.kinds.front().treatments[i].name] =
+        writeByChunk(pipeline, treated);
+  }
+  object["treatments"] = std::move(treatments);
+  Array chunks;
+  for (const ChunkPlan &chunk : plan.chunks)
+    chunks.push_back(writeChunk(problem, chunk));
+  object["chunks"] = std::move(chunks);
+}
+
+Array writePath(const Problem &problem, const Evaluation &evaluation) {
+  Array path;
+  for (const PhaseSegment &segment : evaluation.criticalPath) {
+    if (segment.chunk < 0) {
+      path.push_back(Object{{"task", "update"}, {"time", segment.time}});
+      continue;
+    }
+    path.push_back(
+        Object{{"task", phaseNames[static_cast<size_t>(segment.phase)]},
+               {"chunk", segment.chunk},
+               {"stage", problem.schedule.pipeline.stageOfChunk[segment.chunk]},
+               {"count", segment.count},
+               {"time", segment.time}});
+  }
+  return path;
+}
+
+void writeEvaluation(const Problem &problem, const Evaluation &evaluation,
+                     Object &object) {
+  Array stages;
+  for (auto [stage, memory] : llvm::enumerate(problem.stages))
+    stages.push_back(Object{{"peak", evaluation.peaks[stage]},
+                            {"limit", memory.limit},
+                            {"room", memory.limit - evaluation.peaks[stage]},
+                            {"busy", evaluation.busy[stage]}});
+  object["stages"] = std::move(stages);
+  object["forward"] = Array(evaluation.forward);
+  object["backward"] = Array(evaluation.backward);
+  object["critical_path"] = writePath(problem, evaluation);
+}
+
+} // namespace
+
+Value writeResult(const Problem &problem, const SolveResult &result) {
+  Object object{{"problem", problem.name},
+                {"is_proven", result.isProven},
+                {"bound", result.bound},
+                {"search", Object{{"options", result.options},
+                                  {"options_left", result.optionsLeft},
+                                  {"nodes", result.nodes}}}};
+  if (!result.plan) {
+    object["time"] = nullptr;
+    return object;
+  }
+  object["time"] = result.time;
+  object["gap"] = result.getGap();
+  writeTables(problem, *result.plan, object);
+  writeEvaluation(problem, evaluate(problem, *result.plan), object);
   return object;
 }
 
