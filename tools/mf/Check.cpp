@@ -1,7 +1,6 @@
 //===- Check.cpp - mf check -----------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "JsonFile.h"
 #include "StageMemory.h"
 #include "StepInput.h"
 #include "Verb.h"

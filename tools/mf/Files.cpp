@@ -1,7 +1,6 @@
 //===- Files.cpp - mf import and mf export --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "JsonFile.h"
 #include "StageMemory.h"
 #include "StepInput.h"
 #include "Verb.h"

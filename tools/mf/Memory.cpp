@@ -1,7 +1,6 @@
 //===- Memory.cpp - mf memory ---------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "JsonFile.h"
 #include "StageMemory.h"
 #include "StepInput.h"
 #include "Verb.h"

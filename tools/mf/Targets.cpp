@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/mf-run/Targets.h"
-#include "JsonFile.h"
 #include "StepInput.h"
 #include "Verb.h"
 #include "mf/Perf/Target/TargetFields.h"

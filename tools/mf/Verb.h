@@ -4,8 +4,12 @@
 #ifndef MF_TOOLS_MF_VERB_H
 #define MF_TOOLS_MF_VERB_H
 
+#include "mf/Support/AtomicFile.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 
 namespace mf::tools {
 
@@ -31,6 +35,33 @@ int runImport(int argc, char **argv);
 int runExport(int argc, char **argv);
 int runTargets(int argc, char **argv);
 int runCalibrate(int argc, char **argv);
+
+/// The option --json, which all verbs have.
+struct JsonFile {
+  explicit JsonFile(llvm::cl::OptionCategory &category)
+      : path("json", llvm::cl::value_desc("file"), llvm::cl::cat(category),
+             llvm::cl::desc("Write what is found as JSON; - is standard "
+                            "output, which then has nothing else")) {}
+
+  llvm::cl::opt<std::string> path;
+
+  bool isStandardOutput() const { return path == "-"; }
+
+  /// Returns the stream for text: standard error if JSON is on standard output.
+  llvm::raw_ostream &getText() const {
+    return isStandardOutput() ? llvm::errs() : llvm::outs();
+  }
+
+  llvm::Error write(llvm::json::Value value) const {
+    if (path.empty())
+      return llvm::Error::success();
+    const std::string text = llvm::formatv("{0:2}\n", value);
+    if (!isStandardOutput())
+      return writeFileAtomically(path, text);
+    llvm::outs() << text;
+    return llvm::Error::success();
+  }
+};
 
 } // namespace mf::tools
 
