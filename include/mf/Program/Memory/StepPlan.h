@@ -141,7 +141,8 @@ struct StepPlanOptions {
   /// The planner tries to improve the plan while the relative distance from the
   /// bound is more than this.
   double acceptableGap = 0.001;
-  /// Elementary operations of the heuristics per packing, see FirstFitOptions.
+  /// Elementary operations of the heuristics per packing, as solveFirstFit()
+  /// has.
   int64_t packingWork = 1'000'000;
   /// Elementary operations of the search per packing, which runs where the
   /// heuristics leave more than the acceptable gap. Placing frames in parts may
