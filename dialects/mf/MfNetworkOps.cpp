@@ -255,7 +255,7 @@ LogicalResult RotaryPositionEmbeddingOp::verify() {
                        "got ")
            << table << " for " << input;
   const int64_t others = input.getShape().back() - table.getShape().back();
-  const auto start = static_cast<int64_t>(getStart());
+  const auto start = static_cast<int64_t>(getStart().value_or(0));
   if (start < 0 || start > others)
     return emitOpError("expected a start from 0 to ")
            << others << ", which leaves room for " << table.getShape().back()
@@ -267,8 +267,10 @@ LogicalResult RotaryPositionEmbeddingOp::verify() {
 void RotaryPositionEmbeddingOp::build(OpBuilder &builder, OperationState &state,
                                       Value input, Value cosine, Value sine,
                                       bool interleaved, int64_t start) {
-  build(builder, state, input.getType(), input, cosine, sine, interleaved,
-        start, nullptr, nullptr, nullptr);
+  build(builder, state, input.getType(), input, cosine, sine,
+        interleaved ? builder.getBoolAttr(true) : BoolAttr(),
+        start != 0 ? builder.getI64IntegerAttr(start) : IntegerAttr(), nullptr,
+        nullptr, nullptr);
 }
 
 void RotaryPositionEmbeddingOp::buildGradient(
@@ -277,7 +279,7 @@ void RotaryPositionEmbeddingOp::buildGradient(
   Value gradient = resultGradients.front();
   operandGradients[0] = RotaryPositionEmbeddingGradOp::create(
       builder, getLoc(), gradient.getType(), gradient, getCosine(), getSine(),
-      getInterleaved(), getStart(), nullptr, nullptr, nullptr);
+      getInterleavedAttr(), getStartAttr(), nullptr, nullptr, nullptr);
 }
 
 /// Returns the type without the dimension that separates gate and up

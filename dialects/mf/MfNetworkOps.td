@@ -199,8 +199,7 @@ def Mf_RotaryPositionEmbeddingOp : Mf_ComputeOp<"rotary_position_embedding",
     "aclnnRotaryPositionEmbedding",
     (ins Mf_FloatTensor:$input, Mf_FloatTensor:$cosine,
          Mf_FloatTensor:$sine),
-    (ins DefaultValuedAttr<BoolAttr, "false">:$interleaved,
-         DefaultValuedAttr<I64Attr, "0">:$start),
+    (ins OptionalAttr<BoolAttr>:$interleaved, OptionalAttr<I64Attr>:$start),
     (outs Mf_FloatTensor:$result),
     [Mf_Differentiable, AllTypesMatch<["input", "result"]>,
      AllTypesMatch<["cosine", "sine"]>]> {
@@ -210,7 +209,7 @@ def Mf_RotaryPositionEmbeddingOp : Mf_ComputeOp<"rotary_position_embedding",
     With `interleaved` neighbours are the pairs, and a pair (a, b) at places 2i and
     2i + 1 becomes (a cos - b sin, b cos + a sin). The tables have a number for each
     place of both. If their last dimension is smaller than that of the input, the
-    elements from `start` on are rotated, and the others stay as they are. The
+    elements from `start` on, by default 0, are rotated, and the others stay. The
     tables have the trailing dimensions of the input before the last one, of which
     each may be 1. Their type is that of the input or fp32. They have no gradient.
 
@@ -232,8 +231,7 @@ def Mf_RotaryPositionEmbeddingGradOp : Mf_ComputeOp<
     "rotary_position_embedding_grad", "aclnnRotaryPositionEmbeddingGrad",
     (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$cosine,
          Mf_FloatTensor:$sine),
-    (ins DefaultValuedAttr<BoolAttr, "false">:$interleaved,
-         DefaultValuedAttr<I64Attr, "0">:$start),
+    (ins OptionalAttr<BoolAttr>:$interleaved, OptionalAttr<I64Attr>:$start),
     (outs Mf_FloatTensor:$input_gradient),
     [AllTypesMatch<["output_gradient", "input_gradient"]>]> {
   let summary = "gradient of mf.rotary_position_embedding";
