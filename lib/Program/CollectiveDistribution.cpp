@@ -22,12 +22,12 @@ static std::optional<std::string> check(const Exchange &exchange,
     }
     [[fallthrough]];
   case CollectiveKind::ReduceScatter:
-    if (held.isSummand())
+    if (held.mayBe(Holding::Summand))
       return std::nullopt;
     return "expected a summand: the sum would be of something else";
   case CollectiveKind::AllGather:
   case CollectiveKind::AllToAll:
-    if (holding == Holding::Part)
+    if (held.mayBe(Holding::Part))
       return std::nullopt;
     return "expected a part of a whole: what is put side by side would be "
            "something else";
@@ -136,7 +136,7 @@ struct CheckedCollective {
   /// member's share.
   AxisHolding getOther(uint32_t axis, const Distribution &input) const {
     AxisHolding holding = input.axes[axis];
-    if (holding.holding != Holding::Part)
+    if (!holding.mayBe(Holding::Part))
       return holding;
     llvm::erase_if(holding.inside,
                    [&](uint32_t inner) { return isMember(inner); });
@@ -203,7 +203,7 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
       if (std::optional<std::string> reason =
               checkStages(group, holding, mesh, *operands.shared))
         return DistributionError{number, 0, std::move(*reason)};
-    isUnknown |= holding.holding == Holding::Part && holding.places.empty();
+    isUnknown |= holding.mayBe(Holding::Part) && holding.places.empty();
     for (uint32_t member : collective.members)
       if (llvm::is_contained(holding.inside, member))
         return DistributionError{number, 0,
@@ -228,11 +228,13 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
     // A value that some stages share still belongs to them.
     if (isMember(axis) && holding.shared)
       output.axes.push_back(
-          {Holding::Part, {stagePlace}, false, {}, false, holding.shared});
+          {Holding::Part, {stagePlace}, false, {}, 0, holding.shared});
     else if (isMember(axis) && !isSilent)
       output.axes.push_back(collective.getMember(number));
     else if (gathers && isUnknown && holding.holding == Holding::Part)
       output.axes.push_back({Holding::Part, {}});
+    else if (gathers && isUnknown && holding.mayBe(Holding::Part))
+      output.axes.push_back(holding.as(holding.holding));
     else
       output.axes.push_back(collective.getOther(number, input));
   }

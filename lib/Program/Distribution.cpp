@@ -105,17 +105,61 @@ static llvm::SmallVector<int64_t, 2> intersect(llvm::ArrayRef<int64_t> a,
   });
 }
 
-AxisHolding merge(const AxisHolding &a, const AxisHolding &b) {
-  if (a.holding == Holding::Zero || a == b)
-    return b;
-  if (b.holding == Holding::Zero)
-    return a;
-  if (a.holding != b.holding)
-    return a.isSummand() && b.isSummand() ? AxisHolding{Holding::Summand, {}}
-                                          : AxisHolding{Holding::Mixed, {}};
+AxisHolding AxisHolding::as(Holding reading) const {
+  if (reading != holding && reading != Holding::Part)
+    return {reading, {}};
+  AxisHolding only = *this;
+  only.holding = reading;
+  only.others = 0;
+  if (reading == Holding::Part)
+    return only;
+  only.places.clear();
+  only.isLoose = false;
+  only.dims.clear();
+  only.inside.clear();
+  return only;
+}
+
+/// Adds alternatives to a list. An empty list allows any.
+template <typename T>
+static void addChoices(llvm::SmallVectorImpl<T> &choices,
+                       const llvm::SmallVectorImpl<T> &more) {
+  if (choices.empty() || more.empty()) {
+    choices.clear();
+    return;
+  }
+  llvm::append_range(choices, more);
+  llvm::sort(choices);
+  choices.erase(llvm::unique(choices), choices.end());
+}
+
+void AxisHolding::addReadings(const AxisHolding &more) {
+  const bool areBoth = mayBe(Holding::Part) && more.mayBe(Holding::Part);
+  if (areBoth) {
+    addChoices(places, more.places);
+    addChoices(dims, more.dims);
+    isLoose |= more.isLoose;
+    llvm::erase_if(inside, [&](uint32_t axis) {
+      return !llvm::is_contained(more.inside, axis);
+    });
+  } else if (more.mayBe(Holding::Part)) {
+    places = more.places;
+    dims = more.dims;
+    isLoose = more.isLoose;
+    inside = more.inside;
+  }
+  auto getMask = [](const AxisHolding &held) {
+    return held.others | 1U << static_cast<unsigned>(held.holding);
+  };
+  const unsigned mask = getMask(*this) | getMask(more);
+  holding = std::min(holding, more.holding);
+  others = static_cast<uint8_t>(mask & ~getMask({holding, {}}));
+}
+
+/// Merges parts, or values with another holding that is the same.
+static AxisHolding mergeAlike(const AxisHolding &a, const AxisHolding &b) {
   AxisHolding both = a;
   both.places = intersect(a.places, b.places);
-  both.maySum = a.maySum && b.maySum;
   both.dims.clear();
   both.counted = uniteNumbers(a.counted, b.counted);
   llvm::erase_if(both.inside, [&](uint32_t axis) {
@@ -129,6 +173,24 @@ AxisHolding merge(const AxisHolding &a, const AxisHolding &b) {
   if (both.places.empty() && !(a.places.empty() && b.places.empty()))
     return {Holding::Mixed, {}};
   return both;
+}
+
+AxisHolding merge(const AxisHolding &a, const AxisHolding &b) {
+  if (a.holding == Holding::Zero || a == b)
+    return b;
+  if (b.holding == Holding::Zero)
+    return a;
+  AxisHolding merged = {Holding::Mixed, {}};
+  for (const Holding reading : allReadings) {
+    if (!a.mayBe(reading) || !b.mayBe(reading))
+      continue;
+    AxisHolding both = mergeAlike(a.as(reading), b.as(reading));
+    if (merged.holding == Holding::Mixed)
+      merged = std::move(both);
+    else if (both.holding != Holding::Mixed)
+      merged.addReadings(both);
+  }
+  return merged;
 }
 
 void Distribution::setShape(llvm::ArrayRef<int64_t> dims) {
@@ -266,53 +328,43 @@ KernelDistribution::apply(llvm::ArrayRef<const Distribution *> given,
   return orderAxes(read, outputs);
 }
 
-/// Merges the result for parts with that for summands. Returns false if they
-/// differ too much to be tracked together.
-static bool joinReadings(AxisHolding &ofParts, const AxisHolding &ofSummands) {
-  if (ofParts.holding == Holding::Part &&
-      ofSummands.holding == Holding::Summand) {
-    ofParts.maySum = true;
-    return true;
-  }
-  return ofParts == ofSummands;
-}
-
-/// A value that may be a part or a summand must be read as a part in all
-/// operands, or as a summand in all of them.
+/// Operands that may have the same other holding are all read with it at once,
+/// because a rank has parts of all of them or of none. The results of all
+/// readings are tracked.
 std::optional<DistributionError>
 KernelDistribution::applyAxis(llvm::ArrayRef<const AxisHolding *> holdings,
                               bool isStages,
                               std::vector<AxisHolding> &outputs) const {
-  auto isOpen = [](const AxisHolding *holding) { return holding->maySum; };
-  if (llvm::none_of(holdings, isOpen))
+  unsigned others = 0;
+  for (const AxisHolding *holding : holdings)
+    others |= holding->others;
+  if (others == 0)
     return applyKnown(holdings, isStages, outputs);
-  std::vector<AxisHolding> parts, ofSummands;
-  for (const AxisHolding *holding : holdings) {
-    parts.push_back(*holding);
-    parts.back().maySum = false;
-  }
-  const AxisHolding summand = {Holding::Summand, {}};
-  llvm::SmallVector<const AxisHolding *, 8> asParts, asSummands;
-  for (auto [holding, part] : llvm::zip_equal(holdings, parts)) {
-    asParts.push_back(&part);
-    asSummands.push_back(holding->maySum ? &summand : holding);
-  }
-  std::optional<DistributionError> error =
-      applyKnown(asParts, isStages, outputs);
-  if (applyKnown(asSummands, isStages, ofSummands))
-    return error;
-  if (error) {
-    outputs = std::move(ofSummands);
-    return std::nullopt;
-  }
-  for (auto [output, other] : llvm::zip_equal(outputs, ofSummands))
-    if (!joinReadings(output, other))
-      return DistributionError{
-          0,
-          static_cast<size_t>(llvm::find_if(holdings, isOpen) -
-                              holdings.begin()),
-          "where it is cut cannot be told"};
-  return std::nullopt;
+  std::optional<DistributionError> firstError;
+  auto apply = [&](std::optional<Holding> other) {
+    auto chosen =
+        llvm::map_to_vector<8>(holdings, [&](const AxisHolding *holding) {
+          return holding->as(
+              other && holding->mayBe(*other) ? *other : holding->holding);
+        });
+    auto read = llvm::map_to_vector<8>(
+        chosen, [](const AxisHolding &holding) { return &holding; });
+    std::vector<AxisHolding> results;
+    std::optional<DistributionError> error =
+        applyKnown(read, isStages, results);
+    if (error && !firstError)
+      firstError = std::move(error);
+    else if (!error && outputs.empty())
+      outputs = std::move(results);
+    else if (!error)
+      for (auto [output, result] : llvm::zip_equal(outputs, results))
+        output.addReadings(result);
+  };
+  apply(std::nullopt);
+  for (const Holding reading : allReadings)
+    if ((others >> static_cast<unsigned>(reading) & 1) != 0)
+      apply(reading);
+  return outputs.empty() ? firstError : std::nullopt;
 }
 
 std::optional<DistributionError>
@@ -361,8 +413,11 @@ KernelDistribution::applyKnown(llvm::ArrayRef<const AxisHolding *> holdings,
   }
   if (findFirst(Holding::Summand))
     return applySummands(holdings, outputs);
-  if (!findFirst(Holding::Part))
+  if (!findFirst(Holding::Part)) {
+    if (rest.holding == Holding::Same && !isStages)
+      addRepeated(outputs);
     return std::nullopt;
+  }
   if (isStages) {
     applyStageParts(holdings, outputs);
     return std::nullopt;
@@ -511,6 +566,24 @@ findShared(llvm::ArrayRef<const AxisHolding *> read) {
     shared = held->shared;
   }
   return shared;
+}
+
+void KernelDistribution::addRepeated(std::vector<AxisHolding> &outputs) const {
+  auto isRepeated = [&](const PartDim &dim) {
+    bool isRead = false, isOwn = true;
+    for (const Operand &operand : operands)
+      if (const Dim *found = operand.isRead ? find(operand, dim) : nullptr) {
+        isRead = true;
+        isOwn &= found->isOwn;
+      }
+    return isRead && isOwn;
+  };
+  for (auto [result, output] :
+       llvm::zip_equal(outputs, llvm::drop_begin(operands, numInputs)))
+    for (const Dim &dim : output.dims)
+      if (dim.dim.mayBeCut() && isRepeated(dim.dim))
+        result.addReadings(
+            {Holding::Part, {dim.place}, /*isLoose=*/false, {dim.number}});
 }
 
 /// A value of one stage stays a value of that stage. A scalar that is computed

@@ -13,6 +13,10 @@
 // dimension was cut, and otherwise a summand. Shapes do not tell which one it
 // is, so both readings are tracked, and later uses must agree with one of them.
 //
+// A value that is repeated along a dimension, such as the gradient of a sum, is
+// the same on all ranks. It is also a part of a longer repeated value if the
+// dimension is cut. Both readings are tracked, too.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_LIB_PROGRAM_DISTRIBUTION_H
@@ -78,19 +82,26 @@ enum class Holding : uint8_t {
   Mixed
 };
 
+/// The holdings that an instruction may read, in the order of preference.
+inline constexpr Holding allReadings[] = {
+    Holding::Zero,    Holding::Same,      Holding::Part,
+    Holding::Summand, Holding::Candidate, Holding::PartNorm};
+
 struct AxisHolding {
   Holding holding = Holding::Same;
-  /// For a part, the places where it may be cut, ascending. Empty if it may be
-  /// any place.
+  /// If it may be a part, the places where it may be cut, ascending. Empty if
+  /// it may be any place.
   llvm::SmallVector<int64_t, 2> places;
   /// The cut dimension may have one element now, so that it may be before or
   /// after a dimension that a permutation moves to its place.
   bool isLoose = false;
-  /// For a part, the dimensions of the distribution's shape that may be cut,
-  /// ascending, if several end at the same place. Empty if it may be any.
+  /// If it may be a part, the dimensions of the distribution's shape that may
+  /// be cut, ascending, if several end at the same place. Empty if it may be
+  /// any.
   llvm::SmallVector<size_t, 2> dims = {};
-  /// True if the part may also be a summand.
-  bool maySum = false;
+  /// The holdings that the contents may have instead, as a mask with a bit for
+  /// each.
+  uint8_t others = 0;
   /// For the axis of stages: the group of SharedParameters whose stages all
   /// hold the same part, or all hold a summand of it.
   std::optional<uint32_t> shared = std::nullopt;
@@ -101,17 +112,25 @@ struct AxisHolding {
   /// this one, ascending: ranks that differ in them hold neighbouring parts.
   llvm::SmallVector<uint32_t, 1> inside = {};
 
-  bool isSummand() const { return holding == Holding::Summand || maySum; }
+  bool mayBe(Holding reading) const {
+    return holding == reading ||
+           (others >> static_cast<unsigned>(reading) & 1) != 0;
+  }
+  /// Returns the contents with one of their holdings as the only one.
+  AxisHolding as(Holding reading) const;
+  /// Adds the holdings of `more` to those that the contents may have.
+  void addReadings(const AxisHolding &more);
+
   bool operator==(const AxisHolding &other) const {
     return holding == other.holding && places == other.places &&
            isLoose == other.isLoose && dims == other.dims &&
-           maySum == other.maySum && shared == other.shared &&
+           others == other.others && shared == other.shared &&
            counted == other.counted && inside == other.inside;
   }
   bool operator<(const AxisHolding &other) const {
     const auto rest =
-        std::tie(holding, isLoose, maySum, shared, counted, inside);
-    const auto otherRest = std::tie(other.holding, other.isLoose, other.maySum,
+        std::tie(holding, isLoose, others, shared, counted, inside);
+    const auto otherRest = std::tie(other.holding, other.isLoose, other.others,
                                     other.shared, other.counted, other.inside);
     if (rest != otherRest)
       return rest < otherRest;
@@ -245,8 +264,8 @@ private:
   std::optional<DistributionError>
   applyAxis(llvm::ArrayRef<const AxisHolding *> holdings, bool isStages,
             std::vector<AxisHolding> &outputs) const;
-  /// Computes the holdings of the outputs for operands none of which is
-  /// ambiguous between a part and a summand.
+  /// Computes the holdings of the outputs for operands each of which has only
+  /// one holding.
   std::optional<DistributionError>
   applyKnown(llvm::ArrayRef<const AxisHolding *> holdings, bool isStages,
              std::vector<AxisHolding> &outputs) const;
@@ -265,6 +284,8 @@ private:
   std::optional<DistributionError>
   takeOwnPart(llvm::ArrayRef<const AxisHolding *> holdings, size_t operand,
               std::vector<AxisHolding> &outputs) const;
+  /// Notes the outputs that repeat the same value along a dimension.
+  void addRepeated(std::vector<AxisHolding> &outputs) const;
   void applyStageParts(llvm::ArrayRef<const AxisHolding *> holdings,
                        std::vector<AxisHolding> &outputs) const;
   std::optional<DistributionError>

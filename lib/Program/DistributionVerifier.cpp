@@ -556,9 +556,10 @@ static bool areOrdersOpposite(size_t axis, const Distribution &held,
 static bool agrees(const AxisHolding &held, const AxisHolding &declared) {
   if (held.holding == Holding::Zero)
     return true;
-  if (held.holding != declared.holding || held.shared != declared.shared)
+  if (!held.mayBe(declared.holding) || held.shared != declared.shared)
     return false;
-  return held.places.empty() || declared.places.empty() ||
+  return declared.holding != Holding::Part || held.places.empty() ||
+         declared.places.empty() ||
          llvm::any_of(held.places, [&](int64_t place) {
            return llvm::is_contained(declared.places, place);
          });
@@ -589,7 +590,7 @@ Error DistributionVerifier::finishStatic(const StageRun &run, uint32_t number) {
     if (!isOpposite && agrees(is, should))
       continue;
     if (buffer.role == Role::Accumulated && should.holding == Holding::Same &&
-        (is.isSummand() || is.holding == Holding::Candidate))
+        (is.mayBe(Holding::Summand) || is.holding == Holding::Candidate))
       continue;
     // The host reads the reports of all ranks.
     if (buffer.role == Role::Report && is.holding == Holding::Part)

@@ -58,6 +58,8 @@ KernelDistribution::orderAxes(llvm::ArrayRef<const Distribution *> given,
     if (!operands[number].isRead)
       continue;
     for (auto [axis, holding] : llvm::enumerate(value->axes)) {
+      if (holding.holding != Holding::Part)
+        continue;
       for (uint32_t inner : holding.inside)
         if (llvm::is_contained(inside[inner], axis))
           return DistributionError{
@@ -106,19 +108,6 @@ void KernelDistribution::orderOwnParts(
               output.axes[outer].inside, {static_cast<uint32_t>(axis)});
     }
   }
-}
-
-/// Adds alternatives to a list. An empty list allows any.
-template <typename T>
-static void addChoices(llvm::SmallVectorImpl<T> &choices,
-                       const llvm::SmallVectorImpl<T> &more) {
-  if (choices.empty() || more.empty()) {
-    choices.clear();
-    return;
-  }
-  llvm::append_range(choices, more);
-  llvm::sort(choices);
-  choices.erase(llvm::unique(choices), choices.end());
 }
 
 std::optional<KernelDistribution::Cut>
@@ -207,17 +196,12 @@ AxisHolding KernelDistribution::getOutput(const Operand &output,
 /// cannot be tracked together.
 static bool addCut(AxisHolding &known, const AxisHolding &next) {
   if (known.holding != next.holding) {
-    if (!known.isSummand() && !next.isSummand())
+    if (!known.mayBe(Holding::Summand) && !next.mayBe(Holding::Summand))
       return false;
     if (known.holding != Holding::Part && next.holding != Holding::Part)
       return false;
-    if (next.holding == Holding::Part)
-      known = next;
-    known.maySum = true;
-    return true;
   }
-  addChoices(known.places, next.places);
-  addChoices(known.dims, next.dims);
+  known.addReadings(next);
   return true;
 }
 

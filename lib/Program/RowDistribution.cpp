@@ -71,7 +71,7 @@ RowCollective::applyMember(const RowOperands &operands,
   const AxisHolding &input = operands.input;
   if (std::optional<DistributionError> error = checkCounts(operands))
     return error;
-  if (input.holding != Holding::Zero && input.holding != Holding::Part)
+  if (input.holding != Holding::Zero && !input.mayBe(Holding::Part))
     return makeError(0, "expected a part of a whole: what is put side by side "
                         "would be something else");
   if (!input.places.empty() && !llvm::is_contained(input.places, inputElements))
@@ -88,7 +88,7 @@ RowCollective::applyPart(const RowOperands &operands,
   const bool haveOwn = haveOwnCounts(operands);
   output = operands.input;
   output.places.clear();
-  output.maySum = false;
+  output.others = 0;
   for (const int64_t place : operands.input.places) {
     if (place == stagePlace || (!haveOwn && place <= rowElements))
       output.places.push_back(place);

@@ -311,7 +311,7 @@ def check_sight(tools):
 
 def check_parts(tools):
     """Ranks that share sequences compute what one rank does, from the last keys and tokens of the rank before and all
-    entries. A window that is larger than a part needs all keys."""
+    entries. A window that is larger than a part needs all keys. The programs are proven."""
     long = dict(HYBRID, num_nextn_predict_layers=0, compress_ratios=[0, 4, 128], use_attn_mask_compression=True)
     short = dict(SHORT, use_attn_mask_compression=True)
     cases = {
@@ -321,11 +321,15 @@ def check_parts(tools):
         "a window of a part and a token": (dict(short, sliding_window=17), {"context": 2}),
         "a window above a part": (dict(short, sliding_window=18), {"context": 2}),
         "tensors and parts": (dict(short, csa_dense_mode=True), {"context": 2, "tensor": 2}),
+        # The tokens of one entry are shared: its gradient is repeated for each rank's part of them.
+        "tensors and one entry": (dict(long, seq_length=128), {"tensor": 2}),
+        "tensors and one entry of a part": (dict(long, compress_ratios=[128] * 3), {"context": 2, "tensor": 2}),
     }
     for number, (what, (model, parallel)) in enumerate(cases.items()):
         whole = Model(tools, "whole-%d" % number, model).run()
-        shared = Model(tools, "shared-%d" % number, model, parallel=parallel).run()
-        yield "parts: " + what, step_results.get_distance(whole, shared) < 2e-5
+        shared = Model(tools, "shared-%d" % number, model, parallel=parallel)
+        tools.run("mf-opt", "--quiet", "--ascend-verify-program", shared.step, "-o", tools.path("verified.mlir"))
+        yield "parts: " + what, step_results.get_distance(whole, shared.run()) < 2e-5
 
 
 def main():

@@ -705,9 +705,9 @@ int64_t HybridAttentionBuilder::getNumParts() const {
 }
 
 /// Puts the dimensions that ranks cut apart: [data-parallel ranks, samples of
-/// one, ranks that share a sequence, tokens of one, entries]. The gradient of a
-/// sum is the same number on each rank, so it has to have one element in a
-/// dimension that is cut.
+/// one, ranks that share a sequence, tokens of one, entries]. So the gradient
+/// of a sum, which is the same number on each rank, is repeated only along
+/// dimensions that are not cut.
 Value HybridAttentionBuilder::splitByRank(Value value) {
   const int64_t replicas = spec.ranks.dataParallel, parts = getNumParts();
   return cells.reshape(value,
