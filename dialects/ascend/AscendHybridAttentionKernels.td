@@ -5,7 +5,9 @@
 // Part of AscendKernels.td: attention of DeepSeek-V4, whose queries see the keys
 // of a window and entries that pool tokens. Queries are [batch, queries, heads,
 // width], keys and entries [batch, rows, width]. Kernels of a rank that has a part
-// of the queries have the position of the first one, `firstQuery`.
+// of the queries have the position of the first one, `firstQuery`. Keys may also be
+// [batch, blocks, rows, width]: those of each block of tokens behind the keys of the
+// window that are before the block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,24 +33,51 @@ class HybridSizes<bit isPart> {
 // Computes the operands of attention that are not those of mf's kernel. Indices
 // have 512 or 1024 places for each query, of which those behind the last one name
 // no entry. If not all keys are seen, each sample has a call of its own, because its
-// keys lie one after another.
+// keys lie one after another. The kernels tell which entries a query sees from the
+// number of keys. So with entries the keys of a block get zeros for all tokens before
+// them, which no query of the block sees. Of the block's rows, `numOwn` are keys that
+// its queries see, from `firstOwn` on.
 class HybridOperands<bit isPart> {
   defvar of = HybridSizes<isPart>;
   string text = of.sizes # [{
-    const int64_t numKeys = keys.dims[1];
+    const bool hasBlocks = keys.dims.size() == 4;
     const bool hasEntries = entries.isThere();
     const int64_t numEntries = hasEntries ? std::min(entries.dims[1], seen / ratio) : 0;
     stream.require(width == 512, "expected a v_head_dim of 512}] # of.wayOut # [{);
     stream.require(heads <= 128 && (heads & (heads - 1)) == 0,
                    "expected a power of two up to 128 for num_attention_heads}]
                    # of.wayOut # [{);
-    stream.require(window == 128 || (window < 128 && window == numKeys),
+    stream.require(window == 128 ||
+                       (!hasBlocks && window < 128 && window == keys.dims[1]),
                    "expected a sliding_window of 128}] # of.wayOut # [{);
     stream.require(!hasEntries || ratio == (indices.isThere() ? 4 : 128),
                    "expected compress_ratios of 4 with an indexer, without "
                    "csa_dense_mode, and of 128}] # of.wayOut # [{);
     stream.require(!indices.isThere() || indices.dims.back() <= 1024,
                    "expected an index_topk up to 1024}] # of.wayOut # [{);
+    CannTensor seenKeys = keys;
+    Dims room, rows;
+    int64_t numSeen = seen, numOwn = 0, firstOwn = 0;
+    if (hasBlocks) {
+      stream.require(keys.dims[1] == 1,
+                     "expected one block of the sequence on each rank}] # of.wayOut # [{);
+      const int64_t before = window - 1, first = seen - numQueries,
+                    place = first % std::max<int64_t>(keys.dims[2] - before, 1),
+                    there = std::min(before, first - place);
+      numOwn = there + place + numQueries;
+      firstOwn = before - there;
+      numSeen = hasEntries ? seen : numOwn;
+      rows = {batch, keys.dims[2], width};
+      room = {batch, hasEntries ? entries.dims[1] * ratio : keys.dims[2], width};
+      stream.require(numSeen <= room[1],
+                     "expected parts of a sequence with whole groups of "
+                     "compress_ratios}] # of.wayOut # [{);
+      seenKeys = reshape(stream.makeScratch(room, keys.type), {batch, numSeen, width});
+      stream.call(MF_CANN(aclnnInplaceZero), tensor(seenKeys));
+      stream.call(MF_CANN(aclnnInplaceCopy),
+                  tensor(takeRows(seenKeys, numSeen - numOwn, numOwn)),
+                  tensor(takeRows(reshape(keys, rows), firstOwn, numOwn)));
+    }
     CannTensor residual, chosen;
     if (hasEntries) {
       residual = stream.makeScratch({batch}, ACL_INT32);
@@ -70,10 +99,12 @@ class HybridOperands<bit isPart> {
     const CannTensor &seenChosen = numEntries > 0 ? chosen : left;
     const CannTensor &seenResidual = numEntries > 0 ? residual : left;
     const int64_t compression = numEntries > 0 ? ratio : 1;
-    const int64_t samples = seen == numKeys ? batch : 1;
+    const bool seesAll = numSeen == seenKeys.dims[1] &&
+                         (!hasEntries || numEntries == entries.dims[1]);
+    const int64_t samples = seesAll ? batch : 1;
     char layout[] = "BSND";
 }];
-  list<string> headers = ["fill_scalar", "constant_pad_nd"];
+  list<string> headers = ["zero", "copy", "fill_scalar", "constant_pad_nd"];
 }
 
 // `keys` is a C++ expression for the number of keys that a query sees, and
@@ -103,13 +134,13 @@ class HybridForward<string kernelName, bit isPart>
     stream.call(MF_CANN(aclnnSparseFlashMlaMetadata), nullptr, nullptr, nullptr,
                 nullptr, nullptr, nullptr,
                 tensor(takeSamples(seenResidual, 0, samples)), nullptr, nullptr, heads,
-                int64_t{1}, width, samples, numQueries, seen, numEntries, int64_t{0},
+                int64_t{1}, width, samples, numQueries, numSeen, numEntries, int64_t{0},
                 numChosen, compression, int64_t{4}, int64_t{3}, int64_t{127},
                 int64_t{0}, layout, layout, true, numEntries > 0, tensor(metadata));
     for (int64_t first = 0; first < batch; first += samples)
       stream.call(MF_CANN(aclnnSparseFlashMla),
                   tensor(takeSamples(query, first, samples)),
-                  tensor(withHead(takeSamples(keys, first, samples, seen))),
+                  tensor(withHead(takeSamples(seenKeys, first, samples, numSeen))),
                   tensor(withHead(takeSamples(seenEntries, first, samples, numEntries))),
                   nullptr, tensor(takeSamples(seenChosen, first, samples)), nullptr,
                   nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
@@ -121,8 +152,9 @@ class HybridForward<string kernelName, bit isPart>
                                  {samples, 1, numQueries, heads})));}];
   let cannHeaders = operands.headers #
                     ["sparse_flash_mla_metadata", "sparse_flash_mla"];
-  let parts = !if(isPart, "bsND, bKD, N, @sK, bGD, bsC -> bsND, bsN",
-                  "bSND, bKD, N, bGD, bSC -> bSND, bSN");
+  let parts = "getHybridParts(spec, 1, \"" #
+              !if(isPart, "bsND, bKD, N, @sK, bGD, bsC -> bsND, bsN",
+                  "bSND, bKD, N, bGD, bSC -> bSND, bSN") # "\")";
   let inputs = !con((ins In:$query, In:$keys, In:$sink), FirstQuery<isPart>.operand,
                     (ins OptionalIn:$entries, OptionalIn:$indices));
   let outputs = (outs Out:$out, Out:$logSum);
@@ -135,7 +167,9 @@ def HybridAttention : HybridForward<"mfHybridAttention", false> {
   let description = [{The query at position p sees the keys from p - `window` + 1 to
     p, and the entries g with (g + 1) * `ratio` <= p + 1; with `indices`, those of
     them that it names. Keys and entries are also the values. `logSum` is the
-    logarithm of the sum of exponentials, the sink's among them.}];
+    logarithm of the sum of exponentials, the sink's among them. Keys may be [batch,
+    blocks, `window` - 1 + tokens of a block, width]: those of each block behind the
+    last ones before it.}];
 }
 
 def HybridAttentionPart : HybridForward<"mfHybridAttentionPart", true> {
@@ -157,7 +191,10 @@ class HybridBackward<string kernelName, bit isPart>
     if (chosen.isThere())
       means = stream.makeScratch(chosen.dims, ACL_FLOAT);
     const CannTensor &seenMeans = numEntries > 0 ? means : left;
-    const bool addsUp = numQueries < numKeys;
+    CannTensor seenGrad = gradKeys;
+    if (hasBlocks)
+      seenGrad = reshape(stream.makeScratch(room, keys.type), seenKeys.dims);
+    const bool addsUp = hasBlocks || numQueries < keys.dims[1];
     if (addsUp) {
       ownSink = stream.makeScratch(sink.dims, ACL_FLOAT);
       stream.call(MF_CANN(aclnnInplaceZero), tensor(gradKeys));
@@ -173,7 +210,7 @@ class HybridBackward<string kernelName, bit isPart>
                   tensor(takeSamples(out, first, samples)),
                   tensor(reshape(takeSamples(logSum, first, samples),
                                  {samples, 1, numQueries, heads})),
-                  tensor(withHead(takeSamples(keys, first, samples, seen))),
+                  tensor(withHead(takeSamples(seenKeys, first, samples, numSeen))),
                   tensor(withHead(takeSamples(seenEntries, first, samples, numEntries))),
                   nullptr, tensor(takeSamples(seenChosen, first, samples)), nullptr,
                   nullptr, nullptr, nullptr, nullptr, nullptr,
@@ -181,7 +218,7 @@ class HybridBackward<string kernelName, bit isPart>
                   tensor(sink), nullptr, scale, compression, int64_t{4}, int64_t{3},
                   int64_t{127}, int64_t{0}, layout, layout,
                   tensor(takeSamples(gradQuery, first, samples)),
-                  tensor(withHead(takeSamples(gradKeys, first, samples, seen))),
+                  tensor(withHead(takeSamples(seenGrad, first, samples, numSeen))),
                   tensor(withHead(takeSamples(seenGradRows, first, samples, numEntries))),
                   tensor(ownSink), nullptr,
                   tensor(takeSamples(seenMeans, first, samples)));
@@ -189,11 +226,16 @@ class HybridBackward<string kernelName, bit isPart>
         stream.call(MF_CANN(aclnnInplaceAdd), tensor(gradSink), tensor(ownSink),
                     scalar(1));
     }
+    if (hasBlocks)
+      stream.call(MF_CANN(aclnnInplaceCopy),
+                  tensor(takeRows(reshape(gradKeys, rows), firstOwn, numOwn)),
+                  tensor(takeRows(seenGrad, numSeen - numOwn, numOwn)));
   }];
-  let cannHeaders = operands.headers # ["zero", "sparse_flash_mla_grad", "add"];
-  let parts = !if(isPart,
-      "+bsND, bsND, bKD, N, bsND, bsN, @sK, bGD, bsC -> bsND, bKD, N, bGD",
-      "+bSND, bSND, bKD, N, bSND, bSN, bGD, bSC -> bSND, bKD, N, bGD");
+  let cannHeaders = operands.headers # ["sparse_flash_mla_grad", "add"];
+  let parts = "getHybridParts(spec, 2, \"" #
+      !if(isPart,
+          "+bsND, bsND, bKD, N, bsND, bsN, @sK, bGD, bsC -> bsND, bKD, N, bGD",
+          "+bSND, bSND, bKD, N, bSND, bSN, bGD, bSC -> bSND, bKD, N, bGD") # "\")";
   let inputs = !con((ins In:$gradOut, In:$query, In:$keys, In:$sink, In:$out,
                          In:$logSum), FirstQuery<isPart>.operand,
                     (ins OptionalIn:$entries, OptionalIn:$indices));

@@ -144,10 +144,11 @@ class Kernel<string kernelName, string kernelFactory> {
   //   ~  The output has the Euclidean norm over it.
   //   %  The output has the elements of the only input with permuted
   //      dimensions.
-  // `@v` is an operand with the index at which a rank's part of v begins. With
-  // `@vK` the parts of all ranks together are as long as K. `&b` is an operand
-  // that tells which part of a whole each rank takes; the outputs are then cut
-  // just outside of b.
+  // `@v` is an operand with the index at which a rank's part of v begins, and
+  // `@(hg)` that of a dimension in which g is nested inside of h. With `@vK` the
+  // parts of all ranks together are as long as K. `&b` is an operand that tells
+  // which part of a whole each rank takes; the outputs are then cut just outside
+  // of b.
   // Alternatively a C++ expression over `const KernelSpec &spec` that returns
   // such a line and may call lib/Program/Signatures/PartFormulas.h.
   string parts = ?;

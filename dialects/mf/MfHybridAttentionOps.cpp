@@ -6,20 +6,6 @@
 using namespace mlir;
 using namespace mf::ir;
 
-/// Checks that a rank has no more queries than there are positions.
-static LogicalResult verifyPart(Operation *op, Value firstQuery,
-                                RankedTensorType query, int64_t positions) {
-  if (!firstQuery)
-    return success();
-  if (failed(verifyPosition(op, firstQuery)))
-    return failure();
-  if (query.getDimSize(1) <= positions)
-    return success();
-  return op->emitOpError("expected part of the ")
-         << positions << " positions of the keys, but got "
-         << query.getDimSize(1) << " queries";
-}
-
 /// Checks that rows of the type of the queries are [batch, rows, width].
 static LogicalResult verifyRows(Operation *op, Value rows,
                                 RankedTensorType query, StringRef what) {
@@ -31,6 +17,38 @@ static LogicalResult verifyRows(Operation *op, Value rows,
   return op->emitOpError("expected ")
          << what << " [batch, " << what << ", width] of queries " << query
          << ", but got " << type;
+}
+
+/// Checks that keys are [batch, keys, width], or those of blocks of tokens
+/// behind the window's other keys. A rank that has a part of the queries has no
+/// more of them than there are positions.
+static LogicalResult verifyKeys(HybridAttentionOp op, RankedTensorType query) {
+  RankedTensorType type = getGlobalType(op.getKeys());
+  const int64_t queries = query.getDimSize(1);
+  Value first = op.getFirstQuery();
+  if (type.getRank() != 4) {
+    if (failed(verifyRows(op, op.getKeys(), query, "keys")))
+      return failure();
+    if (!first || queries <= type.getDimSize(1))
+      return success();
+    return op->emitOpError("expected part of the ")
+           << type.getDimSize(1) << " positions of the keys, but got "
+           << queries << " queries";
+  }
+  const int64_t blocks = type.getDimSize(1),
+                before = static_cast<int64_t>(op.getWindow()) - 1,
+                tokens = type.getDimSize(2) - before;
+  // Queries of more than one block are all of theirs, one after another.
+  if (type.getElementType() == query.getElementType() &&
+      type.getDimSize(0) == query.getDimSize(0) &&
+      type.getDimSize(3) == query.getDimSize(3) && blocks > 0 && tokens > 0 &&
+      (first && blocks == 1
+           ? queries <= tokens
+           : queries % blocks == 0 && queries / blocks == tokens))
+    return success();
+  return op->emitOpError("expected keys [batch, blocks, ")
+         << before << " + tokens of a block, width], with a token for each "
+         << "query, of queries " << query << ", but got " << type;
 }
 
 /// Checks that queries are [batch, queries, heads, width].
@@ -70,17 +88,17 @@ void HybridAttentionOp::build(OpBuilder &builder, OperationState &state,
 
 LogicalResult HybridAttentionOp::verify() {
   RankedTensorType query = getGlobalType(getQuery());
-  if (failed(verifyQuery(*this, query)) ||
-      failed(verifyRows(*this, getKeys(), query, "keys")) ||
+  if (static_cast<int64_t>(getWindow()) < 1)
+    return emitOpError("expected a window of at least 1 token");
+  if (failed(verifyQuery(*this, query)) || failed(verifyKeys(*this, query)) ||
       failed(verifyType(*this, getSink(),
                         RankedTensorType::get({query.getDimSize(2)},
                                               Float32Type::get(getContext())),
-                        "a sink", ", one number per head")) ||
-      failed(verifyPart(*this, getFirstQuery(), query,
-                        getGlobalType(getKeys()).getDimSize(1))))
+                        "a sink", ", one number per head")))
     return failure();
-  if (static_cast<int64_t>(getWindow()) < 1)
-    return emitOpError("expected a window of at least 1 token");
+  if (Value first = getFirstQuery())
+    if (failed(verifyPosition(*this, first)))
+      return failure();
   if (getEntries() ? static_cast<int64_t>(getRatio()) < 1 : getRatio() != 0)
     return emitOpError("expected a ratio of at least 1 with entries and 0 "
                        "without, but got ")

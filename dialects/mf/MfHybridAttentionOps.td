@@ -45,8 +45,11 @@ def Mf_HybridAttentionOp : Mf_HybridOp<"hybrid_attention",
     `query` is [batch, queries, heads, width], `keys` [batch, tokens, width], `sink`
     [heads] in fp32, and `entries` [batch, entries, width]. Keys and entries are keys
     and values of all heads at once. Query i has position i, or `first_query` + i, a
-    tensor of one number that a rank reads which has a part of the queries. The query
-    at position p sees
+    tensor of one number that a rank reads which has a part of the queries. `keys` may
+    also be [batch, blocks, window - 1 + tokens of a block, width]: the keys of each
+    block of tokens behind the last ones before it, so that ranks that have a block each
+    exchange only the latter. Nothing reads what is before the first token. The query at
+    position p sees
 
     - the keys of the last `window` tokens up to p;
     - entries all of whose `ratio` tokens are at most p, (g + 1) * ratio <= p + 1 for

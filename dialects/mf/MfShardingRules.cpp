@@ -83,15 +83,21 @@ void FlashAttentionOp::localize(ArrayRef<Layout> operands,
 namespace {
 
 /// The factors of queries [batch, queries, heads, width]. All ranks have all
-/// heads, which share keys.
+/// heads, which share keys. Queries may be those of blocks.
 struct HybridFactors {
-  HybridFactors(ShardingRule &rule, ArrayRef<int64_t> query)
+  HybridFactors(ShardingRule &rule, ArrayRef<int64_t> query,
+                std::optional<int64_t> blocks = std::nullopt)
       : batch(rule.addFactor(FactorKind::Pass, query[0])),
-        rows(rule.addFactor(FactorKind::Pass, query[1])),
         heads(rule.addFactor(FactorKind::Whole, query[2])),
-        width(rule.addFactor(FactorKind::Whole, query[3])) {}
+        width(rule.addFactor(FactorKind::Whole, query[3])) {
+    if (blocks)
+      rows.push_back(rule.addFactor(FactorKind::Pass, *blocks));
+    rows.push_back(
+        rule.addFactor(FactorKind::Pass, query[1] / blocks.value_or(1)));
+  }
 
-  unsigned batch, rows, heads, width;
+  unsigned batch, heads, width;
+  SmallVector<unsigned, 1> rows;
 };
 
 } // namespace
@@ -108,15 +114,24 @@ static void setFirstQuery(AttentionOp op, const Layout &query,
 
 FailureOr<ShardingRule> HybridAttentionOp::getShardingRule() {
   ShardingRule rule;
-  const HybridFactors query(rule, getShape(getQuery()));
+  ArrayRef<int64_t> keys = getShape(getKeys());
+  const bool hasBlocks = keys.size() == 4;
+  const HybridFactors query(rule, getShape(getQuery()),
+                            hasBlocks ? std::optional(keys[1]) : std::nullopt);
   auto addRows = [&](Value rows) {
     rule.operands.push_back(
         {{query.batch},
          {rule.addFactor(FactorKind::Whole, getShape(rows)[1])},
          {query.width}});
   };
-  rule.operands = {{{query.batch}, {query.rows}, {query.heads}, {query.width}}};
-  addRows(getKeys());
+  rule.operands = {{{query.batch}, query.rows, {query.heads}, {query.width}}};
+  if (hasBlocks)
+    rule.operands.push_back({{query.batch},
+                             {query.rows.front()},
+                             {rule.addFactor(FactorKind::Whole, keys[2])},
+                             {query.width}});
+  else
+    addRows(getKeys());
   rule.operands.push_back({{query.heads}});
   if (getFirstQuery())
     rule.operands.push_back({{rule.addFactor(FactorKind::Whole, 1)}});
@@ -125,10 +140,10 @@ FailureOr<ShardingRule> HybridAttentionOp::getShardingRule() {
   if (Value indices = getIndices())
     rule.operands.push_back(
         {{query.batch},
-         {query.rows},
+         query.rows,
          {rule.addFactor(FactorKind::Whole, getShape(indices)[2])}});
-  rule.results = {{{query.batch}, {query.rows}, {query.heads}, {query.width}},
-                  {{query.batch}, {query.rows}, {query.heads}}};
+  rule.results = {{{query.batch}, query.rows, {query.heads}, {query.width}},
+                  {{query.batch}, query.rows, {query.heads}}};
   return rule;
 }
 
@@ -145,12 +160,12 @@ FailureOr<ShardingRule> LightningIndexerOp::getShardingRule() {
                      rule.addFactor(FactorKind::Whole, getShape(getKeys())[1]),
                  chosen = rule.addFactor(FactorKind::Whole,
                                          getShape(getValues())[2]);
-  rule.operands = {{{query.batch}, {query.rows}, {query.heads}, {query.width}},
+  rule.operands = {{{query.batch}, query.rows, {query.heads}, {query.width}},
                    {{query.batch}, {entries}, {query.width}},
-                   {{query.batch}, {query.rows}, {query.heads}}};
+                   {{query.batch}, query.rows, {query.heads}}};
   if (getFirstQuery())
     rule.operands.push_back({{rule.addFactor(FactorKind::Whole, 1)}});
-  const FactorDims rows = {{query.batch}, {query.rows}, {chosen}};
+  const FactorDims rows = {{query.batch}, query.rows, {chosen}};
   rule.results = {rows, rows};
   return rule;
 }

@@ -19,7 +19,7 @@ KernelDistribution::checkCoordinates(llvm::ArrayRef<const Distribution *> given,
                                      llvm::ArrayRef<Axis> axes) const {
   for (auto [number, operand] : llvm::enumerate(operands)) {
     const PartOperand &part = operand.part;
-    if (part.firstIndexOf == 0 && part.ownPartAbove == 0)
+    if (part.firstIndexOf.empty() && part.ownPartAbove == 0)
       continue;
     int64_t numParts = 1;
     std::optional<size_t> cut;
@@ -30,8 +30,9 @@ KernelDistribution::checkCoordinates(llvm::ArrayRef<const Distribution *> given,
       }
     if (!cut)
       continue;
-    const int64_t expected =
-        part.ownPartAbove != 0 ? 1 : getExtent(part.firstIndexOf);
+    int64_t expected = 1;
+    for (char letter : part.firstIndexOf)
+      expected *= getExtent(letter);
     const std::optional<int64_t> factor = given[number]->coordinateFactor;
     if (factor != expected)
       return DistributionError{
@@ -132,8 +133,11 @@ KernelDistribution::findCuts(llvm::ArrayRef<const AxisHolding *> holdings,
       continue;
     const bool isPart = holding.holding == Holding::Part;
     const Dim *found = find(operand, dim);
-    if (operand.part.firstIndexOf != 0) {
-      if (isPart != (operand.part.firstIndexOf == dim.letter && !dim.isLeading))
+    if (!operand.part.firstIndexOf.empty()) {
+      const bool isOf =
+          !dim.isLeading &&
+          llvm::is_contained(operand.part.firstIndexOf, dim.letter);
+      if (isPart != isOf)
         return {};
       continue;
     }

@@ -131,12 +131,17 @@ DEEPSEEK4 = {
         dict(FUSED_DEEPSEEK4, num_hidden_layers=2, first_k_dense_replace=2, compress_ratios=[4, 128], dsa_indexer_loss_coeff=0, seq_length=256),
         {"tensor": 2}, {}, (1, 2),
     ),
+    # Keys of a rank's part of the sequence alone, of which ranks have the queries of a half.
+    "blocks of fused deepseek4": dynamic_configurations.Configuration(
+        dict(FUSED_DEEPSEEK4, num_hidden_layers=2, first_k_dense_replace=2, compress_ratios=[0, 4], dsa_indexer_loss_coeff=0, seq_length=256),
+        {"context": 2, "tensor": 2}, {}, (1, 2),
+    ),
     "indexer of deepseek4": dynamic_configurations.Configuration(
         dict(FUSED_DEEPSEEK4, num_hidden_layers=1, compress_ratios=[4], index_n_heads=16), {}, {}, (1, 2),
     ),
 }  # fmt: skip
 # What CANN adds up in another order: the shares of entries, and the gradients of an indexer. With a factor of 0 nothing else depends on them.
-OTHER_SUMS = {"attention of deepseek4", "parts of fused deepseek4", "indexer of deepseek4"}
+OTHER_SUMS = {"attention of deepseek4", "parts of fused deepseek4", "blocks of fused deepseek4", "indexer of deepseek4"}
 # Steps behind the first one begin with other parameters.
 ONE_STEP = {"indexer of deepseek4"}
 # In the middle of such a step the host reads how many rows each rank has, or draws masks.

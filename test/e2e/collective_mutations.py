@@ -3,8 +3,8 @@
 
 usage: collective_mutations.py [--part=K/N] BIN_FOLDER LLAMA_YAML WORK_FOLDER
 
-Lowers a small Llama in several layouts, and a layer of DeepSeek-V4 on ranks that share sequences, and, for each collective
-of each stage, leaves it out, puts it over other axes of as many ranks, takes the largest
+Lowers a small Llama in several layouts, and a layer of DeepSeek-V4 on ranks that share sequences, of single operators and of
+fused kernels, and, for each collective of each stage, leaves it out, puts it over other axes of as many ranks, takes the largest
 instead of the sum or the other way round, takes a broadcast instead, and puts
 it behind the collective that follows, for all ranks of the stage. Also counts
 the parts of a buffer in another order of axes, or has them begin elsewhere, and takes other rows of keys and tokens from
@@ -33,19 +33,22 @@ MODEL = {
     "seq_length": 16, "hidden_size": 32, "intermediate_size": 64, "vocab_size": 64, "num_layers": 2,
     "num_heads": 4, "n_kv_heads": 4, "batch_size": 2,
 }  # fmt: skip
-# Sizes of dp, cp, mp and pp, and lines of the YAML.
-LAYOUTS = {
-    "tensors": (2, 1, 2, 1, "use_seq_parallel: False, vocab_emb_dp: False", "enable_parallel_optimizer: False"),
-    "sequences": (2, 1, 2, 2, "use_seq_parallel: True", "enable_parallel_optimizer: True, parallel_optimizer_config: {parallel_optimizer_threshold: 0}"),
-    "contexts": (1, 2, 2, 1, "context_parallel_algo: ulysses_cp", "enable_parallel_optimizer: True, parallel_optimizer_config: {optimizer_level: level2, parallel_optimizer_threshold: 0}"),
-    "entries": (1, 2, 1, 1, None, None),
-    "all": (2, 2, 2, 2, "use_seq_parallel: True, vocab_emb_dp: False", "enable_parallel_optimizer: True, parallel_optimizer_config: {optimizer_level: level3, parallel_optimizer_threshold: 0}"),
-}  # fmt: skip
 # A layer whose ranks gather the last keys and tokens of the part before, and all entries. They have their weights whole.
 HYBRID = dict(
     dynamic_configurations.DEEPSEEK4, num_hidden_layers=1, num_nextn_predict_layers=0, num_hash_layers=0,
     compress_ratios=[4], use_attn_mask_compression=True, dsa_indexer_loss_coeff=0.5,
 )  # fmt: skip
+# The same in fused kernels, whose window is 128 tokens.
+FUSED = dict(dynamic_configurations.fuse(HYBRID), seq_length=264, num_attention_heads=2)
+# Sizes of dp, cp, mp and pp, and lines of the YAML, or a model of the dynamic graph.
+LAYOUTS = {
+    "tensors": (2, 1, 2, 1, "use_seq_parallel: False, vocab_emb_dp: False", "enable_parallel_optimizer: False"),
+    "sequences": (2, 1, 2, 2, "use_seq_parallel: True", "enable_parallel_optimizer: True, parallel_optimizer_config: {parallel_optimizer_threshold: 0}"),
+    "contexts": (1, 2, 2, 1, "context_parallel_algo: ulysses_cp", "enable_parallel_optimizer: True, parallel_optimizer_config: {optimizer_level: level2, parallel_optimizer_threshold: 0}"),
+    "entries": (1, 2, 1, 1, HYBRID, None),
+    "fused entries": (1, 2, 1, 1, FUSED, None),
+    "all": (2, 2, 2, 2, "use_seq_parallel: True, vocab_emb_dp: False", "enable_parallel_optimizer: True, parallel_optimizer_config: {optimizer_level: level3, parallel_optimizer_threshold: 0}"),
+}  # fmt: skip
 SHARED_SEQUENCES = "dense_fsdp_shard_size", 1
 # Kinds and rules that refuse at least one of them.
 WANTED = [("other rows", "computation"), ("axes reversed", "axis"), ("another begin", "axis"), ("left out", "axis"), ("left out", "memory"), ("over other axes", "axis")]
@@ -195,9 +198,9 @@ class Checks:
 
     def lower(self, name, dp, cp, mp, pp, layout, parallel):
         yaml, model, step = (self.path(name + end) for end in (".yaml", ".model.mlir", ".mlir"))
-        if layout is None:
+        if isinstance(layout, dict):
             os.environ["RANK_SIZE"] = str(cp)
-            dynamic_configurations.Configuration(HYBRID, {"context": cp}, dict([SHARED_SEQUENCES]), (1, 2)).write(yaml)
+            dynamic_configurations.Configuration(layout, {"context": cp}, dict([SHARED_SEQUENCES]), (1, 2)).write(yaml)
         else:
             training.write_layout(yaml, self.yaml, MODEL, dp, cp, mp, pp, 2, layout, parallel)
         for arguments in (

@@ -314,6 +314,7 @@ def check_parts(tools):
     entries. A window that is larger than a part needs all keys. The programs are proven."""
     long = dict(HYBRID, num_nextn_predict_layers=0, compress_ratios=[0, 4, 128], use_attn_mask_compression=True)
     short = dict(SHORT, use_attn_mask_compression=True)
+    fused = dict(FUSED, use_attn_mask_compression=True, num_attention_heads=1, num_hidden_layers=1, compress_ratios=[4])
     cases = {
         "all ratios": (long, {"context": 2}),
         "one entry of a part": (dict(short, seq_length=16), {"context": 4}),
@@ -324,6 +325,10 @@ def check_parts(tools):
         # The tokens of one entry are shared: its gradient is repeated for each rank's part of them.
         "tensors and one entry": (dict(long, seq_length=128), {"tensor": 2}),
         "tensors and one entry of a part": (dict(long, compress_ratios=[128] * 3), {"context": 2, "tensor": 2}),
+        "fused kernels": (dict(fused, seq_length=256, compress_ratios=[128]), {"context": 2}),
+        "fused kernels and an indexer": (dict(fused, seq_length=264), {"context": 2}),
+        "fused kernels and tensors": (dict(fused, seq_length=256), {"context": 2, "tensor": 2}),
+        "fused kernels with a window above a part": (dict(fused, seq_length=136), {"context": 2}),
     }
     for number, (what, (model, parallel)) in enumerate(cases.items()):
         whole = Model(tools, "whole-%d" % number, model).run()

@@ -178,6 +178,15 @@ inline CannTensor takeSamples(CannTensor x, int64_t first, int64_t number,
   return x;
 }
 
+/// Takes `number` rows of the second of three dimensions, from `first` on, by
+/// strides.
+inline CannTensor takeRows(CannTensor x, int64_t first, int64_t number) {
+  x.strides = getStrides(x.dims);
+  x.data += first * x.strides[1] * getBytes(x.type);
+  x.dims[1] = number;
+  return x;
+}
+
 /// Takes index `number` of the third of four dimensions by strides.
 inline CannTensor takeHead(CannTensor x, int64_t number) {
   const Dims strides = getStrides(x.dims);

@@ -106,7 +106,7 @@ KernelOrError makeHybridAttentionGrad(const KernelSpec &spec,
   checker.requireInput(4, shape.getQuery());
   checker.requireInput(5, shape.getLogSum());
   checker.requireOutput(0, shape.getQuery());
-  checker.requireOutput(1, shape.getRows(shape.keys));
+  checker.requireOutput(1, shape.getKeys());
   checker.requireOutput(2, {DType::F32, {shape.heads}});
   checker.require(spec.outputs.size() == (shape.entries > 0 ? 4 : 3),
                   "expected a gradient of the entries if there are entries");

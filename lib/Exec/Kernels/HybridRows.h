@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Hybrid attention: queries [batch, queries, heads, width], and keys and
-// entries [batch, rows, width] that all heads share. A place is the number of a
-// key, or that of an entry plus the number of keys.
+// entries [batch, rows, width] that all heads share. Keys may also be [batch,
+// blocks, rows, width]: those of each block of tokens behind the keys of the
+// window that are before the block. A place is the number of a row of keys, or
+// that of an entry plus the number of these rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,9 +27,11 @@ namespace mf {
 struct HybridShape {
   DType type = DType::F32;
   int64_t batch = 1, queries = 1, heads = 1, width = 1;
-  /// The keys, the entries, and the entries that are chosen for a query; 0 if
-  /// there are none.
+  /// The rows of keys of a sample, the entries, and the entries that are chosen
+  /// for a query; 0 if there are none.
   int64_t keys = 0, entries = 0, chosen = 0;
+  /// The blocks of tokens whose keys are apart; 0 if all are together.
+  int64_t blocks = 0;
   int64_t window = 0, ratio = 0;
   float scale = 1;
   /// The input with the position of the first query, which is 0 without one.
@@ -52,6 +56,27 @@ struct HybridShape {
   }
   TensorShape getRows(int64_t rows) const {
     return {type, {batch, rows, width}};
+  }
+  TensorShape getKeys() const {
+    if (blocks == 0)
+      return getRows(keys);
+    return {type, {batch, blocks, keys / blocks, width}};
+  }
+
+  /// Returns the row of the key of a query at a position, and how many keys up
+  /// to this one the query sees.
+  std::pair<int64_t, int64_t> findWindow(int64_t query,
+                                         int64_t position) const {
+    if (blocks == 0) {
+      const int64_t last = std::min(position, keys - 1);
+      return {last, last - std::max<int64_t>(0, position - window + 1) + 1};
+    }
+    const int64_t rows = keys / blocks, tokens = rows - window + 1,
+                  block = query / (queries / blocks);
+    if (position < 0)
+      return {0, 0};
+    return {block * rows + window - 1 + position % tokens,
+            std::min(window, position + 1)};
   }
 };
 
@@ -85,16 +110,6 @@ inline int64_t readRows(const KernelSpec &spec, size_t index,
   return rows;
 }
 
-/// Reads the number of chosen entries of a query, input `index`.
-inline void readChosen(const KernelSpec &spec, size_t index,
-                       SpecChecker &checker, HybridShape &shape) {
-  checker.requireInputRank(index, 3);
-  if (checker.hasFailed())
-    return;
-  shape.chosen = spec.inputs[index].dims.back();
-  checker.requireInput(index, shape.getChosen(DType::I32));
-}
-
 /// Reads the position of the first query, input `index`, if the kernel is one
 /// for a part of the queries. Returns the number of the next input.
 inline size_t readFirst(const KernelSpec &spec, size_t index,
@@ -106,6 +121,42 @@ inline size_t readFirst(const KernelSpec &spec, size_t index,
   return index + 1;
 }
 
+/// Reads the sizes of keys, input `index`, of which a query sees a window.
+inline void readKeys(const KernelSpec &spec, size_t index, SpecChecker &checker,
+                     HybridShape &shape) {
+  if (checker.hasFailed() || spec.inputs[index].dims.size() != 4) {
+    shape.keys = readRows(spec, index, checker, shape);
+    return;
+  }
+  const TensorShape &keys = spec.inputs[index];
+  shape.blocks = keys.dims[1];
+  shape.keys = keys.dims[1] * keys.dims[2];
+  checker.requireInput(index, shape.getKeys());
+  if (checker.hasFailed())
+    return;
+  // Queries of more than one block are all of theirs, one after another.
+  const int64_t blocks = shape.blocks,
+                tokens = keys.dims[2] - (shape.window - 1);
+  checker.require(
+      blocks > 0 && tokens > 0 &&
+          (shape.first && blocks == 1 ? shape.queries <= tokens
+                                      : shape.queries % blocks == 0 &&
+                                            shape.queries / blocks == tokens),
+      "input " + llvm::Twine(index) + " is " + toString(keys) +
+          ", expected blocks of " + llvm::Twine(shape.window - 1) +
+          " keys and a token for each query of " + llvm::Twine(shape.queries));
+}
+
+/// Reads the number of chosen entries of a query, input `index`.
+inline void readChosen(const KernelSpec &spec, size_t index,
+                       SpecChecker &checker, HybridShape &shape) {
+  checker.requireInputRank(index, 3);
+  if (checker.hasFailed())
+    return;
+  shape.chosen = spec.inputs[index].dims.back();
+  checker.requireInput(index, shape.getChosen(DType::I32));
+}
+
 /// Reads what a query sees, and the factor of scores. Queries and keys are
 /// inputs `query` and the next; the position of the first query, entries and
 /// the chosen ones are optional, from input `last` on. Returns the number of
@@ -113,13 +164,13 @@ inline size_t readFirst(const KernelSpec &spec, size_t index,
 inline size_t readSeen(const KernelSpec &spec, size_t query, size_t last,
                        SpecChecker &checker, HybridShape &shape) {
   readQuery(spec, query, checker, shape);
-  shape.keys = readRows(spec, query + 1, checker, shape);
   shape.window = checker.getInt("window");
   shape.ratio = checker.getInt("ratio");
   shape.scale = static_cast<float>(checker.getDouble("scale"));
   checker.require(shape.window >= 1, "attribute 'window' is below 1");
-  checker.require(shape.ratio >= 0, "attribute 'ratio' is negative");
   const size_t entries = readFirst(spec, last, checker, shape);
+  readKeys(spec, query + 1, checker, shape);
+  checker.require(shape.ratio >= 0, "attribute 'ratio' is negative");
   if (spec.inputs.size() > entries)
     shape.entries = readRows(spec, entries, checker, shape);
   if (spec.inputs.size() > entries + 1)
@@ -182,10 +233,10 @@ public:
             int64_t position, int64_t query) {
     const int64_t sample = query / shape.queries;
     places.clear();
-    const int64_t last = std::min(position, shape.keys - 1);
-    for (int64_t key = std::max<int64_t>(0, position - shape.window + 1);
-         key <= last; ++key)
-      places.push_back(key);
+    const auto [last, count] =
+        shape.findWindow(query % shape.queries, position);
+    for (int64_t i = 1; i <= count; ++i)
+      places.push_back(last - count + i);
     const auto numKeys = static_cast<int64_t>(places.size());
     const int64_t seen = getNumSeen(position, shape.ratio, shape.entries);
     if (indices) {

@@ -161,6 +161,7 @@ private:
   Value splitBlocks(Value rows);
   Value takeBefore(Value parts, int64_t count, int64_t fill);
   Value putBefore(Value before, Value own);
+  Value addHalo(Value keyValue);
   Value takeStarts(StringRef table, StringRef leaf);
   Value addWindow(Value keyValue);
   Value addWindowMask();
@@ -379,18 +380,23 @@ Value HybridAttentionBuilder::putBefore(Value before, Value own) {
               cells.slice(behind, 2, 0, numOwn, "halo"));
 }
 
+/// Returns the keys that queries of a block see, [batch, blocks, keys, width],
+/// or all keys if there is one block.
+Value HybridAttentionBuilder::addHalo(Value keyValue) {
+  if (blocks == 1)
+    return keyValue;
+  keyValue = splitBlocks(keyValue);
+  const int64_t before = getWindow(spec) - 1;
+  return before > 0 ? putBefore(takeBefore(keyValue, before, 0), keyValue)
+                    : keyValue;
+}
+
 Value HybridAttentionBuilder::addWindow(Value keyValue) {
   const int64_t window = getWindow(spec);
   // The number of the first place that a query of the first token sees.
-  double first = 1.0 - static_cast<double>(window);
-  StringRef table = windowTable;
-  if (blocks > 1) {
-    keyValue = splitBlocks(keyValue);
-    if (window > 1)
-      keyValue = putBefore(takeBefore(keyValue, window - 1, 0), keyValue);
-    first = 0;
-    table = blockTable;
-  }
+  const double first = blocks > 1 ? 0 : 1.0 - static_cast<double>(window);
+  StringRef table = blocks > 1 ? blockTable : windowTable;
+  keyValue = addHalo(keyValue);
   const int64_t count = length / blocks * window;
   Value places =
       cells.reshape(cells.getParameter(table), {count}, "window_places");
@@ -632,6 +638,7 @@ Value HybridAttentionBuilder::attendFused(Value query, Value keyValue,
                                           Value &shares) {
   Value all = entries ? entries->all : Value(),
         indices = entries ? entries->indices : Value();
+  keyValue = addHalo(keyValue);
   auto attention = cells.create<HybridAttentionOp>(
       "hybrid_attention", query, keyValue, addSink(), all, indices,
       getWindow(spec), entries ? ratio : 0, getScale());

@@ -152,8 +152,9 @@ static int64_t getInteger(const KernelSpec &spec, llvm::StringRef name) {
 }
 
 int64_t getHybridKeys(const KernelSpec &spec, size_t keys, size_t entries) {
+  // The rows of keys are before their width.
   int64_t count = std::clamp<int64_t>(getInteger(spec, "window"), 0,
-                                      getSecondDimension(spec.inputs[keys]));
+                                      getDimension(spec.inputs[keys], 1));
   int64_t seen = 0;
   if (spec.inputs.size() > entries + 1)
     seen = getDimension(spec.inputs[entries + 1], 0);
@@ -322,7 +323,10 @@ static int64_t getBlockSumBytes(const TensorShape &query, int64_t count) {
 
 int64_t getHybridGradWorkspace(const KernelSpec &spec, size_t entries) {
   const TensorShape &query = spec.inputs[1];
-  int64_t rows = getSecondDimension(spec.inputs[2]);
+  // Keys are [batch, rows, width] or [batch, blocks, rows, width].
+  const TensorShape &keys = spec.inputs[2];
+  int64_t rows = multiply({getSecondDimension(keys),
+                           keys.dims.size() == 4 ? getDimension(keys, 1) : 1});
   if (spec.inputs.size() > entries &&
       llvm::AddOverflow(rows, getSecondDimension(spec.inputs[entries]), rows))
     rows = std::numeric_limits<int64_t>::max();

@@ -38,11 +38,18 @@ static llvm::Expected<PartOperand> parseOperand(llvm::StringRef text,
     operand.isPermuted = true;
   if (rest.size() == 2 && rest.front() == '&')
     operand.ownPartAbove = rest[1];
-  if ((rest.size() == 2 || rest.size() == 3) && rest.front() == '@') {
-    operand.firstIndexOf = rest[1];
-    operand.wholeOf = rest.size() == 3 ? rest[2] : '\0';
+  if (rest.consume_front("@")) {
+    const auto letters = parseLetters(rest);
+    if (!letters || letters->empty() || letters->size() > 2)
+      return llvm::createStringError("'" + text +
+                                     "' does not describe a first index");
+    const PartDim &of = letters->front();
+    operand.firstIndexOf = of.letter;
+    if (of.inner != 0)
+      operand.firstIndexOf += of.inner;
+    operand.wholeOf = letters->size() == 2 ? letters->back().letter : '\0';
   }
-  if (operand.ownPartAbove != 0 || operand.firstIndexOf != 0) {
+  if (operand.ownPartAbove != 0 || !operand.firstIndexOf.empty()) {
     operand.dims.resize(shape.dims.size(), {'I', false});
     return operand;
   }

@@ -173,6 +173,29 @@ std::string getAttentionGradParts(const KernelSpec &spec, bool hasFirstQuery) {
          " -> " + rows + "D, bhKD, bhKE";
 }
 
+std::string getHybridParts(const KernelSpec &spec, size_t keys,
+                           llvm::StringRef line) {
+  const auto &dims = spec.inputs[keys].dims;
+  if (dims.size() != 4)
+    return line.str();
+  const char *numbers = line.contains('S') ? "OK" : "oK",
+             *queries = dims[1] == 1 ? "(os)" : "(oS)";
+  std::string parts;
+  while (!line.empty()) {
+    if (line.consume_front("@sK"))
+      parts += std::string("@") + queries;
+    else if (line.consume_front("s"))
+      parts += queries;
+    else if (line.consume_front("K"))
+      parts += numbers;
+    else {
+      parts += line.front();
+      line = line.drop_front();
+    }
+  }
+  return parts;
+}
+
 std::string getExpertMatmulParts(const KernelSpec &spec) {
   const bool transposed = getFlag(spec, "transpose_weight", false);
   return std::string("^gpTh, ^pL") + (transposed ? "ih" : "hi") +

@@ -44,6 +44,12 @@ std::string getMatmulParts(const KernelSpec &spec);
 /// keys. Heads that share keys may be cut.
 std::string getAttentionParts(const KernelSpec &spec, bool hasFirstQuery);
 std::string getAttentionGradParts(const KernelSpec &spec, bool hasFirstQuery);
+/// Returns `line` for hybrid attention, whose keys K are input `keys`. If they
+/// are those of blocks o, queries s are the inner dimension of these blocks, of
+/// which ranks that have one block may have parts. Queries S are those of all
+/// blocks.
+std::string getHybridParts(const KernelSpec &spec, size_t keys,
+                           llvm::StringRef line);
 /// Returns the rule for products by rank and group. Columns of the weight may
 /// be cut; cut columns of x give a partial sum. An expert's rows depend on all
 /// earlier counts.

@@ -9,6 +9,26 @@
 
 // -----
 
+%q = "test.value"() : () -> tensor<1x4x2x4xf32>
+%k = "test.value"() : () -> tensor<1x3x3x4xf32>
+%s = "test.value"() : () -> tensor<2xf32>
+// expected-error @below {{'mf.hybrid_attention' op expected keys [batch, blocks, 1 + tokens of a block, width], with a token for each query, of queries 'tensor<1x4x2x4xf32>', but got 'tensor<1x3x3x4xf32>'}}
+%y, %l = mf.hybrid_attention %q, %k, %s {ratio = 0 : i64, scale = 0.5 : f64, window = 2 : i64}
+    : (tensor<1x4x2x4xf32>, tensor<1x3x3x4xf32>, tensor<2xf32>) -> (tensor<1x4x2x4xf32>, tensor<1x4x2xf32>)
+
+// -----
+
+// A part of the queries of one block.
+%q = "test.value"() : () -> tensor<1x4x2x4xf32>
+%k = "test.value"() : () -> tensor<1x1x4x4xf32>
+%p = "test.value"() : () -> tensor<1xi32>
+%s = "test.value"() : () -> tensor<2xf32>
+// expected-error @below {{'mf.hybrid_attention' op expected keys [batch, blocks, 1 + tokens of a block, width], with a token for each query, of queries 'tensor<1x4x2x4xf32>', but got 'tensor<1x1x4x4xf32>'}}
+%y, %l = mf.hybrid_attention %q, %k, %s from %p {ratio = 0 : i64, scale = 0.5 : f64, window = 2 : i64}
+    : (tensor<1x4x2x4xf32>, tensor<1x1x4x4xf32>, tensor<2xf32>, tensor<1xi32>) -> (tensor<1x4x2x4xf32>, tensor<1x4x2xf32>)
+
+// -----
+
 %q = "test.value"() : () -> tensor<1x5x2x4xf32>
 %k = "test.value"() : () -> tensor<1x4x4xf32>
 %p = "test.value"() : () -> tensor<1xi32>

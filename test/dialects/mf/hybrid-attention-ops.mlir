@@ -15,6 +15,11 @@
 %d0:3 = mf.hybrid_attention_grad %y0, %q, %k, %sink, %y0, %log_sum0 {ratio = 0 : i64, scale = 5.000000e-01 : f64, window = 2 : i64}
     : (tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>, tensor<1x4x4xf32>, tensor<2xf32>, tensor<1x4x2x4xf32>, tensor<1x4x2xf32>)
     -> (tensor<1x4x2x4xf32>, tensor<1x4x4xf32>, tensor<2xf32>)
+// The keys of two blocks of tokens, each behind the last one before it.
+%kb = "test.value"() : () -> tensor<1x2x3x4xf32>
+// CHECK: mf.hybrid_attention %{{.*}}, %{{.*}}, %{{.*}} {ratio = 0 : i64, scale = 5.000000e-01 : f64, window = 2 : i64} : (tensor<1x4x2x4xf32>, tensor<1x2x3x4xf32>, tensor<2xf32>) -> (tensor<1x4x2x4xf32>, tensor<1x4x2xf32>)
+%yb, %log_sumb = mf.hybrid_attention %q, %kb, %sink {ratio = 0 : i64, scale = 5.000000e-01 : f64, window = 2 : i64}
+    : (tensor<1x4x2x4xf32>, tensor<1x2x3x4xf32>, tensor<2xf32>) -> (tensor<1x4x2x4xf32>, tensor<1x4x2xf32>)
 // All entries.
 // CHECK: mf.hybrid_attention %{{.*}}, %{{.*}}, %{{.*}} over %{{.*}} {name = "self_attention.core_attention.hybrid_attention", ratio = 2 : i64, scale = 5.000000e-01 : f64, window = 2 : i64}
 %y, %log_sum = mf.hybrid_attention %q, %k, %sink over %e {name = "self_attention.core_attention.hybrid_attention", ratio = 2 : i64, scale = 5.000000e-01 : f64, window = 2 : i64}
@@ -51,6 +56,12 @@
 %y2, %log_sum2 = mf.hybrid_attention %h, %k, %sink from %p over %e at %chosen2 {ratio = 2 : i64, scale = 5.000000e-01 : f64, window = 2 : i64}
     : (tensor<1x2x2x4xf32>, tensor<1x4x4xf32>, tensor<2xf32>, tensor<1xi32>, tensor<1x2x4xf32>, tensor<1x2x1xi32>)
     -> (tensor<1x2x2x4xf32>, tensor<1x2x2xf32>)
+// One query of the block that a rank has.
+%one = "test.value"() : () -> tensor<1x1x2x4xf32>
+%own = "test.value"() : () -> tensor<1x1x3x4xf32>
+// CHECK: mf.hybrid_attention %{{.*}}, %{{.*}}, %{{.*}} from %{{.*}} {ratio = 0 : i64
+%y3, %log_sum3 = mf.hybrid_attention %one, %own, %sink from %p {ratio = 0 : i64, scale = 5.000000e-01 : f64, window = 2 : i64}
+    : (tensor<1x1x2x4xf32>, tensor<1x1x3x4xf32>, tensor<2xf32>, tensor<1xi32>) -> (tensor<1x1x2x4xf32>, tensor<1x1x2xf32>)
 // CHECK: mf.hybrid_attention_grad {{.*}} from %{{.*}} over %{{.*}} at %{{.*}} {ratio = 2 : i64
 %d2:4 = mf.hybrid_attention_grad %y2, %h, %k, %sink, %y2, %log_sum2 from %p over %e at %chosen2 {ratio = 2 : i64, scale = 5.000000e-01 : f64, window = 2 : i64}
     : (tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>, tensor<1x4x4xf32>, tensor<2xf32>, tensor<1x2x2x4xf32>, tensor<1x2x2xf32>, tensor<1xi32>, tensor<1x2x4xf32>, tensor<1x2x1xi32>)

@@ -3,7 +3,9 @@
 
 // The list of indices has 512 places for each query, or 1024, and the program has the division of work and the rest behind the last entry.
 // CHECK-DAG: Remark="mfHybridAttention has i32[2], i32[2x130x1x512], i32[1024] in its workspace"
-// CHECK-DAG: Remark="mfHybridAttentionPart has i32[2], i32[1024] in its workspace"
+// Keys of a block get zeros before them: with entries for all tokens of the sequence.
+// CHECK-DAG: Remark="mfHybridAttentionPart has bf16[2x260x512], i32[2], i32[2x65x1x512], i32[1024] in its workspace"
+// CHECK-DAG: Remark="mfHybridAttention: expected one block of the sequence on each rank; or set apply_dsa_kernel_fusion: False", launches=1
 // CHECK-DAG: Remark="mfLightningIndexerPart has i32[2], f32[2x65x8] in its workspace"
 // CHECK-DAG: Remark="mfHybridAttentionGrad: CANN adds up in any order, so that its last bits may differ from run to run on Atlas A2 and A3", launches=1
 // CHECK-DAG: Remark="mfHybridAttention: expected a compute_dtype of bfloat16 or float16; or set apply_dsa_kernel_fusion: False", launches=1
@@ -16,6 +18,7 @@
 // CHECK-DAG: Remark="mfLightningIndexer: expected an index_head_dim of 128; or set apply_dsa_kernel_fusion: False", launches=1
 // CHECK-DAG: Remark="mfEntryShares has i32[2x130x4], bool[2x130x4], bool[2x130x4], f32[2x32x512], bf16[2x130x512], f32[2x130x512], f32[2x130x1], f32[2x130x32], f32[2x130x32] in its workspace"
 // CHECK:     stage 0: on CANN
+// CHECK:       1 x mfHybridAttentionPartGrad: up to 1052864 bytes, bf16[2x257x512], bf16[2x257x512], f32[2]
 // CHECK:       1 x mfHybridAttentionGrad: CANN adds up in any order
 ascend.program @step stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 2 : i64, sequence_length = 130 : i64,
@@ -62,11 +65,31 @@ ascend.program @step stage 0 attributes {
         : (!ascend.buffer<2x65x8x128xbf16, hbm>, !ascend.buffer<2x32x128xbf16, hbm>, !ascend.buffer<2x65x8xbf16, hbm>, !ascend.buffer<1xi32, hbm>)
           -> (!ascend.buffer<2x65x4xf32, hbm>, !ascend.buffer<2x65x4xi32, hbm>)
   }
+  // A rank has half of the queries of its block.
+  ascend.routine @blocks(%first: !ascend.buffer<1xi32, hbm>, %query: !ascend.buffer<2x65x2x512xbf16, hbm>, %keys: !ascend.buffer<2x1x257x512xbf16, hbm>,
+                         %sink: !ascend.buffer<2xf32, hbm>, %entries: !ascend.buffer<2x65x512xbf16, hbm>, %indices: !ascend.buffer<2x65x4xi32, hbm>) {
+    %out = ascend.alloc : !ascend.buffer<2x65x2x512xbf16, hbm>
+    %sum = ascend.alloc : !ascend.buffer<2x65x2xf32, hbm>
+    ascend.launch "mfHybridAttentionPart" (%query, %keys, %sink, %first, %entries, %indices) -> (%out, %sum) {window = 128 : i64, ratio = 4 : i64, scale = 0.04 : f64}
+        : (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x1x257x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<1xi32, hbm>, !ascend.buffer<2x65x512xbf16, hbm>, !ascend.buffer<2x65x4xi32, hbm>)
+          -> (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x65x2xf32, hbm>)
+    ascend.launch "mfHybridAttentionPart" (%query, %keys, %sink, %first) -> (%out, %sum) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
+        : (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x1x257x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<1xi32, hbm>)
+          -> (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x65x2xf32, hbm>)
+    %dq = ascend.alloc : !ascend.buffer<2x65x2x512xbf16, hbm>
+    %dk = ascend.alloc : !ascend.buffer<2x1x257x512xbf16, hbm>
+    %dsink = ascend.alloc : !ascend.buffer<2xf32, hbm>
+    %ours = ascend.alloc : !ascend.buffer<1052688xi32, hbm>
+    ascend.launch "mfHybridAttentionPartGrad" (%out, %query, %keys, %sink, %out, %sum, %first) -> (%dq, %dk, %dsink)
+        workspace(%ours : !ascend.buffer<1052688xi32, hbm>) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
+        : (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x1x257x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x65x2xf32, hbm>, !ascend.buffer<1xi32, hbm>)
+          -> (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x1x257x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>)
+  }
   ascend.routine @does_not(%wide: !ascend.buffer<1x130x2x512xf32, hbm>, %wideKeys: !ascend.buffer<1x130x512xf32, hbm>,
                            %sink: !ascend.buffer<2xf32, hbm>, %narrow: !ascend.buffer<1x130x2x64xbf16, hbm>, %narrowKeys: !ascend.buffer<1x130x64xbf16, hbm>,
                            %three: !ascend.buffer<1x130x3x512xbf16, hbm>, %sinks: !ascend.buffer<3xf32, hbm>, %keys: !ascend.buffer<1x130x512xbf16, hbm>,
                            %query: !ascend.buffer<1x130x2x512xbf16, hbm>, %entries: !ascend.buffer<1x32x512xbf16, hbm>, %many: !ascend.buffer<1x130x1025xi32, hbm>,
-                           %own: !ascend.buffer<1x130x8x64xbf16, hbm>,
+                           %own: !ascend.buffer<1x130x8x64xbf16, hbm>, %two: !ascend.buffer<1x2x192x512xbf16, hbm>,
                            %rows: !ascend.buffer<1x32x64xbf16, hbm>, %weights: !ascend.buffer<1x130x8xbf16, hbm>) {
     %outWide = ascend.alloc : !ascend.buffer<1x130x2x512xf32, hbm>
     %sum = ascend.alloc : !ascend.buffer<1x130x2xf32, hbm>
@@ -91,6 +114,9 @@ ascend.program @step stage 0 attributes {
           -> (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x2xf32, hbm>)
     ascend.launch "mfHybridAttention" (%query, %keys, %sink, %entries, %many) -> (%out, %sum) {window = 128 : i64, ratio = 4 : i64, scale = 0.04 : f64}
         : (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<1x32x512xbf16, hbm>, !ascend.buffer<1x130x1025xi32, hbm>)
+          -> (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x2xf32, hbm>)
+    ascend.launch "mfHybridAttention" (%query, %two, %sink) -> (%out, %sum) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
+        : (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x2x192x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>)
           -> (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x2xf32, hbm>)
     %values = ascend.alloc : !ascend.buffer<1x130x4xf32, hbm>
     %chosen = ascend.alloc : !ascend.buffer<1x130x4xi32, hbm>

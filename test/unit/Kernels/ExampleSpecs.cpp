@@ -102,6 +102,12 @@ mfHybridAttention(2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x
 mfHybridAttentionPart(2x8x3x4xf32, 2x8x4xf32, 3xf32, 1xi32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 2, scale = 0.3, window = 3}
 mfHybridAttentionGrad(2x8x3x4xf32, 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x8x3x4xf32, 2x8x3xf32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x4x4xf32 {ratio = 2, scale = 0.3, window = 3}
 mfHybridAttentionPartGrad(2x8x3x4xf32, 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x8x3x4xf32, 2x8x3xf32, 1xi32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x4x4xf32 {ratio = 2, scale = 0.3, window = 3}
+mfHybridAttention(2x8x3x4xf32, 2x2x6x4xf32, 3xf32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 2, scale = 0.3, window = 3}
+mfHybridAttentionPart(2x8x3x4xf32, 2x2x6x4xf32, 3xf32, 1xi32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 2, scale = 0.3, window = 3}
+mfHybridAttentionPart(2x4x3x4xf32, 2x1x6x4xf32, 3xf32, 1xi32, 2x4x4xf32) -> 2x4x3x4xf32, 2x4x3xf32 {ratio = 2, scale = 0.3, window = 3}
+mfHybridAttentionGrad(2x8x3x4xf32, 2x8x3x4xf32, 2x2x6x4xf32, 3xf32, 2x8x3x4xf32, 2x8x3xf32, 2x4x4xf32) -> 2x8x3x4xf32, 2x2x6x4xf32, 3xf32, 2x4x4xf32 {ratio = 2, scale = 0.3, window = 3}
+mfHybridAttentionPartGrad(2x8x3x4xf32, 2x8x3x4xf32, 2x2x6x4xf32, 3xf32, 2x8x3x4xf32, 2x8x3xf32, 1xi32, 2x4x4xf32) -> 2x8x3x4xf32, 2x2x6x4xf32, 3xf32, 2x4x4xf32 {ratio = 2, scale = 0.3, window = 3}
+mfHybridAttentionPartGrad(2x4x3x4xf32, 2x4x3x4xf32, 2x1x6x4xf32, 3xf32, 2x4x3x4xf32, 2x4x3xf32, 1xi32, 2x4x4xf32) -> 2x4x3x4xf32, 2x1x6x4xf32, 3xf32, 2x4x4xf32 {ratio = 2, scale = 0.3, window = 3}
 mfHybridAttention(2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x4x4xf32, 2x8x2xi32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 2, scale = 0.3, window = 3}
 mfHybridAttentionPart(2x8x3x4xf32, 2x8x4xf32, 3xf32, 1xi32, 2x4x4xf32, 2x8x2xi32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 2, scale = 0.3, window = 3}
 mfHybridAttentionGrad(2x8x3x4xf32, 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x8x3x4xf32, 2x8x3xf32, 2x4x4xf32, 2x8x2xi32) -> 2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x4x4xf32 {ratio = 2, scale = 0.3, window = 3}

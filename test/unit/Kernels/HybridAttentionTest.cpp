@@ -184,6 +184,140 @@ TEST(HybridAttentionTest, MatchesItsDefinitionAndItsGradients) {
     }
 }
 
+/// The rows of blocks of tokens, each behind the `before` rows before it. There
+/// are NaNs before the first token.
+KernelTensor splitRows(const KernelTensor &rows, int64_t blocks,
+                       int64_t before) {
+  const int64_t batch = rows.shape.dims[0], count = rows.shape.dims[1],
+                width = rows.shape.dims[2], tokens = count / blocks;
+  KernelTensor result(rows.shape.type, {batch, blocks, before + tokens, width});
+  int64_t place = 0;
+  for (int64_t sample = 0; sample < batch; ++sample)
+    for (int64_t block = 0; block < blocks; ++block)
+      for (int64_t i = -before; i < tokens; ++i)
+        for (int64_t column = 0; column < width; ++column) {
+          const int64_t row = block * tokens + i;
+          result.set(place++,
+                     row < 0
+                         ? std::nan("")
+                         : rows.get((sample * count + row) * width + column));
+        }
+  return result;
+}
+
+/// The sums of what splitRows made of each row.
+Values joinRows(const KernelTensor &parts, int64_t before) {
+  const int64_t batch = parts.shape.dims[0], blocks = parts.shape.dims[1],
+                tokens = parts.shape.dims[2] - before,
+                width = parts.shape.dims[3];
+  Values result(batch * blocks * tokens * width, 0.0);
+  int64_t place = 0;
+  for (int64_t sample = 0; sample < batch; ++sample)
+    for (int64_t block = 0; block < blocks; ++block)
+      for (int64_t i = -before; i < tokens; ++i)
+        for (int64_t column = 0; column < width; ++column) {
+          const int64_t row = block * tokens + i;
+          if (row >= 0)
+            result[((sample * blocks * tokens) + row) * width + column] +=
+                parts.get(place);
+          else
+            EXPECT_EQ(parts.get(place), 0);
+          ++place;
+        }
+  return result;
+}
+
+/// Takes `count` indices of the second dimension, from `first` on.
+KernelTensor takeSecond(const KernelTensor &x, int64_t first, int64_t count) {
+  Ints dims(x.shape.dims.begin(), x.shape.dims.end());
+  const int64_t inner = x.size() / (dims[0] * dims[1]), whole = dims[1];
+  dims[1] = count;
+  KernelTensor result(x.shape.type, dims);
+  for (int64_t i = 0; i < result.size(); ++i)
+    result.set(i, x.get((i / (count * inner) * whole + first) * inner +
+                        i % (count * inner)));
+  return result;
+}
+
+/// Queries of a block read the keys of its tokens and those of the window
+/// before them. A rank has all blocks, one, or part of the queries of one.
+TEST(HybridAttentionTest, BlocksHaveTheBitsOfTheWhole) {
+  for (const std::pair<int64_t, int64_t> &sizes :
+       std::vector<std::pair<int64_t, int64_t>>{
+           {1, 1}, {2, 1}, {4, 1}, {2, 2}, {2, 4}, {4, 4}})
+    for (int64_t window : {1, 3}) {
+      const int64_t blocks = sizes.first, ranks = sizes.second;
+      SCOPED_TRACE(std::to_string(blocks) + " blocks on " +
+                   std::to_string(ranks) + " ranks");
+      Hybrid attention = getHybridCases()[2];
+      attention.queries = attention.keys = 8;
+      attention.window = window;
+      const KernelTensor query = attention.makeQuery(1),
+                         keys = attention.makeRows(8, 2),
+                         sink = randomTensor(DType::F32, {attention.heads}, 3),
+                         entries = attention.makeRows(attention.entries, 4),
+                         indices = attention.makeIndices(),
+                         gradient = attention.makeQuery(5),
+                         parts = splitRows(keys, blocks, window - 1);
+      const AttributeMap attributes = attention.getAttributes();
+      const Tensors whole =
+          runKernel("mfHybridAttention", {query, keys, sink, entries, indices},
+                    {query, attention.makeLogSums()}, attributes);
+      const Tensors gradients = runKernel(
+          "mfHybridAttentionGrad",
+          {gradient, query, keys, sink, whole[0], whole[1], entries, indices},
+          {query, keys, sink, entries}, attributes);
+      std::vector<Values> sums(4);
+      for (int64_t rank = 0; rank < ranks; ++rank) {
+        const int64_t count = 8 / ranks, first = rank * count;
+        auto take = [&](const KernelTensor &rows) {
+          return takeSecond(rows, first, count);
+        };
+        const KernelTensor own =
+            ranks == 1 ? parts : takeSecond(parts, rank * blocks / ranks, 1);
+        KernelTensor position(DType::I32, {1});
+        position.set(0, static_cast<double>(first));
+        auto run = [&](const std::string &kernel, Tensors inputs,
+                       const Tensors &outputs) {
+          if (ranks > 1)
+            inputs.push_back(position);
+          inputs.push_back(entries);
+          inputs.push_back(take(indices));
+          return runKernel(kernel, inputs, outputs, attributes);
+        };
+        const Tensors outputs =
+            run(ranks == 1 ? "mfHybridAttention" : "mfHybridAttentionPart",
+                {take(query), own, sink},
+                {take(query), take(attention.makeLogSums())});
+        for (size_t i = 0; i < whole.size(); ++i)
+          EXPECT_EQ(outputs[i].toVector(), take(whole[i]).toVector());
+        const Tensors ofParts = run(
+            ranks == 1 ? "mfHybridAttentionGrad" : "mfHybridAttentionPartGrad",
+            {take(gradient), take(query), own, sink, outputs[0], outputs[1]},
+            {take(query), own, sink, entries});
+        EXPECT_EQ(ofParts[0].toVector(), take(gradients[0]).toVector());
+        // Where a rank's keys are among those of all blocks.
+        KernelTensor placed(DType::F32, parts.shape.dims);
+        const int64_t rows = own.size() / attention.batch,
+                      all = parts.size() / attention.batch;
+        for (int64_t i = 0; i < own.size(); ++i)
+          placed.set(i / rows * all +
+                         (ranks == 1 ? 0 : rank * blocks / ranks * rows) +
+                         i % rows,
+                     ofParts[1].get(i));
+        for (auto [sum, values] : {std::pair(1, joinRows(placed, window - 1)),
+                                   {2, ofParts[2].toVector()},
+                                   {3, ofParts[3].toVector()}}) {
+          sums[sum].resize(values.size());
+          for (size_t i = 0; i < values.size(); ++i)
+            sums[sum][i] += values[i];
+        }
+      }
+      for (size_t i : {1, 2, 3})
+        expectNear(gradients[i], sums[i], 2, 1e-5);
+    }
+}
+
 TEST(HybridAttentionTest, SharesAreMeansOfProbabilities) {
   Hybrid attention = getHybridCases()[2];
   const KernelTensor query = attention.makeQuery(1),
@@ -331,7 +465,14 @@ TEST(HybridAttentionTest, RefusesOtherShapes) {
   };
   EXPECT_THAT(refuse({keys, keys, sink}),
               HasSubstr("expected [batch, queries, heads, width]"));
-  EXPECT_THAT(refuse({query, query, sink}), HasSubstr("input 1"));
+  EXPECT_THAT(refuse({query, sink, sink}), HasSubstr("input 1"));
+  // Two blocks do not divide nine queries, two keys are less than a window, and
+  // blocks of four tokens are not those of nine queries.
+  for (const Ints &dims :
+       {Ints{2, 2, 6, 4}, Ints{2, 3, 2, 4}, Ints{2, 3, 6, 4}})
+    EXPECT_THAT(
+        refuse({query, KernelTensor(DType::F32, dims), sink}),
+        HasSubstr("expected blocks of 2 keys and a token for each query"));
   EXPECT_THAT(refuse({query, keys, query}), HasSubstr("input 2"));
   const KernelTensor values(DType::F32, {2, 9, 5}),
       places(DType::I32, {2, 9, 5});

@@ -88,7 +88,7 @@ public:
     unsigned seed = 1;
     for (size_t number = 0; number < spec.inputs.size(); ++number) {
       inputs.push_back(makeInput(spec, number, ++seed));
-      if (parts.inputs[number].firstIndexOf != 0)
+      if (!parts.inputs[number].firstIndexOf.empty())
         inputs.back().fill(0);
     }
     for (const TensorShape &shape : spec.outputs)
@@ -219,8 +219,13 @@ Tensors PartsChecker::runPart(const PartDim &dim, int64_t part, int64_t count) {
   for (auto [operand, input] : llvm::zip_equal(parts.inputs, inputs)) {
     std::optional<DimPlace> place = findDim(operand, input.shape, dim);
     from.push_back(place ? takePart(input, *place, part, count) : input);
-    if (!dim.isLeading && operand.firstIndexOf == dim.letter) {
-      const int64_t begin = part * getExtent(dim) / count;
+    const std::string &letters = operand.firstIndexOf;
+    const size_t cut =
+        dim.isLeading ? std::string::npos : letters.find(dim.letter);
+    if (cut != std::string::npos) {
+      int64_t begin = part * getExtent(dim) / count;
+      for (char inner : letters.substr(cut + 1))
+        begin *= getExtent({inner, false});
       from.back().fill(static_cast<double>(begin));
     }
   }

@@ -29,7 +29,7 @@ TEST(KernelPartsTest, ReadsOperands) {
   EXPECT_EQ(first.dims[2].letter, 'c');
   EXPECT_TRUE(first.dims[2].mayBeCut());
   EXPECT_FALSE(parts->inputs[1].dims[0].mayBeCut());
-  EXPECT_EQ(parts->inputs[2].firstIndexOf, 'c');
+  EXPECT_EQ(parts->inputs[2].firstIndexOf, "c");
   EXPECT_EQ(parts->outputs[0].reduction, PartReduction::Largest);
   EXPECT_TRUE(parts->outputs[0].dims[0] == first.dims[0]);
 }
@@ -38,7 +38,7 @@ TEST(KernelPartsTest, PartsMayBeAsLongAsAnotherDimension) {
   const KernelSpec spec = readSpec("(4x8xf32, 16x8xf32, 1xf32) -> 4xf32");
   llvm::Expected<KernelParts> parts = parseParts("qD, KD, @qK -> q", spec);
   ASSERT_TRUE(static_cast<bool>(parts)) << llvm::toString(parts.takeError());
-  EXPECT_EQ(parts->inputs[2].firstIndexOf, 'q');
+  EXPECT_EQ(parts->inputs[2].firstIndexOf, "q");
   EXPECT_EQ(parts->inputs[2].wholeOf, 'K');
 }
 
@@ -52,6 +52,20 @@ TEST(KernelPartsTest, ADimensionMayBeTwo) {
   EXPECT_EQ(pair.innerExtent, 3);
   EXPECT_EQ(parts->outputs[0].dims[0].innerExtent, 3);
   EXPECT_EQ(parts->inputs[0].dims[2].letter, 'D');
+}
+
+TEST(KernelPartsTest, APositionMayBeThatOfTwoDimensions) {
+  const KernelSpec spec = readSpec("(2x12xf32, 2x4xf32, 1xf32)");
+  llvm::Expected<KernelParts> parts = parseParts("b(hg), bh, @(hg)", spec);
+  ASSERT_TRUE(static_cast<bool>(parts)) << llvm::toString(parts.takeError());
+  EXPECT_EQ(parts->inputs[2].firstIndexOf, "hg");
+  EXPECT_EQ(parts->inputs[2].wholeOf, 0);
+  for (const char *text : {"@", "@hgi", "@(h)"})
+    EXPECT_EQ(
+        llvm::toString(
+            parseParts(llvm::Twine("b(hg), bh, ").concat(text).str(), spec)
+                .takeError()),
+        "'" + std::string(text) + "' does not describe a first index");
 }
 
 TEST(KernelPartsTest, AnOutputMayBePermuted) {
@@ -114,6 +128,12 @@ aclnnFlashAttentionScore(2x1x4x4xf32, 2x1x8x4xf32, 2x1x8x4xf32) -> 2x1x4xf32, 2x
 mfFlashAttentionPart(2x1x4x4xf32, 2x1x8x4xf32, 2x1x8x4xf32) -> 2x1x4xf32, 2x1x4xf32, 2x1x4x4xf32 {causal = true}: b(hg)qD, bhKD, bhKE, @qK, (hg) -> b(hg)q, b(hg)q, b(hg)qE
 mfFlashAttentionPart(2x4x4x4xf32, 2x2x8x4xf32, 2x2x8x4xf32) -> 2x4x4xf32, 2x4x4xf32, 2x4x4x4xf32 {causal = true}: b(hg)qD, bhKD, bhKE, @qK, (hg) -> b(hg)q, b(hg)q, b(hg)qE
 mfFlashAttentionPart(2x2x4x4xf32, 2x2x8x4xf32, 2x2x8x4xf32) -> 2x2x4xf32, 2x2x4xf32, 2x2x4x4xf32 {causal = true}: bhqD, bhKD, bhKE, @qK, h -> bhq, bhq, bhqE
+# Keys in blocks tie the queries of a rank to its block. All queries are for all blocks.
+mfHybridAttention(2x8x3x4xf32, 2x8x4xf32, 3xf32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 2, scale = 0.3, window = 3}: bSND, bKD, N, bGD, bSC -> bSND, bSN
+mfHybridAttention(2x8x3x4xf32, 2x2x6x4xf32, 3xf32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 2, scale = 0.3, window = 3}: bSND, bOKD, N, bGD, bSC -> bSND, bSN
+mfHybridAttentionPart(2x4x3x4xf32, 2x8x4xf32, 3xf32, 1xi32, 2x4x4xf32) -> 2x4x3x4xf32, 2x4x3xf32 {ratio = 2, scale = 0.3, window = 3}: bsND, bKD, N, @sK, bGD, bsC -> bsND, bsN
+mfHybridAttentionPart(2x4x3x4xf32, 2x1x6x4xf32, 3xf32, 1xi32, 2x4x4xf32) -> 2x4x3x4xf32, 2x4x3xf32 {ratio = 2, scale = 0.3, window = 3}: b(os)ND, boKD, N, @(os), bGD, b(os)C -> b(os)ND, b(os)N
+mfHybridAttentionPart(2x8x3x4xf32, 2x2x6x4xf32, 3xf32, 1xi32, 2x4x4xf32) -> 2x8x3x4xf32, 2x8x3xf32 {ratio = 2, scale = 0.3, window = 3}: b(oS)ND, boKD, N, @(oS), bGD, b(oS)C -> b(oS)ND, b(oS)N
 # Experts.
 aclnnGroupedMatmul(2x2x9x6xf32, 2x3x6x5xf32, 2x2x3xf32) -> 2x2x9x5xf32: ^gpTh, ^pLhi, gpL -> gpTi
 mfExpertMatmul(2x2x9x6xf32, 2x3x5x6xf32, 2x2x3xf32) -> 2x2x9x5xf32 {transpose_weight = true}: ^gpTh, ^pLih, gpL -> gpTi

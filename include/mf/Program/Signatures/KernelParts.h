@@ -63,8 +63,9 @@ struct PartOperand {
   /// dimensions.
   bool isPermuted = false;
   /// The letter of the dimension for which this operand gives the first index
-  /// of the rank's part. 0 for all other operands.
-  char firstIndexOf = 0;
+  /// of the rank's part, or the letters of a fused one, outer first. Empty for
+  /// all other operands.
+  std::string firstIndexOf;
   /// With `firstIndexOf`, the letter of a dimension that is as long as the
   /// parts of all ranks together. 0 if there is none.
   char wholeOf = 0;
