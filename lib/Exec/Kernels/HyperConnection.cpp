@@ -96,18 +96,27 @@ void readMixing(const KernelSpec &spec, size_t first, SpecChecker &checker,
   }
 }
 
+/// Calls `run(token, matrix)` for each token. Tokens of a tile share the
+/// matrix.
+template <typename Function>
+void runTokens(const SiteShape &shape, ThreadPool &pool, Function run) {
+  const Tiles tiles = shape.getTiles();
+  pool.parallelFor(tiles.count, [&](int64_t tile) {
+    auto [begin, size] = tiles[tile];
+    SinkhornMatrix matrix(shape.count, shape.halves / 2, shape.least);
+    for (int64_t token = begin; token < begin + size; ++token)
+      run(token, matrix);
+  });
+}
+
 /// Computes the numbers of each token, and what the layer reads.
 class MhcPreKernel : public Kernel {
 public:
   explicit MhcPreKernel(const SiteShape &shape) : shape(shape) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const Tiles tiles = shape.getTiles();
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      SinkhornMatrix matrix(shape.count, shape.halves / 2, shape.least);
-      for (int64_t token = begin; token < begin + size; ++token)
-        runToken(operands, token, matrix);
+    runTokens(shape, pool, [&](int64_t token, SinkhornMatrix &matrix) {
+      runToken(operands, token, matrix);
     });
   }
 
@@ -181,12 +190,8 @@ public:
   explicit MhcPreBackwardKernel(const SiteShape &shape) : shape(shape) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const Tiles tiles = shape.getTiles();
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      SinkhornMatrix matrix(shape.count, shape.halves / 2, shape.least);
-      for (int64_t token = begin; token < begin + size; ++token)
-        runToken(operands, token, matrix);
+    runTokens(shape, pool, [&](int64_t token, SinkhornMatrix &matrix) {
+      runToken(operands, token, matrix);
     });
     const Tiles columns(shape.getWidth(), columnsPerTile);
     pool.parallelFor(columns.count, [&](int64_t tile) {
