@@ -870,12 +870,6 @@ private:
       ++layer;
     return layer;
   }
-  /// Returns when the backward of the layer in front of an operator's layer
-  /// ends.
-  int64_t getEndOfNext(int64_t operation) const {
-    const size_t layer = findLayer(operation);
-    return getBackward(tape.layers[layer > 0 ? layer - 1 : 0].begin);
-  }
   int64_t getBackward(int64_t operation) const { return getEnd() - operation; }
   /// Adds bytes that are alive from one time to another, both included. Notes
   /// what begins with backward.
@@ -898,6 +892,7 @@ private:
   void addRerun(int64_t number, const RecomputedRun &run);
   void addGatheredWeights();
   void addTables();
+  void addReturnedGradient(const WeightRead &read);
   void addWeightGradients();
   TrainerMoment findPeak(int64_t from, int64_t to,
                          const std::vector<Bytes> &live,
@@ -936,12 +931,12 @@ void ChunkTimeline::addBlocks() {
           std::max(release, block.last));
     else
       add(TrainerCategory::Values, block.bytes, block.first, block.last);
-    // With stages, what a layer computes again stays until the backward of the
-    // layer in front of the layer has ended.
+    // With stages, the function that computes gradients also holds what runs
+    // compute again until the backward of the chunk has ended.
     if (release < 0 && releaseOfRun >= 0)
       add(TrainerCategory::Kept, block.bytes,
           getBackward(tape.runs[ownRun].last),
-          hasStages() ? getEndOfNext(block.first) : releaseOfRun);
+          hasStages() ? getEnd() : releaseOfRun);
     // The function that computes a run again holds the gradients of what the
     // run passes on until the backward of the run has ended.
     const bool leavesRun = ownRun >= 0 && block.lastReader >= 0 &&
@@ -1055,31 +1050,53 @@ void ChunkTimeline::addTables() {
   add(TrainerCategory::Tables, copies * tape.largestRotaryBytes, 0, count - 1);
 }
 
-/// The gradient of a weight is whole until the ranks have reduced it, which
-/// they wait for when the gradients of the next layer exist. With stages, ranks
-/// reduce once a step: the backward of a chunk returns the gradients of all its
-/// weights together, in their types, and the next backward adds them to whole
-/// sums in fp32, layer by layer. A head returns gradients in fp32.
-void ChunkTimeline::addWeightGradients() {
+/// Adds the gradient of a weight with stages, where ranks reduce gradients once
+/// a step. The backward of a chunk returns the gradients of all its weights
+/// together, in their types. A head returns gradients in fp32. The next
+/// backward makes whole sums in fp32 when the backward of a layer begins, and
+/// frees what the backward before returned when that of the layer ends. The
+/// gradient of an embedding is added to that of the first backward, because
+/// the trainer's hook needs an input that has a gradient.
+void ChunkTimeline::addReturnedGradient(const WeightRead &read) {
   enum : size_t { first, second, later };
+  const TapedLayer &layer = tape.layers[findLayer(read.operation)];
+  LayerOp owner = layer.layer;
+  const int64_t made = getBackward(read.operation);
+  const int64_t wide =
+      getBlockBytes(read.isNarrow ? 2 * read.bytes : read.bytes);
+  const int64_t bytes =
+      owner.getKind() == LayerKind::Head ? wide : getBlockBytes(read.bytes);
+  if (owner.getKind() == LayerKind::Embedding) {
+    addLasting(first, TrainerCategory::GradientSums, bytes, made);
+    for (size_t backward : {second, later}) {
+      addLasting(backward, TrainerCategory::WeightGradients, bytes, made);
+      addLasting(backward, TrainerCategory::WeightGradients, -bytes,
+                 getEnd() + 1);
+    }
+    return;
+  }
+  for (size_t backward : {first, second, later})
+    addLasting(backward, TrainerCategory::WeightGradients, bytes, made);
+  for (size_t backward : {second, later})
+    addLasting(backward, TrainerCategory::WeightGradients, -bytes,
+               getBackward(layer.begin) + 1);
+  addLasting(second, TrainerCategory::GradientSums, wide,
+             getBackward(layer.end - 1));
+}
+
+/// The gradient of a weight is whole until the ranks have reduced it, which
+/// they wait for when the gradients of the next layer exist.
+void ChunkTimeline::addWeightGradients() {
   for (WeightRead read : tape.weightReads) {
-    const size_t layer = findLayer(read.operation);
-    const int64_t own = getBackward(tape.layers[layer].begin);
-    const int64_t wide =
-        getBlockBytes(read.isNarrow ? 2 * read.bytes : read.bytes);
-    LayerOp owner = tape.layers[layer].layer;
-    const int64_t bytes = hasStages() && owner.getKind() == LayerKind::Head
-                              ? wide
-                              : getBlockBytes(read.bytes);
     if (hasStages()) {
-      for (size_t backward : {first, second, later})
-        addLasting(backward, TrainerCategory::WeightGradients, bytes,
-                   getBackward(read.operation));
-      for (size_t backward : {second, later})
-        addLasting(backward, TrainerCategory::WeightGradients, -bytes, own + 1);
-      addLasting(second, TrainerCategory::GradientSums, wide, own);
+      addReturnedGradient(read);
       continue;
     }
+    const size_t layer = findLayer(read.operation);
+    const int64_t own = getBackward(tape.layers[layer].begin);
+    const int64_t bytes = getBlockBytes(read.bytes);
+    const int64_t wide =
+        getBlockBytes(read.isNarrow ? 2 * read.bytes : read.bytes);
     const int64_t next =
         layer > 0 ? getBackward(tape.layers[layer - 1].begin) : own;
     add(TrainerCategory::WeightGradients, bytes, getBackward(read.operation),
@@ -1140,5 +1157,7 @@ ChunkMemory ChunkTimeline::summarize() {
 ChunkMemory mf::passes::tapeChunk(ModelOp model, const TapedChunk &chunk) {
   ChunkTape tape(model, chunk);
   tape.record();
+  if (tape.operations.empty())
+    return ChunkMemory();
   return ChunkTimeline(tape).summarize();
 }

@@ -7,8 +7,8 @@ Draws models of the DeepSeek-V3 class with and without experts, on up to 16 rank
 and lowers each several times. These things hold:
 
 - more recomputed layers never raise what the trainer holds, in an order of layers
-  from the first. With stages, what a layer computes again stays until the next
-  backward of a layer has ended: more layers raise it at most by what they kept;
+  from the first. With stages, what layers compute again stays until the backward of
+  the chunk has ended: more layers raise it at most by what they kept;
 - half of the sequence never raises it;
 - twice the ranks that shard weights never raise it;
 - more layers never lower it;

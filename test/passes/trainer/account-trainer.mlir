@@ -2,7 +2,7 @@
 // RUN: %roundtrip --split-input-file --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %s | FileCheck %s
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %S/Inputs/one_loss.mlir | FileCheck %s --check-prefix=LOSS
 // RUN: sed -e 's/stages = 1, interleave = 1, micro_batches = 1/stages = 2, interleave = 1, micro_batches = 4/' -e '/@lm_head/s/stage = 0/stage = 1/' %S/Inputs/one_loss.mlir > %t.mlir
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %t.mlir | FileCheck %s --check-prefix=LAST
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %t.mlir | FileCheck %s --check-prefix=ENDS
 
 // Of the loss, 3 1/2 planes of logits are alive at the scatter of the labels: those in bf16 and their log-softmax, which are kept, the
 // probabilities and the gradient.
@@ -12,9 +12,11 @@
 //   tables        a compressed mask of 4 MiB
 // LOSS: trainer_memory = [{at = "lm_head.loss: scatter_add", kept_by_chunk = array<i64: {{[0-9]+}}>, lasting = 1707520 : i64, live = 140214272 : i64, parts = {kept = 50415616 : i64, states = 1707520 : i64, tables = 4194816 : i64, values = 67109376 : i64, workspace = 16786944 : i64}, task = "B0"}]
 
-// On the last of two stages, the third micro-batch finds a sum in fp32 and the last gradient, which a head returns in fp32: 4096 x 16 x 4 =
-// 262,144 bytes in blocks of 262,656.
-// LAST: {at = "lm_head.loss: scatter_add", {{.*}}parts = {gradient_sums = 262656 : i64, {{[^}]*}}weight_gradients = 262656 : i64, {{.*}}task = "B2"}]
+// On two stages. The gradient of an embedding is added to that of the first backward, so the second finds 4096 x 16 x 4 = 262,144 bytes in a
+// block of 262,656, and makes as many. On the last stage the second backward finds the gradient of the first, which a head returns in fp32, and
+// begins with a sum of as many bytes.
+// ENDS: {at = "embedding.gather", {{.*}}parts = {gradient_sums = 262656 : i64, {{[^}]*}}weight_gradients = 262656 : i64, {{[^}]*}}}, task = "B1"},
+// ENDS-SAME: {at = "lm_head.loss: scatter_add", {{.*}}parts = {gradient_sums = 262656 : i64, {{[^}]*}}weight_gradients = 262656 : i64, {{.*}}task = "B1"}]
 
 // A view has the memory of its operand: the norm of half of a product keeps all of it, 64 x 512 x 2 = 65,536 bytes in a block of 66,048.
 // Beside it forward keeps the inputs of both products, 2,560 and 33,280, and a number for each row, 512.
@@ -105,11 +107,11 @@ mf.model @kernel attributes {
 // -----
 
 // With stages the ranks reduce gradients once a step. The first backward leaves the gradient of a weight in the weight's type, 512 x 512 x 2 =
-// 524,288 bytes in a block of 524,800. The second adds that to a sum in fp32 of 1,049,088 bytes and leaves its own. The third therefore finds
-// both, and its own comes as third.
+// 524,288 bytes in a block of 524,800. The second begins with a sum in fp32 of 1,049,088 bytes, and finds that gradient until the layer's
+// backward ends; its own comes as third.
 // CHECK-LABEL: mf.model @stages
-// CHECK-SAME: trainer_memory = [{at = "layers.0.matmul", {{.*}}parts = {gradient_sums = 1049088 : i64, {{.*}}weight_gradients = 1049600 : i64, {{.*}}task = "B2"},
-// CHECK-SAME: {at = "layers.1.matmul", {{.*}}parts = {gradient_sums = 1049088 : i64, {{.*}}weight_gradients = 1049600 : i64, {{.*}}task = "B2"}]
+// CHECK-SAME: trainer_memory = [{at = "layers.0.matmul", {{.*}}parts = {gradient_sums = 1049088 : i64, {{.*}}weight_gradients = 1049600 : i64, {{.*}}task = "B1"},
+// CHECK-SAME: {at = "layers.1.matmul", {{.*}}parts = {gradient_sums = 1049088 : i64, {{.*}}weight_gradients = 1049600 : i64, {{.*}}task = "B1"}]
 mf.model @stages attributes {
     micro_batch_size = 1 : i64, sequence_length = 16 : i64, vocab_size = 16 : i64, compressed_mask,
     training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 4>,
@@ -128,6 +130,46 @@ mf.model @stages attributes {
     %c = mf.cast %w {name = "cast"} : (tensor<512x512xf32>) -> tensor<512x512xbf16>
     %y = mf.matmul %x, %c {name = "matmul", transpose_b = true} : (tensor<1x16x512xbf16>, tensor<512x512xbf16>) -> tensor<1x16x512xbf16>
     mf.return %y : tensor<1x16x512xbf16>
+  }
+}
+
+// -----
+
+// With stages, values that a layer computes again stay until the backward of the chunk has ended. At the backward of layers.0 the activations
+// of both layers are alive, 64 x 1024 x 2 and 64 x 512 x 2 bytes in blocks of 131,584 and 66,048. Beside them are the inputs of both layers,
+// the stage's output and the buffer of the output's gradient in blocks of 2,560, for each of two micro-batches in flight, but for the input of
+// layers.1 that backward has read. The last stage has a layer without operators.
+// CHECK-LABEL: mf.model @recomputed_stages
+// CHECK-SAME: trainer_memory = [{at = "layers.0.in", {{.*}}parts = {kept = 215552 : i64,
+mf.model @recomputed_stages attributes {
+    micro_batch_size = 1 : i64, sequence_length = 64 : i64, vocab_size = 16 : i64, compressed_mask,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2>,
+      optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
+      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
+  mf.param @t : tensor<1024x16xf32> init <zeros> {mf.kept = bf16}
+  mf.param @u : tensor<16x1024xf32> init <zeros> {mf.kept = bf16}
+  mf.param @v : tensor<512x16xf32> init <zeros> {mf.kept = bf16}
+  mf.param @w : tensor<16x512xf32> init <zeros> {mf.kept = bf16}
+  mf.layer @layers.0 body (%x: tensor<1x64x16xbf16>) -> tensor<1x64x16xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %t = mf.get_param @t : tensor<1024x16xf32>
+    %c = mf.cast %t {name = "in.cast", recompute = #mf.recompute<full>} : (tensor<1024x16xf32>) -> tensor<1024x16xbf16>
+    %h = mf.matmul %x, %c {name = "in", recompute = #mf.recompute<full>, transpose_b = true} : (tensor<1x64x16xbf16>, tensor<1024x16xbf16>) -> tensor<1x64x1024xbf16>
+    %u = mf.get_param @u : tensor<16x1024xf32>
+    %d = mf.cast %u {name = "out.cast", recompute = #mf.recompute<full>} : (tensor<16x1024xf32>) -> tensor<16x1024xbf16>
+    %y = mf.matmul %h, %d {name = "out", recompute = #mf.recompute<full>, transpose_b = true} : (tensor<1x64x1024xbf16>, tensor<16x1024xbf16>) -> tensor<1x64x16xbf16>
+    mf.return %y : tensor<1x64x16xbf16>
+  }
+  mf.layer @layers.1 body (%x: tensor<1x64x16xbf16>) -> tensor<1x64x16xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %v = mf.get_param @v : tensor<512x16xf32>
+    %c = mf.cast %v {name = "in.cast", recompute = #mf.recompute<full>} : (tensor<512x16xf32>) -> tensor<512x16xbf16>
+    %h = mf.matmul %x, %c {name = "in", recompute = #mf.recompute<full>, transpose_b = true} : (tensor<1x64x16xbf16>, tensor<512x16xbf16>) -> tensor<1x64x512xbf16>
+    %w = mf.get_param @w : tensor<16x512xf32>
+    %d = mf.cast %w {name = "out.cast", recompute = #mf.recompute<full>} : (tensor<16x512xf32>) -> tensor<16x512xbf16>
+    %y = mf.matmul %h, %d {name = "out", recompute = #mf.recompute<full>, transpose_b = true} : (tensor<1x64x512xbf16>, tensor<16x512xbf16>) -> tensor<1x64x16xbf16>
+    mf.return %y : tensor<1x64x16xbf16>
+  }
+  mf.layer @layers.2 body (%x: tensor<1x64x16xbf16>) -> tensor<1x64x16xbf16> attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    mf.return %x : tensor<1x64x16xbf16>
   }
 }
 
