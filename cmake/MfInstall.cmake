@@ -76,10 +76,10 @@ add_custom_target(site
 set(MF_STABLE_HEADERS
   dialects/ascend/AscendDialect.h
   dialects/mf/MfOps.h
+  mf/Decode/Decoder.h
+  mf/Decode/TargetFile.h
   mf/Perf/Simulator/StepSimulator.h
-  mf/Perf/Target/TargetFile.h
   mf/Plan/Settings/StepCompiler.h
-  mf/Program/Decoder.h
   mf/Program/Program.h
   passes/pipeline/Pipeline.h)
 install(TARGETS ${MF_LIBRARIES} EXPORT mfTargets ARCHIVE DESTINATION lib/mf COMPONENT dev)

@@ -4,7 +4,7 @@
 #ifndef MF_PASSES_DECODEDMODULE_H
 #define MF_PASSES_DECODEDMODULE_H
 
-#include "mf/Program/Decoder.h"
+#include "mf/Decode/Decoder.h"
 
 namespace mf::passes {
 

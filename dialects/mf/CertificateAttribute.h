@@ -10,7 +10,7 @@ namespace mf::ir {
 
 /// The name of the attribute with the certificate of a chunk, and later of its
 /// forward function. It is a dictionary in the form that
-/// lib/Program/Decode/Certificates.cpp reads (mf/Program/Certificate.h).
+/// lib/Decode/Certificates.cpp reads (mf/Program/Certificate.h).
 inline constexpr llvm::StringLiteral certificateAttribute = "mf.computes";
 
 } // namespace mf::ir

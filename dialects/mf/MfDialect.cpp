@@ -4,7 +4,7 @@
 #include "dialects/mf/MfDialect.h"
 #include "dialects/mf/Format.h"
 #include "dialects/mf/MfOps.h"
-#include "mf/Frontend/Layers/LayerSettings.h"
+#include "mf/Layers/LayerSettings.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/mf/MfDialect.h"
-#include "mf/Frontend/Layers/LayerSettings.h"
+#include "mf/Layers/LayerSettings.h"
 #include "mf/Support/NearestName.h"
 #include "mlir/IR/DialectImplementation.h"
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mf/Decode/TargetFile.h"
 #include "mf/Perf/Simulator/StepSimulator.h"
-#include "mf/Perf/Target/TargetFile.h"
 #include "mf/Plan/Settings/StepCompiler.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"

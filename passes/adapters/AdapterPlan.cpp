@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/adapters/AdapterPlan.h"
-#include "mf/Frontend/Layers/NameRegex.h"
+#include "mf/Layers/NameRegex.h"
 #include "mf/Support/Diagnostic.h"
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"

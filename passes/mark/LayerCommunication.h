@@ -5,7 +5,7 @@
 #define MF_PASSES_MARK_LAYERCOMMUNICATION_H
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Frontend/Layers/LayerPlan.h"
+#include "mf/Layers/LayerPlan.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mf::passes {

@@ -4,7 +4,7 @@
 #include "passes/mark/MarkMemory.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Config/KnownKeys.h"
-#include "mf/Frontend/Layers/LayerPlan.h"
+#include "mf/Layers/LayerPlan.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"

@@ -4,7 +4,7 @@
 #ifndef MF_PASSES_MARK_MARKMEMORY_H
 #define MF_PASSES_MARK_MARKMEMORY_H
 
-#include "mf/Frontend/Layers/CellTree.h"
+#include "mf/Layers/CellTree.h"
 #include "passes/Passes.h"
 
 namespace mf::passes {

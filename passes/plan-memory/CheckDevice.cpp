@@ -1,11 +1,11 @@
 //===- CheckDevice.cpp - Compares the memory limit with a device ----------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "mf/Decode/TargetFile.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Perf/Target/DeviceNeed.h"
-#include "mf/Perf/Target/TargetFile.h"
 #include "passes/DecodedModule.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/plan-memory/MemoryLimit.h"

@@ -1,7 +1,7 @@
 //===- PrintMemory.cpp - Prints the memory of a planned program -----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Perf/Target/TargetFile.h"
+#include "mf/Decode/TargetFile.h"
 #include "passes/DecodedModule.h"
 #include "passes/Passes.h"
 #include "passes/plan-memory/StageReport.h"

@@ -12,7 +12,7 @@
 #ifndef MF_PASSES_PLAN_MEMORY_STAGEPROBLEM_H
 #define MF_PASSES_PLAN_MEMORY_STAGEPROBLEM_H
 
-#include "mf/Program/Decoder.h"
+#include "mf/Decode/Decoder.h"
 #include "mf/Program/Liveness.h"
 #include "mf/Program/Memory/StepPlan.h"
 

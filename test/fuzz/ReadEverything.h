@@ -7,7 +7,7 @@
 #include "mf/Frontend/Config/BatchRules.h"
 #include "mf/Frontend/Config/ResolvedLayers.h"
 #include "mf/Frontend/Families/Family.h"
-#include "mf/Frontend/Layers/LayerPlan.h"
+#include "mf/Layers/LayerPlan.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mf {

@@ -10,7 +10,7 @@
 #include "mf/Frontend/Import/CellNames.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mf/Frontend/Import/ModelSpec.h"
-#include "mf/Frontend/Layers/CellTree.h"
+#include "mf/Layers/CellTree.h"
 #include "mf/Support/NearestName.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"

@@ -8,7 +8,7 @@
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
-#include "mf/Frontend/Layers/LayerSettings.h"
+#include "mf/Layers/LayerSettings.h"
 #include "mf/Perf/Timeline/HtmlPage.h"
 #include "mf/Plan/Settings/MemoryWays.h"
 #include "mf/Plan/Settings/StepPlanner.h"

@@ -4,7 +4,7 @@
 #include "TrainingReport.h"
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/SettingChanges.h"
-#include "mf/Frontend/Layers/LayerSettings.h"
+#include "mf/Layers/LayerSettings.h"
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "mf/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"

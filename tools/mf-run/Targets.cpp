@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Targets.h"
+#include "mf/Decode/TargetFile.h"
 #include "mf/Perf/Target/TargetFields.h"
-#include "mf/Perf/Target/TargetFile.h"
 #include "mf/Support/AtomicFile.h"
 #include "tools/targets/TargetOptions.h"
 #include "llvm/ADT/StringExtras.h"

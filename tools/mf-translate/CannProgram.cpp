@@ -6,7 +6,7 @@
 #include "dialects/mf/MfOps.h"
 #include "mf/Cann/EmitProgram.h"
 #include "mf/Cann/ProgramAccount.h"
-#include "mf/Program/Decoder.h"
+#include "mf/Decode/Decoder.h"
 #include "mf/Program/LocatedError.h"
 #include "mf/Support/AtomicFile.h"
 #include "mlir/Parser/Parser.h"

@@ -6,7 +6,7 @@
 #include "Verb.h"
 #include "mf/Frontend/Config/SettingChanges.h"
 #include "mf/Frontend/Config/SettingEdit.h"
-#include "mf/Frontend/Layers/LayerSettings.h"
+#include "mf/Layers/LayerSettings.h"
 #include "mf/Perf/Simulator/StepSimulator.h"
 #include "mf/Plan/Settings/StepCompiler.h"
 #include "mf/Support/DiagnosticError.h"

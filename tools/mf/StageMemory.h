@@ -4,8 +4,8 @@
 #ifndef MF_TOOLS_MF_STAGEMEMORY_H
 #define MF_TOOLS_MF_STAGEMEMORY_H
 
+#include "mf/Decode/Decoder.h"
 #include "mf/Perf/Timeline/StepTimeline.h"
-#include "mf/Program/Decoder.h"
 #include "mf/Program/Liveness.h"
 #include "passes/plan-memory/StageReport.h"
 #include "llvm/Support/JSON.h"

@@ -10,9 +10,9 @@
 #ifndef MF_TOOLS_MF_STEPINPUT_H
 #define MF_TOOLS_MF_STEPINPUT_H
 
+#include "mf/Decode/Decoder.h"
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Plan/Settings/StepCompiler.h"
-#include "mf/Program/Decoder.h"
 #include "tools/lowering/LoweringFlags.h"
 
 namespace mf::tools {

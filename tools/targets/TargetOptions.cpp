@@ -3,7 +3,7 @@
 
 #include "tools/targets/TargetOptions.h"
 #include "dialects/mf/ErrorCollector.h"
-#include "mf/Perf/Target/TargetFile.h"
+#include "mf/Decode/TargetFile.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace llvm;

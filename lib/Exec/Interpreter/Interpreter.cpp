@@ -5,8 +5,8 @@
 #include "Chunks.h"
 #include "Functions.h"
 #include "Rank.h"
+#include "mf/Decode/Attributes.h"
 #include "mf/Exec/Data/Safetensors.h"
-#include "mf/Program/Attributes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <thread>
 

@@ -5,7 +5,7 @@
 #include "Functions.h"
 #include "dialects/ascend/KernelSpecs.h"
 #include "dialects/mf/OptimizerState.h"
-#include "mf/Program/Attributes.h"
+#include "mf/Decode/Attributes.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "llvm/Support/MathExtras.h"
 

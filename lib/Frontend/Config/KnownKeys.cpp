@@ -10,7 +10,7 @@
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/SettingEdit.h"
-#include "mf/Frontend/Layers/LayerSettings.h"
+#include "mf/Layers/LayerSettings.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mf {

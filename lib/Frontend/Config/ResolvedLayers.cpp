@@ -3,7 +3,7 @@
 
 #include "mf/Frontend/Config/ResolvedLayers.h"
 #include "LayerNormalizer.h"
-#include "mf/Frontend/Layers/CellPattern.h"
+#include "mf/Layers/CellPattern.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -8,7 +8,7 @@
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/SettingEdit.h"
-#include "mf/Frontend/Layers/LayerSettings.h"
+#include "mf/Layers/LayerSettings.h"
 
 namespace mf {
 

@@ -3,7 +3,7 @@
 
 #include "AdapterReader.h"
 #include "SpecReader.h"
-#include "mf/Frontend/Layers/NameRegex.h"
+#include "mf/Layers/NameRegex.h"
 #include "mf/Support/NearestName.h"
 
 namespace mf {

@@ -4,7 +4,7 @@
 #include "lib/Plan/Settings/ArenaPlans.h"
 #include "lib/Plan/Settings/ParallelWork.h"
 #include "mf/Frontend/Config/MemorySize.h"
-#include "mf/Frontend/Layers/LayerSettings.h"
+#include "mf/Layers/LayerSettings.h"
 #include "mf/Plan/Settings/MemoryWays.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -4,7 +4,7 @@
 #ifndef MF_TEST_UNIT_CONFIG_CELLTREES_H
 #define MF_TEST_UNIT_CONFIG_CELLTREES_H
 
-#include "mf/Frontend/Layers/CellTree.h"
+#include "mf/Layers/CellTree.h"
 #include "test/unit/RecordedCells.h"
 
 namespace mf {

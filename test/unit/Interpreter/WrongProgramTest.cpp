@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoweredSteps.h"
+#include "mf/Decode/Decoder.h"
 #include "mf/Exec/Runner/ModelState.h"
-#include "mf/Program/Decoder.h"
 #include "mf/Program/Program.h"
 #include "mf/Program/Verifier.h"
 #include "test/unit/Campaign.h"

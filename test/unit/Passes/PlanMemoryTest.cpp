@@ -10,7 +10,7 @@
 #include "passes/plan-memory/PlanMemory.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfDialect.h"
-#include "mf/Program/Decoder.h"
+#include "mf/Decode/Decoder.h"
 #include "mf/Program/Verifier.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"

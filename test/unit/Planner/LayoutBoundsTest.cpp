@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/LayoutPlanner.h"
-#include "mf/Perf/Target/TargetFile.h"
+#include "mf/Decode/TargetFile.h"
 #include "test/unit/Campaign.h"
 #include "gtest/gtest.h"
 #include <random>

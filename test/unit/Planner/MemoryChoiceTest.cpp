@@ -1,8 +1,8 @@
 //===- MemoryChoiceTest.cpp - Ways to lower the memory of a step ----------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "mf/Decode/TargetFile.h"
 #include "mf/Frontend/Config/BatchRules.h"
-#include "mf/Perf/Target/TargetFile.h"
 #include "mf/Plan/Settings/MemoryWays.h"
 #include "llvm/ADT/STLExtras.h"
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 
 #include "mf/Program/Liveness.h"
 #include "dialects/mf/MfDialect.h"
-#include "mf/Program/Decoder.h"
+#include "mf/Decode/Decoder.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfDialect.h"
-#include "mf/Program/Decoder.h"
+#include "mf/Decode/Decoder.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/raw_ostream.h"

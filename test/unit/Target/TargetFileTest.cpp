@@ -1,7 +1,7 @@
 //===- TargetFileTest.cpp - Targets as files ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Perf/Target/TargetFile.h"
+#include "mf/Decode/TargetFile.h"
 #include "SampleTarget.h"
 #include "mf/Perf/Target/TargetFields.h"
 #include "mlir/Dialect/DLTI/DLTI.h"

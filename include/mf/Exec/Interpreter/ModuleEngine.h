@@ -4,8 +4,8 @@
 #ifndef MF_EXEC_INTERPRETER_MODULEENGINE_H
 #define MF_EXEC_INTERPRETER_MODULEENGINE_H
 
+#include "mf/Decode/Decoder.h"
 #include "mf/Exec/Ranks/Training.h"
-#include "mf/Program/Decoder.h"
 
 namespace mf::interpreter {
 

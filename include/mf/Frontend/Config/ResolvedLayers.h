@@ -13,7 +13,7 @@
 
 #include "mf/Frontend/Config/StageMap.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
-#include "mf/Frontend/Layers/LayerSettings.h"
+#include "mf/Layers/LayerSettings.h"
 #include "llvm/Support/JSON.h"
 
 namespace mf {

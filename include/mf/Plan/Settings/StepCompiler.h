@@ -10,7 +10,7 @@
 #ifndef MF_PLAN_SETTINGS_STEPCOMPILER_H
 #define MF_PLAN_SETTINGS_STEPCOMPILER_H
 
-#include "mf/Frontend/Layers/CellTree.h"
+#include "mf/Layers/CellTree.h"
 #include "mf/Program/Program.h"
 #include "mf/Support/Diagnostic.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,8 +1,8 @@
 //===- NameRegex.h - A regular expression over one name ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef MF_FRONTEND_LAYERS_NAMEREGEX_H
-#define MF_FRONTEND_LAYERS_NAMEREGEX_H
+#ifndef MF_LAYERS_NAMEREGEX_H
+#define MF_LAYERS_NAMEREGEX_H
 
 #include "llvm/ADT/StringRef.h"
 #include <memory>
@@ -42,4 +42,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_FRONTEND_LAYERS_NAMEREGEX_H
+#endif // MF_LAYERS_NAMEREGEX_H

@@ -1,8 +1,8 @@
 //===- LayerPlan.cpp - What the settings of layers name -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Frontend/Layers/LayerPlan.h"
-#include "mf/Frontend/Layers/CellPattern.h"
+#include "mf/Layers/LayerPlan.h"
+#include "mf/Layers/CellPattern.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"

@@ -1,7 +1,7 @@
 //===- TargetFile.cpp - Targets as files of #ascend.device ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Perf/Target/TargetFile.h"
+#include "mf/Decode/TargetFile.h"
 #include "dialects/ascend/DeviceDescription.h"
 #include "mf/Perf/Target/TargetFields.h"
 #include "mlir/Dialect/DLTI/DLTI.h"

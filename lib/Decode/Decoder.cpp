@@ -1,7 +1,7 @@
 //===- Decoder.cpp - A module to a program --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Program/Decoder.h"
+#include "mf/Decode/Decoder.h"
 #include "DecoderState.h"
 #include "dialects/mf/MfDialect.h"
 

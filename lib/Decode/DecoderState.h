@@ -1,11 +1,11 @@
 //===- DecoderState.h - State of decoding -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef MF_LIB_PROGRAM_DECODE_DECODERSTATE_H
-#define MF_LIB_PROGRAM_DECODE_DECODERSTATE_H
+#ifndef MF_LIB_DECODE_DECODERSTATE_H
+#define MF_LIB_DECODE_DECODERSTATE_H
 
 #include "DecodedTypes.h"
-#include "mf/Program/Decoder.h"
+#include "mf/Decode/Decoder.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -87,4 +87,4 @@ mlir::LogicalResult checkChannels(const DecodedProgram &decoded);
 
 } // namespace mf::program
 
-#endif // MF_LIB_PROGRAM_DECODE_DECODERSTATE_H
+#endif // MF_LIB_DECODE_DECODERSTATE_H

@@ -12,11 +12,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_FRONTEND_LAYERS_LAYERPLAN_H
-#define MF_FRONTEND_LAYERS_LAYERPLAN_H
+#ifndef MF_LAYERS_LAYERPLAN_H
+#define MF_LAYERS_LAYERPLAN_H
 
-#include "mf/Frontend/Layers/CellTree.h"
-#include "mf/Frontend/Layers/LayerSettings.h"
+#include "mf/Layers/CellTree.h"
+#include "mf/Layers/LayerSettings.h"
 #include "llvm/Support/JSON.h"
 
 namespace mf {
@@ -155,4 +155,4 @@ LayerPlan planLayers(llvm::ArrayRef<PlannedLayer> layers, bool logs,
 
 } // namespace mf
 
-#endif // MF_FRONTEND_LAYERS_LAYERPLAN_H
+#endif // MF_LAYERS_LAYERPLAN_H

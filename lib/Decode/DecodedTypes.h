@@ -1,11 +1,11 @@
 //===- DecodedTypes.h - Types and sizes in a program -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef MF_LIB_PROGRAM_DECODE_DECODEDTYPES_H
-#define MF_LIB_PROGRAM_DECODE_DECODEDTYPES_H
+#ifndef MF_LIB_DECODE_DECODEDTYPES_H
+#define MF_LIB_DECODE_DECODEDTYPES_H
 
 #include "dialects/ascend/AscendDialect.h"
-#include "mf/Program/Attributes.h"
+#include "mf/Decode/Attributes.h"
 #include "mf/Program/Certificate.h"
 
 namespace mf::program {
@@ -40,4 +40,4 @@ mlir::FailureOr<Certificate> decodeCertificate(mlir::Operation *op,
 
 } // namespace mf::program
 
-#endif // MF_LIB_PROGRAM_DECODE_DECODEDTYPES_H
+#endif // MF_LIB_DECODE_DECODEDTYPES_H

@@ -1,11 +1,11 @@
 //===- CellPattern.h - Names of operators by patterns -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef MF_FRONTEND_LAYERS_CELLPATTERN_H
-#define MF_FRONTEND_LAYERS_CELLPATTERN_H
+#ifndef MF_LAYERS_CELLPATTERN_H
+#define MF_LAYERS_CELLPATTERN_H
 
-#include "mf/Frontend/Layers/CellTree.h"
-#include "mf/Frontend/Layers/NameRegex.h"
+#include "mf/Layers/CellTree.h"
+#include "mf/Layers/NameRegex.h"
 
 namespace mf {
 
@@ -62,4 +62,4 @@ std::string suggestPatterns(llvm::StringRef pattern,
 
 } // namespace mf
 
-#endif // MF_FRONTEND_LAYERS_CELLPATTERN_H
+#endif // MF_LAYERS_CELLPATTERN_H

@@ -1,8 +1,8 @@
 //===- TargetFile.h - Targets as files of #ascend.device ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef MF_PERF_TARGET_TARGETFILE_H
-#define MF_PERF_TARGET_TARGETFILE_H
+#ifndef MF_DECODE_TARGETFILE_H
+#define MF_DECODE_TARGETFILE_H
 
 #include "mf/Perf/Target/Target.h"
 #include "mlir/IR/MLIRContext.h"
@@ -48,4 +48,4 @@ std::string editTarget(llvm::StringRef text, const Target &from,
 
 } // namespace mf::target
 
-#endif // MF_PERF_TARGET_TARGETFILE_H
+#endif // MF_DECODE_TARGETFILE_H

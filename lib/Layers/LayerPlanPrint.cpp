@@ -1,7 +1,7 @@
 //===- LayerPlanPrint.cpp - A plan as log, table and JSON -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Frontend/Layers/LayerPlan.h"
+#include "mf/Layers/LayerPlan.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mf {

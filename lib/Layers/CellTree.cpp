@@ -1,7 +1,7 @@
 //===- CellTree.cpp - Names of the operators of one layer -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Frontend/Layers/CellTree.h"
+#include "mf/Layers/CellTree.h"
 #include "llvm/ADT/Hashing.h"
 #include <algorithm>
 

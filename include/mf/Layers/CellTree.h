@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_FRONTEND_LAYERS_CELLTREE_H
-#define MF_FRONTEND_LAYERS_CELLTREE_H
+#ifndef MF_LAYERS_CELLTREE_H
+#define MF_LAYERS_CELLTREE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
@@ -79,4 +79,4 @@ void setModelPresets(CellTree &tree, bool selectRecompute,
 
 } // namespace mf
 
-#endif // MF_FRONTEND_LAYERS_CELLTREE_H
+#endif // MF_LAYERS_CELLTREE_H

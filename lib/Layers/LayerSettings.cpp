@@ -1,7 +1,7 @@
 //===- LayerSettings.cpp - What a YAML asks of one layer ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Frontend/Layers/LayerSettings.h"
+#include "mf/Layers/LayerSettings.h"
 #include "llvm/ADT/STLExtras.h"
 #include <tuple>
 

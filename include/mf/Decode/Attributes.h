@@ -1,8 +1,8 @@
 //===- Attributes.h - Attributes of IR as plain values ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef MF_PROGRAM_ATTRIBUTES_H
-#define MF_PROGRAM_ATTRIBUTES_H
+#ifndef MF_DECODE_ATTRIBUTES_H
+#define MF_DECODE_ATTRIBUTES_H
 
 #include "mf/Program/Program.h"
 #include "mlir/IR/Operation.h"
@@ -32,4 +32,4 @@ mlir::LogicalResult decodeSampleOrder(mlir::ModuleOp module,
 
 } // namespace mf::program
 
-#endif // MF_PROGRAM_ATTRIBUTES_H
+#endif // MF_DECODE_ATTRIBUTES_H

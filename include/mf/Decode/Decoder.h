@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PROGRAM_DECODER_H
-#define MF_PROGRAM_DECODER_H
+#ifndef MF_DECODE_DECODER_H
+#define MF_DECODE_DECODER_H
 
 #include "dialects/ascend/AscendDialect.h"
 #include "mf/Program/Program.h"
@@ -50,4 +50,4 @@ void applySignature(const KernelSignature &signature, size_t numInputs,
 
 } // namespace mf::program
 
-#endif // MF_PROGRAM_DECODER_H
+#endif // MF_DECODE_DECODER_H

@@ -1,8 +1,8 @@
 //===- ListDecoder.h - Decodes a block to an instruction list ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef MF_LIB_PROGRAM_DECODE_LISTDECODER_H
-#define MF_LIB_PROGRAM_DECODE_LISTDECODER_H
+#ifndef MF_LIB_DECODE_LISTDECODER_H
+#define MF_LIB_DECODE_LISTDECODER_H
 
 #include "DecoderState.h"
 
@@ -94,4 +94,4 @@ private:
 
 } // namespace mf::program
 
-#endif // MF_LIB_PROGRAM_DECODE_LISTDECODER_H
+#endif // MF_LIB_DECODE_LISTDECODER_H

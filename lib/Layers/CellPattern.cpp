@@ -1,7 +1,7 @@
 //===- CellPattern.cpp - Names of operators by patterns -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Frontend/Layers/CellPattern.h"
+#include "mf/Layers/CellPattern.h"
 #include "mf/Support/Diagnostic.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>

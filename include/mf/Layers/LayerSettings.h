@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_FRONTEND_LAYERS_LAYERSETTINGS_H
-#define MF_FRONTEND_LAYERS_LAYERSETTINGS_H
+#ifndef MF_LAYERS_LAYERSETTINGS_H
+#define MF_LAYERS_LAYERSETTINGS_H
 
 #include "mf/Support/Diagnostic.h"
 #include "llvm/ADT/Hashing.h"
@@ -100,4 +100,4 @@ llvm::hash_code hash_value(const LayerSettings &settings); // NOLINT(*-naming)
 
 } // namespace mf
 
-#endif // MF_FRONTEND_LAYERS_LAYERSETTINGS_H
+#endif // MF_LAYERS_LAYERSETTINGS_H

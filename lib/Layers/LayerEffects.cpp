@@ -1,7 +1,7 @@
 //===- LayerEffects.cpp - Settings that apply to one layer ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Frontend/Layers/LayerPlan.h"
+#include "mf/Layers/LayerPlan.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -1,7 +1,7 @@
 //===- NameRegex.cpp - A regular expression over one name ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Frontend/Layers/NameRegex.h"
+#include "mf/Layers/NameRegex.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
