@@ -77,6 +77,15 @@ static bool isOffset(Attribute attribute) {
 // Attributes
 //===----------------------------------------------------------------------===//
 
+LogicalResult
+mf::ir::verifySwapDistance(function_ref<InFlightDiagnostic()> emitError,
+                           int64_t distance) {
+  if (distance >= 1 && distance <= maximumSwapDistance)
+    return success();
+  return emitError() << "expected a distance from 1 to " << maximumSwapDistance
+                     << " kernels, but got " << distance;
+}
+
 LogicalResult SwapAttr::verify(EmitError emitError, int64_t distance) {
   return verifySwapDistance(emitError, distance);
 }

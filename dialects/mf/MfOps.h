@@ -77,6 +77,14 @@ llvm::SmallVector<llvm::StringRef> getNames(mlir::ArrayAttr parameters);
 
 class ParamOp;
 
+/// Returns the dimensions of a parameter that a state of it has: all of them,
+/// or those that remain after a mean over rows or columns.
+llvm::SmallVector<int64_t> getStateDims(ParamOp param, State state);
+
+/// Returns the type of one rank's part of a state. Null if the state is a mean
+/// over rows or columns and the parameter has fewer than two dimensions.
+mlir::RankedTensorType getStateType(ParamOp param, State state);
+
 /// The reduction of a parameter's gradient over the ranks that hold summands of
 /// it. The result is cut along the dimension of storage by `scatter` and then
 /// by `own`.

@@ -1,7 +1,7 @@
 //===- MfTape.cpp - What a trainer keeps of composed operators ------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialects/mf/CollectiveUnit.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/Tape.h"
 

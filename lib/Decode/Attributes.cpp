@@ -3,8 +3,8 @@
 
 #include "DecodedTypes.h"
 #include "dialects/ascend/KernelSpecs.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfDialect.h"
-#include "dialects/mf/SampleOrderAttribute.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 

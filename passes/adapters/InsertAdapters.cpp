@@ -1,7 +1,7 @@
 //===- InsertAdapters.cpp - Adds low-rank adapters to linear layers -------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialects/mf/KeptType.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Families/Family.h"
 #include "mlir/IR/Remarks.h"

@@ -1,9 +1,8 @@
 //===- BuildBackward.cpp - Layers to joint chunks -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialects/mf/LossPart.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfOps.h"
-#include "dialects/mf/ParameterSharing.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ascend/AscendDialect.h"
-#include "dialects/ascend/LaunchNumbers.h"
 #include "mf/Cann/Needs/CannNeeds.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "mf/Program/Signatures/KernelSpec.h"

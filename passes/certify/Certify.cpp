@@ -1,8 +1,7 @@
 //===- Certify.cpp - Certificates of chunks -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialects/mf/CertificateAttribute.h"
-#include "dialects/mf/LossPart.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/certify/TermEmitter.h"

@@ -1,9 +1,7 @@
 //===- CertifyUpdate.cpp - What each update has to compute ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialects/mf/CertificateAttribute.h"
-#include "dialects/mf/LossPart.h"
-#include "dialects/mf/OptimizerState.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/certify/TermEmitter.h"

@@ -1,7 +1,7 @@
 //===- CheckModelKeys.cpp - Whether a model is that of a YAML -------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialects/mf/ModelSource.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/LayoutKeys.h"
 #include "mf/Frontend/Config/RankLayout.h"

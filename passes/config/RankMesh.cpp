@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/RankMesh.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfOps.h"
-#include "dialects/mf/ParameterSharing.h"
-#include "dialects/mf/SampleOrderAttribute.h"
 #include "dialects/mf/ShardingRule.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/RankLayout.h"

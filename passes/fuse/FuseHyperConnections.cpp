@@ -1,7 +1,7 @@
 //===- FuseHyperConnections.cpp - Sites of residual streams as kernels ----===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialects/mf/TrainerKernel.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
 #include "passes/fuse/Fusion.h"

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/LowerFunctions.h"
-#include "dialects/mf/CertificateAttribute.h"
-#include "dialects/mf/LossPart.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "passes/lower/PlainReduction.h"
 #include "passes/lower/RoutineBuilder.h"
 #include "passes/schedule/ModelChunks.h"

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/ProgramBuilder.h"
-#include "dialects/mf/KeptType.h"
-#include "dialects/mf/OptimizerState.h"
+#include "dialects/mf/DiscardableAttributes.h"
 
 using namespace mlir;
 using namespace mf;

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/lower/RoutineBuilder.h"
-#include "dialects/mf/CollectiveUnit.h"
-#include "dialects/mf/KeptType.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "mlir/IR/Remarks.h"

@@ -1,7 +1,7 @@
 //===- StepBuilder.cpp - Schedules to steps -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialects/mf/CertificateAttribute.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "passes/lower/CopyPlacement.h"
 #include "passes/lower/LowerFunctions.h"
 #include "passes/lower/PlainReduction.h"

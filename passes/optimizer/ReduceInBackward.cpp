@@ -1,8 +1,7 @@
 //===- ReduceInBackward.cpp - Gradients summed in backward ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialects/mf/CollectiveUnit.h"
-#include "dialects/mf/ParameterSharing.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"

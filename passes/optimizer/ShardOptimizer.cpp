@@ -1,9 +1,7 @@
 //===- ShardOptimizer.cpp - Shards parameters over ranks ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialects/mf/CollectiveUnit.h"
-#include "dialects/mf/KeptType.h"
-#include "dialects/mf/ParameterSharing.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "PiecePlan.h"
-#include "dialects/mf/LossPart.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"

@@ -1,8 +1,7 @@
 //===- SplitChunks.cpp - Splits chunks into forward and backward ----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialects/mf/CertificateAttribute.h"
-#include "dialects/mf/LossPart.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Pipeline/Policy.h"
 #include "mlir/IR/IRMapping.h"

@@ -1,7 +1,7 @@
 //===- AccountTrainer.cpp - The device memory of a YAML's trainer ---------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialects/mf/KeptType.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Pipeline/Policy.h"

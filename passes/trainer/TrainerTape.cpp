@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "TrainerTape.h"
-#include "dialects/mf/CollectiveUnit.h"
-#include "dialects/mf/KeptType.h"
-#include "dialects/mf/TrainerKernel.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 

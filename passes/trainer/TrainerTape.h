@@ -4,8 +4,8 @@
 #ifndef MF_PASSES_TRAINER_TRAINERTAPE_H
 #define MF_PASSES_TRAINER_TRAINERTAPE_H
 
+#include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfOps.h"
-#include "dialects/mf/ParameterSharing.h"
 #include "mf/Program/TrainerMemory.h"
 
 namespace mf::passes {

@@ -4,7 +4,6 @@
 #include "Rank.h"
 #include "Functions.h"
 #include "dialects/ascend/KernelSpecs.h"
-#include "dialects/mf/OptimizerState.h"
 #include "mf/Decode/Attributes.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "llvm/Support/MathExtras.h"

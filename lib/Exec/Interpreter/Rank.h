@@ -5,7 +5,7 @@
 #define MF_LIB_EXEC_INTERPRETER_RANK_H
 
 #include "TensorExchange.h"
-#include "dialects/mf/LossPart.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Exec/Data/Safetensors.h"

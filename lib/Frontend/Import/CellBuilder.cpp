@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "CellBuilder.h"
-#include "dialects/mf/KeptType.h"
-#include "dialects/mf/LossPart.h"
-#include "dialects/mf/ParameterSharing.h"
+#include "dialects/mf/DiscardableAttributes.h"
 
 using namespace mlir;
 using namespace mf::ir;

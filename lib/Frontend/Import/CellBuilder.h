@@ -4,8 +4,8 @@
 #ifndef MF_LIB_FRONTEND_IMPORT_CELLBUILDER_H
 #define MF_LIB_FRONTEND_IMPORT_CELLBUILDER_H
 
+#include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfOps.h"
-#include "dialects/mf/TrainerKernel.h"
 #include "mf/Frontend/Import/CellNames.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"

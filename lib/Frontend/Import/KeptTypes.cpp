@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "KeptTypes.h"
-#include "dialects/mf/KeptType.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;

@@ -7,8 +7,8 @@
 #include "KeptTypes.h"
 #include "LearnedPrefix.h"
 #include "NextTokenLayers.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/Format.h"
-#include "dialects/mf/ModelSource.h"
 #include "mf/Frontend/Import/CellNames.h"
 #include <cmath>
 

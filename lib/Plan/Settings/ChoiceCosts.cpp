@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Plan/Settings/ChoiceCosts.h"
-#include "dialects/mf/KeptType.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Config/BatchRules.h"
 #include "mf/Frontend/Config/ModelKeys.h"

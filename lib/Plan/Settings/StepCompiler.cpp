@@ -3,9 +3,9 @@
 
 #include "mf/Plan/Settings/StepCompiler.h"
 #include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/ErrorCollector.h"
 #include "dialects/mf/MfOps.h"
-#include "dialects/mf/ModelSource.h"
 #include "mf/Decode/Decoder.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
