@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Findings.h"
-#include "mf/Plan/Solver/FrontierPrint.h"
-#include "mf/Plan/Solver/NoPlanError.h"
+#include "mf/Plan/Solver/PlanPrint.h"
 #include "mf/Plan/Solver/ProblemJson.h"
-#include "mf/Plan/Solver/RefusalPrint.h"
+#include "mf/Plan/Solver/Solver.h"
 #include "mf/Support/AtomicFile.h"
 #include "tools/terminal/ProgressLine.h"
 #include "llvm/ADT/STLExtras.h"

@@ -5,7 +5,7 @@
 #define MF_TOOLS_MF_PLAN_FINDINGS_H
 
 #include "PlanOptions.h"
-#include "mf/Plan/Solver/PlanUnits.h"
+#include "mf/Plan/Solver/PlanPrint.h"
 #include "mf/Plan/Solver/Solver.h"
 #include "tools/terminal/Interrupt.h"
 #include "llvm/ADT/StringRef.h"

@@ -3,7 +3,7 @@
 
 #include "PlanCommand.h"
 #include "Findings.h"
-#include "mf/Plan/Solver/NoPlanError.h"
+#include "mf/Plan/Solver/Solver.h"
 #include "mf/Support/DiagnosticError.h"
 #include "tools/terminal/Interrupt.h"
 #include "llvm/Support/FormatVariadic.h"

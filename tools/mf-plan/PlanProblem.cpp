@@ -3,8 +3,9 @@
 
 #include "Findings.h"
 #include "PlanCommand.h"
-#include "mf/Plan/Solver/NoPlanError.h"
+#include "mf/Plan/Solver/PlanPrint.h"
 #include "mf/Plan/Solver/ProblemJson.h"
+#include "mf/Plan/Solver/Solver.h"
 #include "tools/terminal/ProgressLine.h"
 
 using namespace mf::solver;

@@ -5,6 +5,7 @@
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/SettingChanges.h"
 #include "mf/Layers/LayerSettings.h"
+#include "mf/Plan/Solver/PlanPrint.h"
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "mf/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"

@@ -6,7 +6,7 @@
 
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Plan/Settings/StepPlanner.h"
-#include "mf/Plan/Solver/PlanUnits.h"
+#include "mf/Plan/Solver/PlanPrint.h"
 #include "llvm/Support/JSON.h"
 
 namespace mf::tools {

@@ -4,7 +4,7 @@
 #ifndef MF_TOOLS_TERMINAL_PROGRESSLINE_H
 #define MF_TOOLS_TERMINAL_PROGRESSLINE_H
 
-#include "mf/Plan/Solver/PlanUnits.h"
+#include "mf/Plan/Solver/PlanPrint.h"
 #include "mf/Plan/Solver/Solver.h"
 #include <chrono>
 

@@ -10,7 +10,7 @@
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/ModelSpec.h"
 #include "mf/Perf/Target/Topology.h"
-#include "mf/Plan/Solver/NoPlanError.h"
+#include "mf/Plan/Solver/Solver.h"
 #include "mf/Support/DiagnosticError.h"
 #include <cmath>
 

@@ -6,7 +6,7 @@
 #include "lib/Plan/Settings/LayoutPlanner.h"
 #include "lib/Plan/Settings/ParallelWork.h"
 #include "lib/Plan/Settings/PipelineShape.h"
-#include "mf/Plan/Solver/NoPlanError.h"
+#include "mf/Plan/Solver/Solver.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <limits>
 #include <map>

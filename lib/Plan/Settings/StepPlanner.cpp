@@ -8,7 +8,7 @@
 #include "mf/Frontend/Config/StageMap.h"
 #include "mf/Pipeline/Policy.h"
 #include "mf/Plan/Settings/Layout.h"
-#include "mf/Plan/Solver/NoPlanError.h"
+#include "mf/Plan/Solver/Solver.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <future>
 #include <memory>

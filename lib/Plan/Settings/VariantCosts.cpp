@@ -9,7 +9,7 @@
 #include "mf/Perf/Simulator/StepSimulator.h"
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "mf/Plan/Settings/StepCompiler.h"
-#include "mf/Plan/Solver/NoPlanError.h"
+#include "mf/Plan/Solver/Solver.h"
 #include "mf/Program/StepTasks.h"
 #include "mf/Support/DiagnosticError.h"
 #include "llvm/Support/FormatVariadic.h"

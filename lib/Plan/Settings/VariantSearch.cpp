@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/VariantSearch.h"
-#include "mf/Plan/Solver/NoPlanError.h"
+#include "mf/Plan/Solver/Solver.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <array>

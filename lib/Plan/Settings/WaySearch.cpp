@@ -6,7 +6,7 @@
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Layers/LayerSettings.h"
 #include "mf/Plan/Settings/MemoryWays.h"
-#include "mf/Plan/Solver/NoPlanError.h"
+#include "mf/Plan/Solver/Solver.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <limits>
 #include <map>

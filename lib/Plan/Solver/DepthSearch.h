@@ -11,7 +11,7 @@
 #ifndef MF_LIB_PLAN_SOLVER_DEPTHSEARCH_H
 #define MF_LIB_PLAN_SOLVER_DEPTHSEARCH_H
 
-#include "LocalSearch.h"
+#include "Incumbent.h"
 
 namespace mf::solver {
 

@@ -1,7 +1,6 @@
 //===- Frontier.cpp - Step time over memory limits ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Plan/Solver/NoPlanError.h"
 #include "mf/Plan/Solver/Solver.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>

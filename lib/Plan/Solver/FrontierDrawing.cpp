@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlotAxis.h"
-#include "mf/Plan/Solver/FrontierPrint.h"
+#include "mf/Plan/Solver/PlanPrint.h"
 #include "mf/Support/NumberText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

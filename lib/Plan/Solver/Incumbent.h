@@ -17,6 +17,12 @@ std::vector<int64_t> getDurations(llvm::ArrayRef<StageOptions> stages,
 Plan getPlan(llvm::ArrayRef<StageOptions> stages, const OptionList &options,
              const TickProblem &problem);
 
+/// The options of a plan, with its time.
+struct LocalPlan {
+  OptionList options;
+  int64_t ticks = std::numeric_limits<int64_t>::max();
+};
+
 /// The best plan that a search has found, and the conditions that end the
 /// search.
 class Incumbent {

@@ -8,12 +8,6 @@
 
 namespace mf::solver {
 
-/// A plan with its time.
-struct LocalPlan {
-  OptionList options;
-  int64_t ticks = std::numeric_limits<int64_t>::max();
-};
-
 /// Searches for better plans near good ones. Offers all plans that it sees.
 class LocalSearch {
 public:

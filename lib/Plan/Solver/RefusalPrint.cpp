@@ -1,7 +1,7 @@
 //===- RefusalPrint.cpp - Reasons against other options -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Plan/Solver/RefusalPrint.h"
+#include "mf/Plan/Solver/PlanPrint.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 

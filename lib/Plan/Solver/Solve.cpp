@@ -6,7 +6,6 @@
 #include "PathMixture.h"
 #include "Ticks.h"
 #include "TreeSearch.h"
-#include "mf/Plan/Solver/NoPlanError.h"
 #include "mf/Plan/Solver/Solver.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"

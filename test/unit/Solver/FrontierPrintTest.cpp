@@ -1,8 +1,8 @@
 //===- FrontierPrintTest.cpp - Tests of printed and drawn frontiers -------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Plan/Solver/FrontierPrint.h"
 #include "mf/Pipeline/Policy.h"
+#include "mf/Plan/Solver/PlanPrint.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

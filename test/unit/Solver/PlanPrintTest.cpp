@@ -1,6 +1,7 @@
 //===- PlanPrintTest.cpp - Results as text and as JSON --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "mf/Plan/Solver/PlanPrint.h"
 #include "PlanTesting.h"
 #include "mf/Plan/Solver/ProblemJson.h"
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 //===- RefusalPrintTest.cpp - Tests of why stages have no better option ---===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Plan/Solver/RefusalPrint.h"
 #include "mf/Pipeline/Policy.h"
+#include "mf/Plan/Solver/PlanPrint.h"
 #include <gtest/gtest.h>
 
 using namespace mf::solver;

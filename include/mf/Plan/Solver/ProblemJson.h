@@ -4,7 +4,6 @@
 #ifndef MF_PLAN_SOLVER_PROBLEMJSON_H
 #define MF_PLAN_SOLVER_PROBLEMJSON_H
 
-#include "mf/Plan/Solver/PlanUnits.h"
 #include "mf/Plan/Solver/Solver.h"
 #include "llvm/Support/JSON.h"
 
@@ -21,17 +20,6 @@ llvm::json::Value writeProblem(const Problem &problem);
 /// times, peaks, bound and gap.
 llvm::json::Value writeResult(const Problem &problem,
                               const SolveResult &result);
-
-/// Prints a result as text: a table with a row per stage, the step's time,
-/// bound and gap, and a description of the critical path.
-void printResult(const Problem &problem, const SolveResult &result,
-                 llvm::raw_ostream &os, const PlanUnits &units = {});
-
-/// Prints the table of printResult. Each row has a stage's layers with their
-/// treatments, and its memory and time from `evaluation`.
-void printPlanTable(const Problem &problem, const Plan &plan,
-                    const Evaluation &evaluation, const PlanUnits &units,
-                    llvm::raw_ostream &os);
 
 } // namespace mf::solver
 

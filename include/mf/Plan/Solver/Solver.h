@@ -17,9 +17,21 @@
 
 #include "mf/Plan/Solver/Problem.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
 #include <atomic>
 
 namespace mf::solver {
+
+/// The input is valid, but nothing fits, or the search ended before it found a
+/// plan that fits. Tools return a distinct exit code for it.
+class NoPlanError : public llvm::ErrorInfo<NoPlanError, llvm::StringError> {
+public:
+  // NOLINTNEXTLINE(readability-identifier-naming): as LLVM asks for
+  static char ID;
+
+  explicit NoPlanError(const llvm::Twine &message)
+      : ErrorInfo(message, llvm::inconvertibleErrorCode()) {}
+};
 
 /// The state of a running search.
 struct SolveProgress {
