@@ -4,7 +4,7 @@
 #ifndef MF_DIALECTS_MF_ERRORCOLLECTOR_H
 #define MF_DIALECTS_MF_ERRORCOLLECTOR_H
 
-#include "mf/Support/DiagnosticError.h"
+#include "mf/Support/Diagnostic.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
 #include <functional>

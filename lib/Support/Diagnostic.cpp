@@ -4,8 +4,10 @@
 #include "mf/Support/Diagnostic.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
+#include <utility>
 
 namespace mf {
 
@@ -107,6 +109,43 @@ std::string quote(llvm::StringRef text) {
   constexpr size_t longest = 80;
   return "'" + escapeControls(text.take_front(longest)) +
          (text.size() > longest ? "...'" : "'");
+}
+
+char DiagnosticError::ID = 0;
+
+void DiagnosticError::log(llvm::raw_ostream &stream) const {
+  bool isFirst = true;
+  for (const Diagnostic &diagnostic : list.getAll()) {
+    if (diagnostic.severity != Severity::Error)
+      continue;
+    if (!std::exchange(isFirst, false))
+      stream << '\n';
+    const std::string place = diagnostic.location.str();
+    if (!place.empty())
+      stream << place << ": ";
+    stream << diagnostic.message;
+  }
+}
+
+std::error_code DiagnosticError::convertToErrorCode() const {
+  return llvm::inconvertibleErrorCode();
+}
+
+llvm::Error toError(DiagnosticList list) {
+  return llvm::make_error<DiagnosticError>(std::move(list));
+}
+
+void printError(llvm::Error error, llvm::raw_ostream &stream) {
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const DiagnosticError &located) {
+        for (const Diagnostic &diagnostic : located.getList().getAll())
+          if (diagnostic.severity == Severity::Error)
+            diagnostic.print(stream);
+      },
+      [&](const llvm::ErrorInfoBase &other) {
+        llvm::WithColor::error(stream) << other.message() << '\n';
+      });
 }
 
 } // namespace mf

@@ -4,7 +4,7 @@
 #include "PlanCommand.h"
 #include "Findings.h"
 #include "mf/Plan/Solver/Solver.h"
-#include "mf/Support/DiagnosticError.h"
+#include "mf/Support/Diagnostic.h"
 #include "tools/terminal/Interrupt.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"

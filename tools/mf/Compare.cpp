@@ -9,7 +9,7 @@
 #include "mf/Layers/LayerSettings.h"
 #include "mf/Perf/Simulator/StepSimulator.h"
 #include "mf/Plan/Settings/StepCompiler.h"
-#include "mf/Support/DiagnosticError.h"
+#include "mf/Support/Diagnostic.h"
 #include "mf/Support/NumberText.h"
 #include "mf/Support/TextTable.h"
 #include "tools/help/ToolHelp.h"

@@ -9,7 +9,7 @@
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Perf/Target/TargetFields.h"
-#include "mf/Support/DiagnosticError.h"
+#include "mf/Support/Diagnostic.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "tools/bytecode/GuardedParse.h"

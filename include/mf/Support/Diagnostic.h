@@ -13,6 +13,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
 
@@ -88,6 +89,29 @@ std::string escapeControls(llvm::StringRef text);
 /// Returns `text` in single quotes for a message. Control characters are
 /// escaped, and long text is cut at 80 bytes.
 std::string quote(llvm::StringRef text);
+
+/// The errors of a list, for functions that return an llvm::Error. Its message
+/// has each error with its place on a line of its own, without notes.
+class DiagnosticError : public llvm::ErrorInfo<DiagnosticError> {
+public:
+  static char ID; // NOLINT(readability-identifier-naming): LLVM wants it
+
+  explicit DiagnosticError(DiagnosticList list) : list(std::move(list)) {}
+
+  const DiagnosticList &getList() const { return list; }
+  void log(llvm::raw_ostream &stream) const override;
+  std::error_code convertToErrorCode() const override;
+
+private:
+  DiagnosticList list;
+};
+
+/// Returns the errors of `list`, which has at least one.
+llvm::Error toError(DiagnosticList list);
+
+/// Prints an error for users: as compilers do, `file:line:column: error: text`,
+/// if it has places, and after `error: ` otherwise.
+void printError(llvm::Error error, llvm::raw_ostream &stream);
 
 } // namespace mf
 

@@ -7,7 +7,7 @@
 #include "ValueEditor.h"
 #include "mf/Frontend/Config/ChangedText.h"
 #include "mf/Frontend/Config/YamlReader.h"
-#include "mf/Support/DiagnosticError.h"
+#include "mf/Support/Diagnostic.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;

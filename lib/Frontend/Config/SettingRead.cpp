@@ -6,7 +6,7 @@
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Pipeline/Policy.h"
-#include "mf/Support/DiagnosticError.h"
+#include "mf/Support/Diagnostic.h"
 
 using namespace llvm;
 

@@ -8,7 +8,7 @@
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Config/YamlReader.h"
-#include "mf/Support/DiagnosticError.h"
+#include "mf/Support/Diagnostic.h"
 
 using namespace mf;
 using namespace mf::planner;

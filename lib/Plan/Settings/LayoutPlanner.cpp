@@ -11,7 +11,7 @@
 #include "mf/Frontend/Import/ModelSpec.h"
 #include "mf/Perf/Target/Topology.h"
 #include "mf/Plan/Solver/Solver.h"
-#include "mf/Support/DiagnosticError.h"
+#include "mf/Support/Diagnostic.h"
 #include <cmath>
 
 using namespace mf;

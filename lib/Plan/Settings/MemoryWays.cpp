@@ -5,7 +5,7 @@
 #include "mf/Frontend/Config/BatchRules.h"
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Plan/Settings/Layout.h"
-#include "mf/Support/DiagnosticError.h"
+#include "mf/Support/Diagnostic.h"
 
 using namespace mf;
 using namespace mf::planner;

@@ -5,7 +5,7 @@
 #include "mf/Frontend/Config/BatchRules.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Pipeline/Policy.h"
-#include "mf/Support/DiagnosticError.h"
+#include "mf/Support/Diagnostic.h"
 
 using namespace mf;
 using namespace mf::planner;

@@ -11,7 +11,7 @@
 #include "mf/Plan/Settings/StepCompiler.h"
 #include "mf/Plan/Solver/Solver.h"
 #include "mf/Program/StepTasks.h"
-#include "mf/Support/DiagnosticError.h"
+#include "mf/Support/Diagnostic.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <limits>
 #include <map>
