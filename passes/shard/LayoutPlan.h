@@ -128,12 +128,6 @@ std::optional<LayoutPlan> planLayouts(const ShardedModel &model,
 /// `cp_ds`.
 ir::Axes getMeshAxes(llvm::StringRef name, const ir::MeshSizes &mesh);
 
-/// Returns the layouts from one to the other. Each differs from the previous
-/// one by one operation: a collective over one group along one dimension, a
-/// local part or a view. None if there is no path.
-std::optional<std::vector<ir::Layout>> getReshardPath(const ir::Layout &from,
-                                                      const ir::Layout &to);
-
 } // namespace mf::passes
 
 #endif // MF_PASSES_SHARD_LAYOUTPLAN_H

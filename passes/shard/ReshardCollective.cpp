@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ReshardCollective.h"
-#include "LayoutPlan.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;

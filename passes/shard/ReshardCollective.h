@@ -1,11 +1,12 @@
 //===- ReshardCollective.h - The collective for one mf.reshard --*- C++ -*-===//
-//-*-===//
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_PASSES_SHARD_RESHARDCOLLECTIVE_H
 #define MF_PASSES_SHARD_RESHARDCOLLECTIVE_H
 
 #include "dialects/mf/ShardingRule.h"
+#include <optional>
+#include <vector>
 
 namespace mf::passes {
 
@@ -33,6 +34,12 @@ struct ReshardCollective {
 /// Returns the single collective between two layouts; none if one collective is
 /// not enough.
 std::optional<ReshardCollective> getReshardCollective(const ir::Layout &from,
+                                                      const ir::Layout &to);
+
+/// Returns the layouts from one to the other. Each differs from the previous
+/// one by one operation: a collective over one group along one dimension, a
+/// local part or a view. None if there is no path.
+std::optional<std::vector<ir::Layout>> getReshardPath(const ir::Layout &from,
                                                       const ir::Layout &to);
 
 /// Returns the layout of the result of `collective` on a tensor with layout

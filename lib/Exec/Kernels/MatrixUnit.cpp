@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "MatrixUnit.h"
-#include "OneDnn.h"
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -23,6 +23,10 @@ enum class MatrixUnit {
   Amx
 };
 
+/// Returns the best unit of this processor within the limit of
+/// ONEDNN_MAX_CPU_ISA.
+MatrixUnit findMatrixUnit();
+
 /// Returns the best unit that this process may use.
 MatrixUnit getMatrixUnit();
 

@@ -1,6 +1,7 @@
 //===- NoOneDnn.cpp - What programs without oneDNN link -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "MatrixUnit.h"
 #include "OneDnn.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"

@@ -15,7 +15,6 @@
 #ifndef MF_LIB_EXEC_KERNELS_ONEDNN_H
 #define MF_LIB_EXEC_KERNELS_ONEDNN_H
 
-#include "MatrixUnit.h"
 #include "mf/Support/DType.h"
 #include <cstdint>
 #include <memory>
@@ -51,10 +50,6 @@ public:
 /// or null if oneDNN does not support these types on this processor or is not
 /// linked, as on processors other than x86-64.
 std::shared_ptr<const Product> getOneDnnProduct(const ProductSpec &spec);
-
-/// Returns the best unit of this processor within the limit of
-/// ONEDNN_MAX_CPU_ISA.
-MatrixUnit findMatrixUnit();
 
 /// Returns the product by our own loops on vectors, or null if the types are
 /// not f32. Each element is one chain of fused multiply-adds along the depth,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ElementTypes.h"
+#include "MatrixUnit.h"
 #include "OneDnn.h"
 #include "Scratch.h"
 #include "llvm/Support/ErrorHandling.h"
