@@ -4,6 +4,7 @@
 #include "CannCalls.h"
 #include "ProgramText.h"
 #include "StepEmitter.h"
+#include "mf/Cann/Needs/CannNeeds.h"
 #include "mf/Program/LocatedError.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,6 +22,36 @@ namespace mf::cann {
 /// offset.
 static std::string getStaticName(const Static &buffer) {
   return "at::" + getIdentifier(buffer.name);
+}
+
+/// Returns the memory of a launch for what CANN needs in addition to the
+/// operands, as arguments that follow its stream: ", call.scratch + 512, 640",
+/// or nothing. `last` is the number of its last access. Fails with a
+/// LocatedError if the memory is too small.
+static llvm::Expected<std::string> getWorkspace(const Instruction &instruction,
+                                                const LaunchedKernel &kernel,
+                                                llvm::StringRef last) {
+  const CannNeeds needs = getCannNeeds(kernel.spec);
+  if (!needs.refusal.empty())
+    return llvm::make_error<LocatedError>(instruction.location,
+                                          "'" + kernel.spec.name +
+                                              "' on CANN: " + needs.refusal);
+  const int64_t needed = needs.bytes;
+  if (needed == 0)
+    return std::string();
+  const size_t numOperands =
+      kernel.spec.inputs.size() + kernel.spec.outputs.size();
+  const auto given =
+      instruction.accesses.size() > numOperands
+          ? static_cast<int64_t>(instruction.accesses.back().operand.bytes)
+          : 0;
+  if (given >= needed)
+    return (", " + last + ", " + llvm::Twine(needed)).str();
+  return llvm::make_error<LocatedError>(
+      instruction.location,
+      "'" + kernel.spec.name + "' needs " + std::to_string(needed) +
+          " bytes of workspace on CANN, but has " + std::to_string(given) +
+          "; lower the model with --for-cann");
 }
 
 void StepEmitter::emitNames() {

@@ -34,14 +34,6 @@ void emitExchange(const program::Program &program,
 std::string getAttribute(const AttributeSignature &signature,
                          const AttributeMap &attributes);
 
-/// Returns the memory of a launch for what CANN needs in addition to the
-/// operands, as arguments that follow its stream: ", call.scratch + 512, 640",
-/// or nothing. `last` is the number of its last access. Fails with a
-/// LocatedError if the memory is too small.
-llvm::Expected<std::string>
-getWorkspace(const program::Instruction &instruction,
-             const program::LaunchedKernel &kernel, llvm::StringRef last);
-
 /// Returns a floating-point literal with the bits of `value`.
 std::string getNumber(double value);
 

@@ -13,6 +13,10 @@
 
 namespace mf::ranks {
 
+char ReportedError::ID = 0;
+
+RankEngine::~RankEngine() = default;
+
 namespace {
 
 /// The files of a run and its progress.

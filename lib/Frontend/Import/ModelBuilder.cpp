@@ -4,18 +4,52 @@
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "BodyLayer.h"
 #include "HyperConnections.h"
-#include "KeptTypes.h"
 #include "LearnedPrefix.h"
 #include "NextTokenLayers.h"
 #include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/Format.h"
 #include "mf/Frontend/Import/CellNames.h"
+#include "llvm/ADT/MapVector.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace mf::ir;
 
 namespace mf {
+
+/// Returns the type that `read` is converted to, or its own.
+static Type getUsedType(Operation *user, GetParamOp read) {
+  auto conversion = dyn_cast<CastOp>(user);
+  return getElementTypeOrSelf(conversion ? conversion.getType()
+                                         : read.getType());
+}
+
+/// Marks each weight whose readers all convert it to the same narrower type as
+/// kept in that type. Weights that are marked already stay as they are.
+static void keepReadTypes(ModelOp model) {
+  const SymbolTable symbols(model);
+  // Tied weights are one, and have the type in which all layers read them.
+  llvm::MapVector<StringRef, SmallVector<ParamOp>> groups;
+  llvm::StringMap<llvm::SmallDenseSet<Type>> types;
+  for (auto param : model.getBody().getOps<ParamOp>())
+    groups[param.getTied().value_or(param.getSymName())].push_back(param);
+  model.walk([&](GetParamOp read) {
+    auto param = symbols.lookup<ParamOp>(read.getParam());
+    for (Operation *user : read->getUsers())
+      types[param.getTied().value_or(param.getSymName())].insert(
+          getUsedType(user, read));
+  });
+  for (const auto &[owner, params] : groups) {
+    const auto &used = types[owner];
+    for (ParamOp param : params) {
+      Type own = param.getTensorType().getElementType();
+      if (!param.getFrozen() && !KeptType::find(param) && used.size() == 1 &&
+          *used.begin() != own)
+        KeptType::setOn(param, *used.begin());
+    }
+  }
+}
+
 namespace {
 
 class ModelBuilder {

@@ -39,7 +39,6 @@
 #ifndef MF_EXEC_DATA_RUNREPORT_H
 #define MF_EXEC_DATA_RUNREPORT_H
 
-#include "mf/Exec/Data/LossParts.h"
 #include "mf/Program/DropRates.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -52,6 +51,19 @@
 #include <vector>
 
 namespace mf {
+
+/// The parts of a loss by name. A step reports the losses that it adds up
+/// apart, if there are several: that of the next token (lm_loss), that of the
+/// experts (aux_loss, or in the dynamic graph load_balancing_loss, the mean
+/// over layers without its factor) and that of each later token (mtp_1_loss).
+/// These are the names in the logs of MindSpore Transformers.
+using LossParts = std::vector<std::pair<std::string, float>>;
+
+/// Returns whether a reported quantity is a part of the loss.
+bool isLossPart(llvm::StringRef quantity);
+
+/// Sorts parts as logs have them: the next token, experts, later tokens.
+void sortLossParts(LossParts &parts);
 
 /// The measured values of one training step.
 struct StepMeasurement {

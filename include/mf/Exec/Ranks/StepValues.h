@@ -4,7 +4,7 @@
 #ifndef MF_EXEC_RANKS_STEPVALUES_H
 #define MF_EXEC_RANKS_STEPVALUES_H
 
-#include "mf/Exec/Data/LossParts.h"
+#include "mf/Exec/Data/RunReport.h"
 #include "mf/Program/DropRates.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <array>
