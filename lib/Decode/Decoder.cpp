@@ -13,6 +13,13 @@ namespace mf::program {
 /// step.
 static constexpr int64_t maximumTokens = int64_t{1} << 40;
 
+void DecodedProgram::emit(const LocatedError &error) const {
+  InFlightDiagnostic diagnostic = emitError(locations[error.getLocation()])
+                                  << error.getMessage();
+  for (const LocatedError::Note &note : error.getNotes())
+    diagnostic.attachNote(locations[note.location]) << note.text;
+}
+
 static LogicalResult decodeHeader(ascend::ProgramOp op, Program &program) {
   int64_t tokens = 1;
   for (const uint64_t number :

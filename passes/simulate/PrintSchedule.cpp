@@ -4,7 +4,6 @@
 #include "passes/simulate/PrintSchedule.h"
 #include "mf/Perf/EventEngine/PipelinePrint.h"
 #include "mf/Program/Liveness.h"
-#include "mf/Program/LocatedError.h"
 #include "passes/DecodedModule.h"
 #include "passes/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -70,10 +69,7 @@ struct PrintSchedulePass
     }
     llvm::handleAllErrors(
         step.takeError(),
-        [&](const LocatedError &error) {
-          emitError(decoded->locations[error.getLocation()])
-              << error.getMessage();
-        },
+        [&](const LocatedError &error) { decoded->emit(error); },
         [&](const llvm::ErrorInfoBase &error) {
           emitError(getOperation().getLoc()) << error.message();
         });

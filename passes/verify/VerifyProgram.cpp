@@ -57,11 +57,7 @@ private:
 
   void report(llvm::Error error, const DecodedProgram &decoded) {
     llvm::handleAllErrors(std::move(error), [&](const LocatedError &located) {
-      InFlightDiagnostic diagnostic =
-          emitError(decoded.locations[located.getLocation()])
-          << located.getMessage();
-      for (const LocatedError::Note &note : located.getNotes())
-        diagnostic.attachNote(decoded.locations[note.location]) << note.text;
+      decoded.emit(located);
     });
     signalPassFailure();
   }

@@ -19,7 +19,6 @@
 #include "mf/Perf/Target/Target.h"
 #include "mf/Perf/Timeline/MemoryPage.h"
 #include "mf/Perf/Timeline/Writers.h"
-#include "mf/Program/LocatedError.h"
 #include "mf/Program/Program.h"
 #include "mf/Program/Verifier.h"
 #include "mf/Support/AtomicFile.h"
@@ -365,11 +364,7 @@ static int failAt(Error error, const DecodedProgram &decoded,
           messages.fail(located.getMessage());
           return;
         }
-        mlir::InFlightDiagnostic diagnostic =
-            mlir::emitError(decoded.locations[located.getLocation()])
-            << located.getMessage();
-        for (const LocatedError::Note &note : located.getNotes())
-          diagnostic.attachNote(decoded.locations[note.location]) << note.text;
+        decoded.emit(located);
       },
       [&](const ErrorInfoBase &other) { messages.fail(other.message()); });
   return 1;

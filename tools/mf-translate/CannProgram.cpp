@@ -7,7 +7,6 @@
 #include "mf/Cann/EmitProgram.h"
 #include "mf/Cann/ProgramAccount.h"
 #include "mf/Decode/Decoder.h"
-#include "mf/Program/LocatedError.h"
 #include "mf/Support/AtomicFile.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
@@ -56,13 +55,10 @@ llvm::Error writeCannProgram(const cann::ProgramFiles &files,
 
 /// Reports an error at the operation that causes it, if it is known.
 static LogicalResult report(llvm::Error error, ModuleOp module,
-                            ArrayRef<Location> locations) {
+                            const program::DecodedProgram &decoded) {
   llvm::handleAllErrors(
       std::move(error),
-      [&](const program::LocatedError &located) {
-        mlir::emitError(locations[located.getLocation()])
-            << located.getMessage();
-      },
+      [&](const program::LocatedError &located) { decoded.emit(located); },
       [&](const llvm::ErrorInfoBase &other) {
         mlir::emitError(module.getLoc()) << other.message();
       });
@@ -77,9 +73,9 @@ static LogicalResult translate(ModuleOp module) {
     return failure();
   auto files = cann::emitProgram(decoded->program);
   if (!files)
-    return report(files.takeError(), module, decoded->locations);
+    return report(files.takeError(), module, *decoded);
   if (llvm::Error error = writeCannProgram(*files, outputFolder))
-    return report(std::move(error), module, decoded->locations);
+    return report(std::move(error), module, *decoded);
   return success();
 }
 

@@ -10,6 +10,7 @@
 #define MF_DECODE_DECODER_H
 
 #include "dialects/ascend/AscendDialect.h"
+#include "mf/Program/LocatedError.h"
 #include "mf/Program/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Location.h"
@@ -20,6 +21,9 @@ namespace mf::program {
 struct DecodedProgram {
   Program program;
   std::vector<mlir::Location> locations;
+
+  /// Emits an error at the operation that it refers to, with its notes.
+  void emit(const LocatedError &error) const;
 };
 
 /// Decodes a verified module that holds one `ascend.program` for each stage of

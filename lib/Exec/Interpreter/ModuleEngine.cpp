@@ -4,7 +4,6 @@
 #include "mf/Exec/Interpreter/ModuleEngine.h"
 #include "mf/Exec/Interpreter/Interpreter.h"
 #include "mf/Exec/Runner/ProgramEngine.h"
-#include "mf/Program/LocatedError.h"
 #include "mf/Program/Verifier.h"
 
 using namespace mlir;
@@ -16,10 +15,7 @@ LogicalResult ModuleEngine::report(llvm::Error error) const {
     return success();
   llvm::handleAllErrors(
       std::move(error), [](const ranks::ReportedError &) {},
-      [&](const program::LocatedError &located) {
-        emitError(decoded->locations[located.getLocation()])
-            << located.getMessage();
-      },
+      [&](const program::LocatedError &located) { decoded->emit(located); },
       [&](const llvm::ErrorInfoBase &other) {
         emitError(decoded ? decoded->locations.front()
                           : ModuleOp(module).getLoc())
