@@ -248,6 +248,18 @@ function(mf_add_unit_test name)
   set_property(GLOBAL APPEND PROPERTY MF_TEST_PROGRAMS mf${name}Test)
 endfunction()
 
+# Makes the source `output` that defines `llvm::StringRef function(llvm::StringRef name)` in
+# `namespace`: the text of the file with this name among the other arguments.
+function(mf_embed_files output namespace function)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake)
+  add_custom_command(
+    OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${output}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${CMAKE_CURRENT_BINARY_DIR}/${output}
+      -DNAMESPACE=${namespace} -DFUNCTION=${function} "-DFILES=${ARGN}" -P ${script}
+    DEPENDS ${ARGN} ${script}
+    VERBATIM)
+endfunction()
+
 # mf_tablegen(Out.inc -gen-kernel-signatures): runs our own mf-tblgen on
 # LLVM_TARGET_DEFINITIONS, as mlir_tablegen runs mlir-tblgen.
 macro(mf_tablegen output)
