@@ -11,6 +11,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include <atomic>
 #include <condition_variable>
+#include <map>
+#include <memory>
 #include <mutex>
 
 namespace mf::runner {
@@ -120,6 +122,32 @@ struct GroupBarrier {
     std::lock_guard<std::mutex> lock(mutex);
     changed.notify_all();
   }
+};
+
+/// The groups of a communicator by channel and members, made when they are
+/// first used.
+template <typename Group> class ChannelGroups {
+public:
+  /// Returns the group, which `make` makes of its members if it is new.
+  Group &
+  find(uint32_t channel, std::vector<int64_t> members,
+       llvm::function_ref<std::unique_ptr<Group>(std::vector<int64_t>)> make) {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::unique_ptr<Group> &group = groups[{channel, members}];
+    if (!group)
+      group = make(std::move(members));
+    return *group;
+  }
+  void forEach(llvm::function_ref<void(Group &)> use) {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (auto &[key, group] : groups)
+      use(*group);
+  }
+
+private:
+  std::mutex mutex;
+  std::map<std::pair<uint32_t, std::vector<int64_t>>, std::unique_ptr<Group>>
+      groups;
 };
 
 } // namespace mf::runner

@@ -5,7 +5,6 @@
 #include "mf/Exec/Runner/Communicator.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cstring>
-#include <map>
 #include <mutex>
 
 using namespace mf::program;
@@ -39,24 +38,18 @@ private:
   const Mesh mesh;
   const std::vector<Channel> channels;
   std::atomic<bool> aborted{false};
-  std::mutex mutex;
-  /// Groups by channel and members, made when they are first used.
-  std::map<std::pair<uint32_t, std::vector<int64_t>>,
-           std::unique_ptr<GroupBarrier>>
-      barriers;
+  ChannelGroups<GroupBarrier> barriers;
 };
 
 } // namespace
 
 GroupBarrier &LocalCommunicator::find(uint32_t channel, int64_t rank,
                                       bool isSend) {
-  std::pair<uint32_t, std::vector<int64_t>> key{
-      channel, channels[channel].getMembers(mesh, rank, isSend)};
-  std::lock_guard<std::mutex> lock(mutex);
-  std::unique_ptr<GroupBarrier> &barrier = barriers[key];
-  if (!barrier)
-    barrier = std::make_unique<GroupBarrier>(std::move(key.second));
-  return *barrier;
+  return barriers.find(
+      channel, channels[channel].getMembers(mesh, rank, isSend),
+      [](std::vector<int64_t> members) {
+        return std::make_unique<GroupBarrier>(std::move(members));
+      });
 }
 
 llvm::Error LocalCommunicator::send(uint32_t channel, int64_t rank,
@@ -145,9 +138,7 @@ llvm::Error LocalCommunicator::collective(uint32_t channel, int64_t rank,
 
 void LocalCommunicator::abort() {
   aborted.store(true);
-  std::lock_guard<std::mutex> lock(mutex);
-  for (auto &[key, barrier] : barriers)
-    barrier->release();
+  barriers.forEach([](GroupBarrier &barrier) { barrier.release(); });
 }
 
 std::unique_ptr<Communicator>

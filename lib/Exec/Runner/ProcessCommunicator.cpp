@@ -4,7 +4,6 @@
 #include "ProcessCommunicator.h"
 #include "GroupBarrier.h"
 #include <cstring>
-#include <map>
 #include <optional>
 
 using namespace mf::program;
@@ -108,7 +107,7 @@ private:
                                 data, bytes);
   }
 
-  SpreadGroup &find(uint32_t channel, std::vector<int64_t> members);
+  std::unique_ptr<SpreadGroup> makeGroup(std::vector<int64_t> members) const;
   bool meet(SpreadGroup &group);
   llvm::Error combine(const MemberPart &part);
   llvm::Error takeRows(const MemberPart &part);
@@ -125,11 +124,7 @@ private:
   /// Performs exchanges within this process.
   const std::unique_ptr<Communicator> local;
   std::atomic<bool> aborted{false};
-  std::mutex mutex;
-  /// Groups by channel and members, made when they are first used.
-  std::map<std::pair<uint32_t, std::vector<int64_t>>,
-           std::unique_ptr<SpreadGroup>>
-      groups;
+  ChannelGroups<SpreadGroup> groups;
 };
 
 } // namespace
@@ -184,13 +179,9 @@ llvm::Error ProcessCommunicator::receive(uint32_t channel, int64_t rank,
 // Collectives
 //===----------------------------------------------------------------------===//
 
-SpreadGroup &ProcessCommunicator::find(uint32_t channel,
-                                       std::vector<int64_t> members) {
-  std::lock_guard<std::mutex> lock(mutex);
-  std::unique_ptr<SpreadGroup> &group = groups[{channel, members}];
-  if (group)
-    return *group;
-  group = std::make_unique<SpreadGroup>();
+std::unique_ptr<SpreadGroup>
+ProcessCommunicator::makeGroup(std::vector<int64_t> members) const {
+  auto group = std::make_unique<SpreadGroup>();
   std::vector<int64_t> ranksHere, processes;
   for (size_t place = 0; place < members.size(); ++place) {
     if (isHere(members[place])) {
@@ -206,7 +197,7 @@ SpreadGroup &ProcessCommunicator::find(uint32_t channel,
   }
   group->members = std::move(members);
   group->barrier.emplace(std::move(ranksHere));
-  return *group;
+  return group;
 }
 
 bool ProcessCommunicator::meet(SpreadGroup &group) {
@@ -379,7 +370,10 @@ llvm::Error ProcessCommunicator::collective(uint32_t channel, int64_t rank,
   std::vector<int64_t> members = channels[channel].getMembers(mesh, rank);
   if (llvm::all_of(members, [&](int64_t other) { return isHere(other); }))
     return local->collective(channel, rank, exchange, own, times);
-  SpreadGroup &group = find(channel, std::move(members));
+  SpreadGroup &group = groups.find(channel, std::move(members),
+                                   [&](std::vector<int64_t> ofGroup) {
+                                     return makeGroup(std::move(ofGroup));
+                                   });
   const auto place = static_cast<size_t>(llvm::find(group.members, rank) -
                                          group.members.begin());
   const MemberPart part{group, place, channel, exchange, own};
@@ -415,9 +409,7 @@ void ProcessCommunicator::abort() {
   aborted.store(true);
   local->abort();
   transport.interrupt();
-  std::lock_guard<std::mutex> lock(mutex);
-  for (auto &[key, group] : groups)
-    group->barrier->release();
+  groups.forEach([](SpreadGroup &group) { group.barrier->release(); });
 }
 
 llvm::Expected<std::unique_ptr<Communicator>>
