@@ -105,10 +105,13 @@ struct CheckedCollective {
   }
 
   /// Returns whether a part along the axis is known to be a neighbour of the
-  /// parts of the same members.
+  /// parts of the same members, or a part of an inner dimension.
   bool isInside(uint32_t axis, const Distribution &input) const {
+    llvm::ArrayRef<size_t> inner = input.axes[axis].dims;
     return llvm::all_of(members, [&](uint32_t member) {
-      return llvm::is_contained(input.axes[member].inside, axis);
+      llvm::ArrayRef<size_t> outer = input.axes[member].dims;
+      return llvm::is_contained(input.axes[member].inside, axis) ||
+             (!inner.empty() && !outer.empty() && outer.back() < inner.front());
     });
   }
 

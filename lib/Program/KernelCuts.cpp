@@ -93,14 +93,17 @@ void KernelDistribution::orderOwnParts(
        llvm::enumerate(given[table - operands.begin()]->axes))
     if (holding.holding == Holding::Part)
       taken.push_back(static_cast<uint32_t>(axis));
-  const int64_t place =
-      find(operands.back(), {table->part.ownPartAbove, false})->place;
-  const int64_t elements = operands.front().dims.back().place;
+  const PartDim above = {table->part.ownPartAbove, false};
+  const int64_t place = find(operands.back(), above)->place;
+  const std::vector<Dim> &whole = operands.front().dims;
+  const int64_t elements = whole.back().place;
+  // Above all parts, of which the rank takes one.
+  const int64_t parts = std::next(find(operands.front(), above))->place;
   for (auto [axis, holding] : llvm::enumerate(given.front()->axes)) {
     if (holding.holding != Holding::Part || holding.places.size() != 1)
       continue;
     for (Distribution &output : outputs) {
-      if (holding.places.front() == elements)
+      if (holding.places.front() == elements || holding.places.front() == parts)
         output.axes[axis].inside =
             uniteNumbers(output.axes[axis].inside, taken);
       else if (holding.places.front() == place)

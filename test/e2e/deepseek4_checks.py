@@ -325,6 +325,10 @@ def check_parts(tools):
         # The tokens of one entry are shared: its gradient is repeated for each rank's part of them.
         "tensors and one entry": (dict(long, seq_length=128), {"tensor": 2}),
         "tensors and one entry of a part": (dict(long, compress_ratios=[128] * 3), {"context": 2, "tensor": 2}),
+        # Ranks of tensors cut groups, or have numbers of tokens that are none of whole groups.
+        "tensors that do not divide groups": (dict(short, seq_length=20), {"tensor": 2}),
+        "tensors that cut groups of a part": (dict(short, seq_length=16), {"context": 4, "tensor": 2}),
+        "more tensors than groups of a part": (dict(short, seq_length=16, sliding_window=3), {"context": 2, "tensor": 4}),
         "fused kernels": (dict(fused, seq_length=256, compress_ratios=[128]), {"context": 2}),
         "fused kernels and an indexer": (dict(fused, seq_length=264), {"context": 2}),
         "fused kernels and tensors": (dict(fused, seq_length=256), {"context": 2, "tensor": 2}),

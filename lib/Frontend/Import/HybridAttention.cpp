@@ -17,7 +17,8 @@ using namespace mf::ir;
 
 namespace mf {
 
-/// Tables that all layers share: the cosines and sines of layers with entries;
+/// Tables that all layers share: the cosines and sines of the tokens of layers
+/// with entries, and of entries, whose tables have the ratio in their names;
 /// the number of a query plus that of a place in its window, of the whole
 /// sequence and of a block of it; a row of zeros for each sample and block;
 /// and the Hadamard matrix of indexers.
@@ -44,6 +45,11 @@ static int64_t getNumBlocks(const ModelSpec &spec) {
   const bool fits = spec.sequenceLength % blocks == 0 &&
                     getWindow(spec) - 1 <= spec.sequenceLength / blocks;
   return fits ? blocks : 1;
+}
+
+/// Returns the name of a table for entries of a ratio.
+static std::string getEntryTable(StringRef table, int64_t ratio) {
+  return (table + "_" + Twine(ratio)).str();
 }
 
 static int64_t getRatio(const ModelSpec &spec, int64_t layer) {
@@ -74,11 +80,13 @@ void addHybridTables(ModelOp model, const ModelSpec &spec) {
                     RankedTensorType::get(shape, getFloatType(context, type)),
                     init, traits);
   };
-  auto addRotary = [&](StringRef symbol, InitKind kind) {
+  // Row i is of position i * `step`.
+  auto addRotary = [&](StringRef symbol, InitKind kind, int64_t rows,
+                       int64_t step) {
     const RotarySpec &rotary = hybrid.entryRotary;
-    add(symbol, {length, rotary.size}, spec.rotaryType,
-        InitAttr::get(context, kind, APFloat(rotary.base), APFloat(1.0),
-                      APFloat(1.0),
+    add(symbol, {rows, rotary.size}, spec.rotaryType,
+        InitAttr::get(context, kind, APFloat(rotary.base),
+                      APFloat(static_cast<double>(step)), APFloat(1.0),
                       builder.getF64ArrayAttr(rotary.frequencies)));
   };
   auto getSum = [&](double row, double column) {
@@ -102,13 +110,19 @@ void addHybridTables(ModelOp model, const ModelSpec &spec) {
     hasIndexer |= hybrid.hasIndexer(ratio);
     const int64_t count = hybrid.getNumEntries(ratio, length);
     hasEntries = true;
-    if (count > 0 && !hybrid.isFused)
-      add((entryTable + "_" + Twine(ratio)).str(), {length, count}, DType::F32,
+    if (count == 0)
+      continue;
+    if (!hybrid.isFused)
+      add(getEntryTable(entryTable, ratio), {length, count}, DType::F32,
           getSum(1, -static_cast<double>(ratio)));
+    addRotary(getEntryTable(entryCosineTable, ratio), InitKind::RotaryCos,
+              count, ratio);
+    addRotary(getEntryTable(entrySineTable, ratio), InitKind::RotarySin, count,
+              ratio);
   }
   if (hasEntries) {
-    addRotary(entryCosineTable, InitKind::RotaryCos);
-    addRotary(entrySineTable, InitKind::RotarySin);
+    addRotary(entryCosineTable, InitKind::RotaryCos, length, 1);
+    addRotary(entrySineTable, InitKind::RotarySin, length, 1);
   }
   if (hasIndexer)
     add(hadamardTable, {hybrid.indexSize, hybrid.indexSize}, DType::F32,
@@ -259,21 +273,11 @@ HybridAttentionBuilder::getTurn(ArrayRef<int64_t> positions) {
           get(hasEntries ? entrySineTable : rotarySineTable)};
 }
 
-/// Returns the turn of entry g, that of its first token.
+/// Returns the turn of entries, each that of its first token. Entries have
+/// tables of their own, because ranks cut them in other places than tokens.
 HybridAttentionBuilder::Turn HybridAttentionBuilder::getEntryTurn() {
-  Turn turn = getTurn({length});
-  for (Value *table : {&turn.cosine, &turn.sine}) {
-    const int64_t size = hybrid.rotarySize;
-    Value rows = *table;
-    if (numEntries * ratio < length)
-      rows =
-          cells.slice(rows, 0, 0, numEntries * ratio, "rotary_pos_emb.slice");
-    rows = cells.reshape(rows, {numEntries, ratio, size},
-                         "rotary_pos_emb.reshape");
-    rows = cells.slice(rows, 1, 0, 1, "rotary_pos_emb.slice");
-    *table = cells.reshape(rows, {numEntries, size}, "rotary_pos_emb.reshape");
-  }
-  return turn;
+  return {cells.getParameter(getEntryTable(entryCosineTable, ratio)),
+          cells.getParameter(getEntryTable(entrySineTable, ratio))};
 }
 
 /// Rotates neighbouring pairs of the last dimensions. The trainer keeps the
@@ -452,7 +456,7 @@ Value HybridAttentionBuilder::addWindowMask() {
 /// it and in its document, else 0: [batch or nothing, sequence, entries].
 Value HybridAttentionBuilder::addEntrySight() {
   // Query p sees entry g if p - g * ratio is at least ratio - 1.
-  const std::string table = (entryTable + "_" + Twine(ratio)).str();
+  const std::string table = getEntryTable(entryTable, ratio);
   Value sight = cells.compare(cells.getParameter(table), Comparison::AtLeast,
                               static_cast<double>(ratio) - 1, "entry_mask");
   if (!starts)
