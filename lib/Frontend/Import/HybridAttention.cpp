@@ -194,7 +194,6 @@ private:
   Value addScores(Value query, Value keys);
   Value attend(Value query, Value window, Value &entryProducts);
   int64_t getNumParts() const;
-  Value splitByRank(Value value);
   DictionaryAttr getKernel() const;
   Value addHeadShares(Value entryProducts);
   Value addIndexerLoss(Value target);
@@ -715,18 +714,6 @@ int64_t HybridAttentionBuilder::getNumParts() const {
   return length % parts == 0 ? parts : 1;
 }
 
-/// Puts the dimensions that ranks cut apart: [data-parallel ranks, samples of
-/// one, ranks that share a sequence, tokens of one, entries]. So the gradient
-/// of a sum, which is the same number on each rank, is repeated only along
-/// dimensions that are not cut.
-Value HybridAttentionBuilder::splitByRank(Value value) {
-  const int64_t replicas = spec.ranks.dataParallel, parts = getNumParts();
-  return cells.reshape(value,
-                       {replicas, batch / replicas, parts, length / parts,
-                        getShape(value).back()},
-                       "reshape");
-}
-
 /// Returns the sum over heads of the probabilities of chosen entries among the
 /// entries, without the window and the sink.
 Value HybridAttentionBuilder::addHeadShares(Value entryProducts) {
@@ -744,8 +731,7 @@ Value HybridAttentionBuilder::addHeadShares(Value entryProducts) {
 Value HybridAttentionBuilder::addIndexerLoss(Value target) {
   CellBuilder::Cell cell(cells, "unfused_indexer_loss");
   StringRef leaf = "loss";
-  target = splitByRank(target);
-  Value scores = splitByRank(entries->indexScores);
+  Value scores = entries->indexScores;
   Type type = scores.getType();
   Value share = divideBySum(target, "div");
   Value own =
@@ -765,7 +751,7 @@ Value HybridAttentionBuilder::addIndexerLoss(Value target) {
   auto addMean = [&](Value value) {
     const double tokens =
         static_cast<double>(batch) * static_cast<double>(length);
-    return cells.scale(cells.reduceSum(value, {0, 1, 2, 3, 4}, leaf),
+    return cells.scale(cells.reduceSum(value, {0, 1, 2}, leaf),
                        hybrid.indexLossFactor / tokens, leaf);
   };
   Value loss = addMean(cells.multiply(share, distance, leaf));
@@ -776,10 +762,10 @@ Value HybridAttentionBuilder::addIndexerLoss(Value target) {
   // the gradient is y times the sum of p, minus p.
   SmallVector<int64_t> rows(getShape(target));
   rows.back() = 1;
-  Value sum = cells.reshape(cells.reduceSum(target, {4}, leaf), rows, leaf);
+  Value sum = cells.reshape(cells.reduceSum(target, {2}, leaf), rows, leaf);
   Value slope = cells.add(cells.multiply(stop(own, "stop_gradient"), sum, leaf),
                           cells.negate(target, leaf), leaf);
-  Value seen = cells.multiply(scores, splitByRank(entries->seen), leaf);
+  Value seen = cells.multiply(scores, entries->seen, leaf);
   Value line = addMean(cells.multiply(seen, slope, leaf));
   Value rest = cells.add(stop(loss, "stop_gradient"),
                          cells.negate(stop(line, "stop_gradient"), leaf), leaf);
