@@ -158,12 +158,6 @@ def find_dropped(indices, settings):
     return dropped
 
 
-def get_drop_rates(load, capacity_factor):
-    """What the callback logs of each row: the shares above an expert's part."""
-    experts = load.shape[-1]
-    return (load - capacity_factor / experts).clamp(min=0).sum(-1)
-
-
 class Experts:
     """A layer's router, its experts and the shared one, whose weights are found
     by their names behind `prefix`."""
@@ -174,7 +168,7 @@ class Experts:
         routed = prefix + "routed_experts."
         has_routed = any(name.startswith(routed) for name in params)
         self.routed = routed if has_routed else prefix
-        self.indices = self.dropped = self.load = None
+        self.indices = self.load = None
 
     def find(self, *names):
         """The parameter behind the prefix of the layer, or of what is routed."""
@@ -232,13 +226,13 @@ class Experts:
         router = Router(settings, weight, self.get_bias())
         indices, gates, losses = router.route(rows)
         self.indices, self.load = indices, router.get_load(indices)
-        self.dropped = torch.zeros_like(indices, dtype=torch.bool)
+        dropped = torch.zeros_like(indices, dtype=torch.bool)
         if settings["kind"] == "capacity":
-            self.dropped = find_dropped(indices, settings)
+            dropped = find_dropped(indices, settings)
         out = torch.zeros_like(rows)
         for expert in range(settings["experts"]):
             row, token, choice = torch.nonzero(
-                (indices == expert) & ~self.dropped, as_tuple=True
+                (indices == expert) & ~dropped, as_tuple=True
             )
             y = self.run_expert(expert, rows[row, token])
             y = y * gates[row, token, choice, None]
