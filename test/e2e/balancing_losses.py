@@ -8,7 +8,6 @@ and groups choose. `seq_aux_loss` is the mean of the losses of sequences, `aux_l
 replica has in a micro-batch; ranks with parts of the same sequences count together.
 """
 
-import os
 import sys
 
 import numpy
@@ -76,16 +75,13 @@ class Reference(DeepSeek):
 
 def run(tools, loss, parallel, local, more):
     """The results of a training step, and its initial values."""
-    yaml, mlir, step, data = (tools.path("case" + end) for end in (".yaml", ".mlir", ".step.mlir", ".npy"))
+    data = tools.path("case.npy")
     micro_batches = SAMPLES // local // parallel.get("data", 1)
     configuration = Configuration(
         dict(MODEL, moe_router_load_balancing_type=loss, **more), parallel, {}, (micro_batches, local),
         training={"max_norm": "1.e+9"},
     )  # fmt: skip
-    configuration.write(yaml)
-    os.environ["RANK_SIZE"] = str(configuration.get_ranks())
-    tools.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
-    tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
+    mlir, step = configuration.lower(tools)
     numpy.save(data, make_data(SAMPLES, PARTS))
     initial = step_results.initialize(tools, mlir)
     return step_results.run(tools, step, data, 1, initial), safetensors.load(initial)

@@ -103,16 +103,14 @@ def lower(tools, name, model, parallel=None, memory=()):
     """Lowers a step of `model`; `memory` are sections of memory options as text."""
     optimizer = {"type": "AdamW", "weight_decay": 0.1}
     training_keys = {"max_norm": 1.0}
-    yaml, parallel = tools.path(name + ".yaml"), parallel or {}
+    parallel = parallel or {}
     documents = model.get("eod")
     model = {key: value for key, value in model.items() if key != "eod"}
     configuration = Configuration(
         model, parallel, {}, (1, BATCH // parallel.get("data", 1)), memory, optimizer=optimizer, training=training_keys,
         adapters=ADAPTERS.get(name), documents=documents,
     )  # fmt: skip
-    configuration.write(yaml)
-    os.environ["RANK_SIZE"] = str(configuration.get_ranks())
-    return tools.lower_yaml(yaml, lowering=["--verify=false"])
+    return configuration.lower(tools, name, lowering=["--verify=false"])
 
 
 def make_tables(mlir, model):

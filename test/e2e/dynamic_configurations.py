@@ -131,6 +131,13 @@ class Configuration:
                 file.write("lora_config: %s\n" % self.adapters)
             file.writelines(text + "\n" for text in self.memory)
 
+    def lower(self, tools, name="case", **options):
+        """The model file and the step file, for its number of ranks."""
+        yaml = tools.path(name + ".yaml")
+        self.write(yaml)
+        os.environ["RANK_SIZE"] = str(self.get_ranks())
+        return tools.lower_yaml(yaml, **options)
+
 
 def draw_layers(generator, layers=LAYERS):
     """Some of the first `layers` layers as the trainer's lists have them."""
@@ -242,9 +249,9 @@ class Checks:
         self.tools, self.runs, self.worst, self.converted, self.left_out = tools, 0, 0.0, 0, 0
         self.data = make_data(SAMPLES, 2)
 
-    def run_yaml(self, yaml, rows, ranks, moves=False):
+    def run_lowered(self, files, rows, ranks, moves=False):
         self.runs += 1
-        mlir, step = self.tools.lower_yaml(yaml)
+        mlir, step = files
         data = self.tools.path("data.npy")
         numpy.save(data, self.data[rows])
         initial = step_results.initialize(self.tools, mlir)
@@ -257,10 +264,10 @@ class Checks:
 
     def run(self, configuration, rows=slice(None), moves=False):
         """A step; its weights are one rounding off if it `moves` them."""
-        yaml = self.tools.path("case.yaml")
-        configuration.write(yaml)
-        os.environ["RANK_SIZE"] = str(configuration.get_ranks())
-        return self.run_yaml(yaml, rows, configuration.get_ranks(), moves)
+        return self.run_lowered(configuration.lower(self.tools), rows, configuration.get_ranks(), moves)
+
+    def run_yaml(self, yaml, ranks):
+        return self.run_lowered(self.tools.lower_yaml(yaml), slice(None), ranks)
 
     def check_converted(self, configuration, actual):
         """What the static graph's format cannot say is no error, but then there is nothing to compare."""
@@ -271,7 +278,7 @@ class Checks:
         if "moe_aux_loss_coeff" in configuration.model or configuration.model.get("n_group", 0) > 1:
             # The static graph's loss counts other choices, and experts outside of the groups that it chooses stay eligible.
             return
-        converted = self.run_yaml(static, slice(None), configuration.get_ranks())
+        converted = self.run_yaml(static, configuration.get_ranks())
         self.converted += 1
         yield from self.check_left_out(configuration, static, converted)
         # Ranks that share parameters out, those of a sequence too, share out others in the static graph and sum their
@@ -296,7 +303,7 @@ class Checks:
         with open(static, "w") as file:
             file.write(text.replace("offset: " + counts, "offset: " + left_out))
         self.left_out += 1
-        if not self.run_yaml(static, slice(None), configuration.get_ranks()).has_same_bits(converted):
+        if not self.run_yaml(static, configuration.get_ranks()).has_same_bits(converted):
             yield "other bits with offset %s instead of %s" % (left_out, counts)
 
     def check(self, configuration, generator):

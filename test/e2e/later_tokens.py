@@ -42,7 +42,7 @@ def run_static(checks, configuration):
     os.environ["RANK_SIZE"] = str(configuration.get_ranks())
     yaml = checks.tools.path("static.yaml")
     checks.tools.run("mf-translate", "--convert-yaml", checks.tools.path("dynamic.yaml"), "-o", yaml)
-    return checks.run_yaml(yaml, slice(None), configuration.get_ranks())
+    return checks.run_yaml(yaml, configuration.get_ranks())
 
 
 def check_static(checks, parallel):

@@ -8,7 +8,6 @@ ranks and micro-batches is the step's loss. With disable_gradient_division False
 share a parameter out.
 """
 
-import os
 import sys
 
 import numpy
@@ -113,11 +112,7 @@ def check(tools, name, rows):
     configuration = Configuration(
         keys, parallel, schedule, (SAMPLES // data, 1), training={"max_norm": "1.e+9"}
     )
-    yaml, mlir, step, file = (tools.path("case" + end) for end in (".yaml", ".mlir", ".step.mlir", ".npy"))
-    configuration.write(yaml)
-    os.environ["RANK_SIZE"] = str(configuration.get_ranks())
-    tools.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
-    tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
+    (mlir, step), file = configuration.lower(tools), tools.path("case.npy")
     numpy.save(file, rows)
     initial = step_results.initialize(tools, mlir)
     actual = step_results.run(tools, step, file, 1, initial)

@@ -11,7 +11,6 @@ gradient, and after training all others have the bits that they started with.
 """
 
 
-import os
 
 import dropout_masks
 import dynamic_configurations
@@ -197,11 +196,9 @@ def is_within(name, rows, parameters, gradients, changed):
 def lower(name, tools, config, stages, keys):
     """The model file and the step file of a case, with these keys of its adapters."""
     if name.startswith("dynamic"):
-        os.environ["RANK_SIZE"] = "1"
-        yaml = tools.path(name + ".yaml")
         model = dict(dynamic_configurations.QWEN, **QWEN, pad_token_id=0, rms_norm_eps="1.0e-5", initializer_range=0.02)
-        dynamic_configurations.Configuration(model, {}, {}, (MICRO_BATCHES, BATCH), adapters="{%s}" % keys).write(yaml)
-        return tools.lower_yaml(yaml)
+        batches = (MICRO_BATCHES, BATCH)
+        return dynamic_configurations.Configuration(model, {}, {}, batches, adapters="{%s}" % keys).lower(tools, name)
     pet = "{pet_type: lora, %s}" % keys
     shared = dict(stages=stages, micro_batches=MICRO_BATCHES, batch_size=BATCH)
     if name.startswith("mcore"):

@@ -111,7 +111,6 @@ class Reference:
 
 def main():
     tools = training.Tools(sys.argv[1], sys.argv[2])
-    os.environ["RANK_SIZE"] = "1"
     torch.set_num_threads(1)
     optimizer = {
         "type": "Muon", "adamw_betas": "[0.95, 0.95]", "qk_clip_enabled": "False",
@@ -119,10 +118,7 @@ def main():
     }  # fmt: skip
     # Norms are not near the limit of clipping.
     configuration = Configuration(MODEL, {}, {}, (1, 2), optimizer=optimizer, training={"max_norm": HUGE})
-    yaml, mlir, step = (tools.path("case" + end) for end in (".yaml", ".mlir", ".step.mlir"))
-    configuration.write(yaml)
-    tools.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
-    tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
+    mlir, step = configuration.lower(tools)
     data = tools.path("data.npy")
     rows = numpy.random.RandomState(3).randint(0, VOCABULARY, (2 * STEPS, SEQUENCE_LENGTH + 1), dtype=numpy.int32)
     numpy.save(data, rows)

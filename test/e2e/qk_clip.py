@@ -103,15 +103,12 @@ class Runs:
             optimizer["weight_decay_exclude"] = "['%s']" % EXCLUDED
         batches = (MICRO_BATCHES, local)
         configuration = Configuration(MODEL, parallel, {}, batches, memory, optimizer, {"max_norm": HUGE})
-        yaml, mlir, step = (self.tools.path("case" + end) for end in (".yaml", ".mlir", ".step.mlir"))
-        configuration.write(yaml)
-        os.environ["RANK_SIZE"] = str(configuration.get_ranks())
+        files = configuration.lower(self.tools)
         if converts:
-            dynamic, yaml = yaml, self.tools.path("static.yaml")
-            self.tools.run("mf-translate", "--convert-yaml", dynamic, "-o", yaml)
-        self.tools.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
-        self.tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
-        return mlir, step
+            static = self.tools.path("static.yaml")
+            self.tools.run("mf-translate", "--convert-yaml", self.tools.path("case.yaml"), "-o", static)
+            files = self.tools.lower_yaml(static)
+        return files
 
     def run(self, parallel=(), steps=STEPS, extra=(), **options):
         """The file of the parameters behind steps."""

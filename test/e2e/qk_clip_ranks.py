@@ -8,7 +8,6 @@ experts. The gradients' norm is clipped as well. A step that clips is compared w
 since Newton-Schulz iterations in bf16 make more of how ranks add gradients up.
 """
 
-import os
 import re
 import shutil
 import sys
@@ -41,11 +40,7 @@ class Runs:
         configuration = Configuration(
             MODEL, parallel, {}, (MICRO_BATCHES, local), memory, optimizer, {"max_norm": MAX_NORM}
         )
-        yaml, mlir, step = (self.tools.path("case" + end) for end in (".yaml", ".mlir", ".step.mlir"))
-        configuration.write(yaml)
-        os.environ["RANK_SIZE"] = str(configuration.get_ranks())
-        self.tools.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
-        self.tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
+        mlir, _ = configuration.lower(self.tools)
         initial = self.tools.path("weights.safetensors")
         values = safetensors.load(step_results.initialize(self.tools, mlir))
         # Statistics are computed anew in each step.

@@ -8,7 +8,6 @@ Without it each reader rounds. Losses, gradients and parameters have the same bi
 memory for copies is what they have bytes.
 """
 
-import os
 import re
 import sys
 
@@ -44,16 +43,13 @@ def count_bytes(path):
 
 
 def run(tools, configuration, keeps):
-    yaml, mlir, step, data = (tools.path("case" + end) for end in (".yaml", ".mlir", ".step.mlir", ".npy"))
-    configuration.write(yaml)
-    os.environ["RANK_SIZE"] = str(configuration.get_ranks())
-    tools.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
+    (mlir, step), yaml, data = configuration.lower(tools), tools.path("case.yaml"), tools.path("case.npy")
     if not keeps:
         with open(mlir) as file:
             text = file.read()
         with open(mlir, "w") as file:
             file.write(text.replace(", mf.kept = bf16", "").replace(" {mf.kept = bf16}", ""))
-    tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
+        tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
     numpy.save(data, make_data(MICRO_BATCHES * configuration.get("data"), 2))
     return step_results.run(tools, step, data, 2, step_results.initialize(tools, mlir)), count_bytes(step)
 
