@@ -75,7 +75,6 @@ CAMPAIGNS = [
     Campaign("real-sizes", script("real_sizes", "{part} --seed {seed} --count {count} {bin} {work}"), 500, 1),
     Campaign("plans-match-mip", script("plans_match_mip", "{part} {bin} {work} {seed} {count}"), 500, 1),
     # All of what the tests have parts of.
-    Campaign("sequence-pieces", script("sequence_pieces", "{part} {bin} /usr/share/common-licenses/GPL-3 {work}"), 12),
     Campaign("chains-never-change-bits", script("chains_never_change_bits", "{part} {bin} {work}"), 20),
     Campaign("tables-of-the-docs", "{python} test/docs/check_examples.py --nightly {bin} docs/dev/published-files.md docs/experts.md docs/fine-tuning.md docs/memory.md docs/out-of-memory.md docs/planning.md docs/recipes.md docs/schedules.md docs/simulator.md", 15),
     # Programs that are broken on purpose, and their verifiers.

@@ -86,6 +86,8 @@ class Draw:
     has_tasks = False
     # The text of pet_config.
     adapters = None
+    # Labels that are this token do not count.
+    pad = -1
 
     def change(self, **changes):
         result = copy.copy(self)
@@ -224,7 +226,7 @@ class Draw:
         model = dict(
             describe(self), seq_length=self.sequence, hidden_size=self.head_size * self.heads, num_layers=self.layers,
             use_flash_attention=self.uses_flash, compute_dtype='"%s"' % self.compute_type, rotary_dtype='"float32"',
-            param_init_type='"%s"' % self.param_type, pad_token_id=-1, ignore_token_id=-100, initializer_range=0.02,
+            param_init_type='"%s"' % self.param_type, pad_token_id=self.pad, ignore_token_id=-100, initializer_range=0.02,
             use_fused_rope=self.fuses, use_fused_swiglu=self.fuses,
         )  # fmt: skip
         if self.adapters:
@@ -276,6 +278,7 @@ class Draw:
         return swaps + recomputes + others
 
 
+PADDED = Draw().change(pad=0, layers=4)
 NAMED_DRAWS = {
     "many": Draw().change(
         pp=4, dp=2, cp=2, mp=4, micro_batches=4, sequence_parallel=True, level=1, has_bias=True, kv_heads=8,
@@ -284,5 +287,13 @@ NAMED_DRAWS = {
     # All ranks have the keys of one group of queries, and of earlier pieces.
     "one group": Draw().change(
         family="glm", heads=4, kv_heads=1, concatenates=True, mp=2, pieces=2, layers=1, micro_batches=1,
+    ),
+    # Pieces with unlike numbers of tokens that count.
+    "one micro-batch in pieces": PADDED.change(pieces=4, micro_batches=1, rows=8),
+    "pieces on stages": PADDED.change(pieces=8, pp=4, micro_batches=4, schedule=PIECE_SCHEDULES[0]),
+    "whole on stages": PADDED.change(pp=2, micro_batches=4, schedule=PIECE_SCHEDULES[0]),
+    "pieces in chunks": PADDED.change(pieces=4, pp=2, micro_batches=4, schedule=PIECE_SCHEDULES[2]),
+    "pieces on ranks": PADDED.change(
+        pieces=4, pp=2, dp=2, mp=2, micro_batches=4, sequence_parallel=True, schedule=PIECE_SCHEDULES[0],
     ),
 }  # fmt: skip
