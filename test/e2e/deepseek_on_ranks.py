@@ -10,15 +10,14 @@ process and, with mpirun, in one for each stage, must be that of one rank whose 
 rows, to a relative 1e-5 in fp32, and so must gradients. It must fall.
 """
 
-import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 
 import numpy
 import safetensors
+import training
 
 STEPS = 4
 BOUND = 1e-5
@@ -75,35 +74,19 @@ def place(text, layout, batch, accumulated):
     return text
 
 
-def run(*command):
-    result = subprocess.run(command, capture_output=True, text=True)
-    if result.returncode != 0:
-        sys.exit("%s\n%s" % (" ".join(command), result.stderr))
-    return result.stdout
+def lower(tools, name, text, *importing):
+    yaml = tools.path(name + ".yaml")
+    with open(yaml, "w") as file:
+        file.write(text)
+    return tools.lower_yaml(yaml, importing)[1]
 
 
-class Model:
-    """A YAML, imported and lowered."""
-
-    def __init__(self, folder, name, text, *options):
-        self.folder, self.name = folder, name
-        yaml, model = self.path("yaml"), self.path("mlir")
-        with open(yaml, "w") as file:
-            file.write(text)
-        run("mf-translate", "--import-mindformers", yaml, *options, "-o", model)
-        run("mf-opt", "--quiet", "--recompute-config=" + yaml, model, "-o", self.path("step.mlir"))
-
-    def path(self, ending):
-        return os.path.join(self.folder, "%s.%s" % (self.name, ending))
-
-    def train(self, data, *launcher):
-        """The losses of all steps, and the gradients of the first."""
-        folder, report = self.path("gradients"), self.path("report.json")
-        run(*launcher, "mf-run", self.path("step.mlir"), "--steps", str(STEPS), "--data", data, "--seed", "1",
-            "--quiet", "--dump-gradients-every-step", folder, "--report", report)  # fmt: skip
-        with open(report) as file:
-            losses = [step["loss"] for step in json.load(file)["steps"]]
-        return losses, safetensors.load(os.path.join(folder, "step_000001.safetensors"))
+def train(tools, step, data, launcher=()):
+    """The losses of all steps, and the gradients of the first."""
+    folder = tools.path("gradients")
+    extra = ["--seed", "1", "--dump-gradients-every-step", folder]
+    report = tools.train(step, data, STEPS, extra=extra, launcher=launcher)
+    return report["losses"], safetensors.load(os.path.join(folder, "step_000001.safetensors"))
 
 
 def compare(name, expected, actual):
@@ -135,10 +118,8 @@ def write_data(path):
 
 def main():
     folder, yaml, work, *layouts = sys.argv[1:]
-    os.environ["PATH"] = folder + os.pathsep + os.environ["PATH"]
-    shutil.rmtree(work, ignore_errors=True)
-    os.makedirs(work)
-    data = os.path.join(work, "data.npy")
+    tools = training.Tools(folder, work)
+    data = tools.path("data.npy")
     write_data(data)
     with open(yaml) as file:
         original = file.read()
@@ -147,15 +128,15 @@ def main():
         layout = Layout(text)
         small = shrink(original, layout.pp)
         whole = place(small, Layout("1x1x1x1"), layout.dp, 4)
-        one = Model(work, "one", whole, "--router-rows=%d" % layout.rows).train(data)
+        one = train(tools, lower(tools, "one", whole, "--router-rows=%d" % layout.rows), data)
         if not one[0][-1] < one[0][0]:
             isGood = False
             print("%s: the loss does not fall: %s" % (layout, one[0]))
-        ranks = Model(work, "ranks", place(small, layout, 1, 4 if layout.pp == 1 else 0))
-        isGood &= compare(str(layout), one, ranks.train(data))
+        ranks = lower(tools, "ranks", place(small, layout, 1, 4 if layout.pp == 1 else 0))
+        isGood &= compare(str(layout), one, train(tools, ranks, data))
         if shutil.which("mpirun"):
             launcher = ("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(layout.pp))
-            isGood &= compare("%s, in %d processes" % (layout, layout.pp), one, ranks.train(data, *launcher))
+            isGood &= compare("%s, in %d processes" % (layout, layout.pp), one, train(tools, ranks, data, launcher))
     sys.exit(not isGood)
 
 
