@@ -3,8 +3,8 @@
 
 usage: message_table.py TABLE FILE COMMAND...
 
-TABLE has cases: changes of FILE, a line each, and below them, indented, the messages that COMMAND prints if its last argument
-is the changed file. `%messages` is this script in RUN lines.
+TABLE has cases: changes of FILE, a line each, and below them, indented, the messages that COMMAND prints about the changed file,
+which stands for @ in an argument, or else is the last one. `%messages` is this script in RUN lines.
 
     KEY: VALUE      instead of the line with this key, or behind the last line
     - KEY           without the line with this key
@@ -45,7 +45,7 @@ def change(text, edit):
         added = "" if edit.startswith("- ") else edit + "\n"
         changed = re.sub(line, lambda match: added and match[1] + added, text)
         if changed == text:
-            indent = re.match(" *", text.splitlines()[-1])[0]
+            indent = re.match(" *", "".join(text.splitlines()[-1:]))[0]
             changed += added and indent + added
     if changed == text:
         raise ValueError("'%s' changes nothing" % edit)
@@ -62,7 +62,9 @@ def check(text, edits, messages, path, command):
             text = change(text, edit)
     with open(path, "w") as file:
         file.write(text)
-    result = subprocess.run([*command, path], capture_output=True, text=True, env=variables)
+    arguments = [argument.replace("@", path) for argument in command]
+    arguments += [path] if arguments == command else []
+    result = subprocess.run(arguments, capture_output=True, text=True, env=variables)
     if result.returncode != any("error:" in message for message in messages):
         yield "exit code %d" % result.returncode
     expected = [message for message in messages if message != "nothing"]

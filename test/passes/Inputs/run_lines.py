@@ -60,6 +60,7 @@ class Shell:
         table = {
             "%roundtrip": "mf-opt",
             "%variants": "python3 " + os.path.join(ROOT, "test", "variants.py"),
+            "%messages": "python3 " + os.path.join(ROOT, "test", "message_table.py"),
             "%examples": os.path.join(ROOT, "examples"),
             "%test-data": os.path.join(ROOT, "test", "data"),
             "%python": "python3",
