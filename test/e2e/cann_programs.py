@@ -245,9 +245,7 @@ def lower(tools, name):
         tools.run("mf-opt", "--quiet", "--for-cann", "--recompute-config=" + yaml, model, "-o", step)
         return step, layout.pp * layout.dp * layout.mp
     if name in DEEPSEEK4:
-        DEEPSEEK4[name].write(yaml)
-        os.environ["RANK_SIZE"] = str(DEEPSEEK4[name].get_ranks())
-        return tools.lower_yaml(yaml, lowering=["--for-cann"])[1], DEEPSEEK4[name].get_ranks()
+        return DEEPSEEK4[name].lower(tools, name, lowering=["--for-cann"])[1], DEEPSEEK4[name].get_ranks()
     case = EXPERTS[name]
     # Experts without a capacity run one after another here, and all at once in DeepSeek.
     settings = str(case.get_yaml()).replace("use_gmm: True", "use_gmm: False, expert_num: %d" % case.sizes["experts"])

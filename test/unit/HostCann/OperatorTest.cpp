@@ -12,7 +12,6 @@
 #include "aclnnop/aclnn_rms_norm.h"
 #include "aclnnop/aclnn_rms_norm_grad.h"
 #include "aclnnop/aclnn_silu.h"
-#include <cstring>
 #include <vector>
 
 using ::testing::FloatNear;
@@ -89,20 +88,6 @@ TEST_F(OperatorTest, ReadsElementsOfTheTypeThatWasWritten) {
   EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
 }
 
-TEST_F(OperatorTest, MultipliesByTransposedViews) {
-  aclTensor *a = floats({2, 3}, {1, 2, 3, 4, 5, 6});
-  // Stored as 2 x 3, used as 3 x 2.
-  aclTensor *b = floats({3, 2}, {1, 0, 2, 0, 1, 1}, {1, 3});
-  aclTensor *out = space({2, 2});
-  ASSERT_EQ(aclnnMatmulGetWorkspaceSize(a, b, out, 0, &bytes, &executor),
-            ACLNN_SUCCESS)
-      << getError();
-  EXPECT_EQ(aclnnMatmul(nullptr, 0, executor, stream), ACLNN_SUCCESS);
-  EXPECT_EQ(read(2, 4), (std::vector<float>{7, 5, 16, 11}));
-  EXPECT_EQ(aclnnMatmulGetWorkspaceSize(a, a, out, 0, &bytes, &executor),
-            ACLNN_ERR_PARAM_INVALID);
-}
-
 TEST_F(OperatorTest, AsksForItsWorkspace) {
   aclTensor *x = floats({2, 2}, {1, 1, 2, 2}), *gamma = floats({2}, {1, 3});
   aclTensor *y = space({2, 2}), *rstd = space({2, 1}), *flat = space({2});
@@ -130,25 +115,6 @@ TEST_F(OperatorTest, AsksForItsWorkspace) {
             ACLNN_ERR_PARAM_INVALID);
   EXPECT_EQ(aclnnRmsNormGrad(workspace, bytes, executor, stream), ACLNN_SUCCESS)
       << getError();
-}
-
-TEST_F(OperatorTest, CopiesBetweenStridesAndRepeats) {
-  aclTensor *columns = floats({2, 3}, {1, 2, 3, 4, 5, 6});
-  const int64_t one[2] = {2, 1}, strides[2] = {3, 1}, all[2] = {2, 3};
-  tensors.push_back(aclCreateTensor(one, 2, ACL_FLOAT, strides, 1,
-                                    ACL_FORMAT_ND, all, 2, memories[0]));
-  aclTensor *second = tensors.back();
-  aclTensor *dense = space({2, 1}), *repeated = space({2, 4});
-  for (aclTensor *to : {dense, repeated}) {
-    ASSERT_EQ(aclnnInplaceCopyGetWorkspaceSize(to, second, &bytes, &executor),
-              ACLNN_SUCCESS)
-        << getError();
-    EXPECT_EQ(aclnnInplaceCopy(nullptr, 0, executor, stream), ACLNN_SUCCESS);
-  }
-  EXPECT_EQ(read(1, 2), (std::vector<float>{2, 5}));
-  EXPECT_EQ(read(2, 8), (std::vector<float>{2, 2, 2, 2, 5, 5, 5, 5}));
-  EXPECT_EQ(aclnnInplaceCopyGetWorkspaceSize(dense, columns, &bytes, &executor),
-            ACLNN_ERR_PARAM_INVALID);
 }
 
 TEST_F(OperatorTest, RefusesTensorsThatAreNotAligned) {
@@ -187,36 +153,51 @@ TEST_F(OperatorTest, ErrorsOfTasksComeToWhoWaits) {
   restart();
 }
 
-TEST_F(OperatorTest, AttentionRepeatsItsStatistics) {
-  aclTensor *q = floats({1, 1, 2, 1}, {0, 0}),
-            *k = floats({1, 1, 2, 1}, {1, 1});
-  aclTensor *v = floats({1, 1, 2, 1}, {2, 4});
-  aclTensor *max = space({1, 1, 2, 8}), *sum = space({1, 1, 2, 8});
-  aclTensor *out = space({1, 1, 2, 1});
-  std::vector<uint8_t> bits(2048 * 2048);
-  for (size_t row = 0; row < 2048; ++row)
-    std::memset(bits.data() + row * 2048 + row + 1, 1, 2047 - row);
-  aclTensor *mask = make({2048, 2048}, ACL_BOOL, bits.data(), bits.size());
-  char layout[] = "BNSD", other[] = "BSH";
-  auto prepare = [&](char *order, const aclTensor *hidden,
-                     double keptShare = 1) {
-    return aclnnFlashAttentionScoreV2GetWorkspaceSize(
-        q, k, v, nullptr, nullptr, nullptr, hidden, nullptr, nullptr, nullptr,
-        1, keptShare, 65536, 0, 1, order, 0, 2, 1, max, sum, nullptr, out,
-        &bytes, &executor);
+TEST_F(OperatorTest, RefusesTensorsThatDoNotFit) {
+  aclTensor *a = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(
+      aclnnMatmulGetWorkspaceSize(a, a, space({2, 2}), 0, &bytes, &executor),
+      ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(
+      aclnnInplaceCopyGetWorkspaceSize(space({2, 1}), a, &bytes, &executor),
+      ACLNN_ERR_PARAM_INVALID);
+}
+
+/// Attention of two queries to two keys.
+TEST_F(OperatorTest, RefusesOtherAttention) {
+  aclTensor *x = floats({1, 1, 2, 1}, {0, 0}), *out = space({1, 1, 2, 1});
+  aclTensor *statistics = space({1, 1, 2, 8}), *slopes = floats({1}, {0.5F});
+  aclTensor *mask = make({2048, 2048}, ACL_BOOL, nullptr, 2048 * 2048);
+  aclTensor *small = make({2, 2}, ACL_BOOL, nullptr, 4);
+  char order[] = "BNSD", other[] = "BSH";
+  struct Attention {
+    char *layout;
+    const aclTensor *mask;
+    int64_t mode = 2, nextTokens = 0;
+    double keptShare = 1;
+    const aclTensor *slopes = nullptr;
   };
-  EXPECT_EQ(prepare(other, mask), ACLNN_ERR_PARAM_INVALID);
-  EXPECT_EQ(prepare(layout, nullptr), ACLNN_ERR_PARAM_NULLPTR);
-  EXPECT_EQ(prepare(layout, q), ACLNN_ERR_PARAM_INVALID);
+  auto prepare = [&](const Attention &a) {
+    return aclnnFlashAttentionScoreV2GetWorkspaceSize(
+        x, x, x, a.slopes, nullptr, nullptr, a.mask, nullptr, nullptr, nullptr,
+        1, a.keptShare, 65536, a.nextTokens, 1, a.layout, 0, a.mode,
+        a.slopes ? 2 : 1, statistics, statistics, nullptr, out, &bytes,
+        &executor);
+  };
+  EXPECT_EQ(prepare({other, mask}), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(prepare({order, nullptr}), ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(prepare({order, x}), ACLNN_ERR_PARAM_INVALID);
   // Dropout without a mask of it.
-  EXPECT_EQ(prepare(layout, mask, 0.5), ACLNN_ERR_PARAM_INVALID);
-  ASSERT_EQ(prepare(layout, mask), ACLNN_SUCCESS) << getError();
-  EXPECT_EQ(aclnnFlashAttentionScoreV2(nullptr, 0, executor, stream),
-            ACLNN_SUCCESS)
-      << getError();
-  EXPECT_EQ(read(5, 2), (std::vector<float>{2, 3}));
-  EXPECT_EQ(read(4, 16), (std::vector<float>{1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2,
-                                             2, 2, 2, 2}));
+  EXPECT_EQ(prepare({order, mask, 2, 0, 0.5}), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(prepare({order, mask, 4, 1}), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(getError(), HasSubstr("behind the last key"));
+  EXPECT_EQ(prepare({order, nullptr, 0, 65536, 1, slopes}),
+            ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(getError(), HasSubstr("without a causal mask"));
+  EXPECT_EQ(prepare({order, small, 0, 65536}), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(getError(), HasSubstr("[batch, 1, queries, keys]"));
+  ASSERT_EQ(prepare({order, mask}), ACLNN_SUCCESS) << getError();
+  EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
 }
 
 } // namespace
