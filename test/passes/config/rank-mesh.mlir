@@ -13,12 +13,8 @@
 // RUN: %roundtrip --mf-read-config=file=%t/one.yaml %t/dropless.mlir | FileCheck %s --check-prefix=ONE
 // RUN: %roundtrip --mf-read-config=file=%t/place.yaml %t/capacity.mlir | FileCheck %s --check-prefix=PLACE
 // RUN: %roundtrip --mf-read-config=file=%t/context.yaml %t/capacity.mlir | FileCheck %s --check-prefix=CONTEXT
-// RUN: not %roundtrip --mf-read-config=file=%t/factors.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=FACTORS
-// RUN: not %roundtrip --mf-read-config=file=%t/experts.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=EXPERTS
-// RUN: not %roundtrip --mf-read-config=file=%t/ranks.yaml %t/capacity.mlir 2>&1 | FileCheck %s --check-prefix=RANKS
-// RUN: not %roundtrip --mf-read-config=file=%t/rows.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
-// RUN: not %roundtrip --mf-read-config=file=%t/tensors.yaml %t/capacity.mlir 2>&1 | FileCheck %s --check-prefix=TENSORS
-// RUN: not %roundtrip --mf-read-config=file=%t/pipe.yaml %t/dropless.mlir 2>&1 | FileCheck %s --check-prefix=PIPE
+// RUN: %messages %t/dropless /dev/null %roundtrip --mf-read-config=file=@ %t/dropless.mlir -o %t/changed.mlir
+// RUN: %messages %t/capacity /dev/null %roundtrip --mf-read-config=file=@ %t/capacity.mlir -o %t/changed.mlir
 
 //--- model.mlir
 mf.model @model attributes {micro_batch_size = 24 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
@@ -76,7 +72,6 @@ parallel: {enable_parallel_optimizer: True, parallel_optimizer_config: {optimize
 parallel_config: {data_parallel: 3, context_parallel: 2}
 parallel: {enable_parallel_optimizer: True, parallel_optimizer_config: {optimizer_weight_shard_size: 3}}
 
-
 //--- dropless.mlir
 mf.model @model attributes {micro_batch_size = 48 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   mf.param @experts : tensor<64x8x16xf32> init <normal, value = 0.02> {cuts = [["ep"], [], []]}
@@ -130,32 +125,24 @@ parallel_config: {data_parallel: 4, model_parallel: 2, expert_parallel: 2, use_s
 # CONTEXT: mf.param @w1 {{.*}} {cuts = {{\[\[}}"dp_1", "cp"], ["mp"], []]}
 parallel_config: {data_parallel: 4, context_parallel: 2, model_parallel: 2, expert_parallel: 4, use_seq_parallel: True}
 
-//--- factors.yaml
-# FACTORS: factors.yaml:[[#@LINE+1]]:73: error: expert_parallel 8 is no product of whole factors of dp = 8, mp = 3, over which 'experts' is distributed, the last ones first; choose a divisor or a multiple of the last
+//--- dropless
 parallel_config: {data_parallel: 8, model_parallel: 3, expert_parallel: 8, use_seq_parallel: True}
 moe_config: {use_gmm: True}
-
-//--- experts.yaml
-# EXPERTS: experts.yaml:[[#@LINE+1]]:54: error: expected a divisor of the model's 64 experts for 'expert_parallel', but got 3
+    :1:73: error: expert_parallel 8 is no product of whole factors of dp = 8, mp = 3, over which 'experts' is distributed, the last ones first; choose a divisor or a multiple of the last
 parallel_config: {data_parallel: 3, expert_parallel: 3}
 moe_config: {use_gmm: True}
-
-//--- ranks.yaml
-# RANKS: ranks.yaml:[[#@LINE+1]]:73: error: expected a divisor of data_parallel 2 for 'expert_parallel', but got 4
-parallel_config: {data_parallel: 2, model_parallel: 2, expert_parallel: 4, use_seq_parallel: True}
-
-//--- rows.yaml
-# ROWS: rows.yaml:[[#@LINE+1]]:53: error: a model with experts needs use_seq_parallel True with model_parallel 2
+    :1:54: error: expected a divisor of the model's 64 experts for 'expert_parallel', but got 3
 parallel_config: {data_parallel: 2, model_parallel: 2, expert_parallel: 2}
 moe_config: {use_gmm: True}
-
-//--- tensors.yaml
-# TENSORS: tensors.yaml:[[#@LINE+2]]:37: error: expected 1 or model_parallel 4 for 'expert_model_parallel', but got 2
-parallel_config: {data_parallel: 2, model_parallel: 4, use_seq_parallel: True}
-moe_config: {expert_model_parallel: 2}
-
-//--- pipe.yaml
-# PIPE: pipe.yaml:[[#@LINE+1]]:73: error: seq_split_num 2 with use_gmm is not lowered; set it to 1
+    :1:53: error: a model with experts needs use_seq_parallel True with model_parallel 2
 parallel_config: {pipeline_stage: 2, micro_batch_num: 2, seq_split_num: 2}
 parallel: {pipeline_config: {pipeline_interleave: True, pipeline_scheduler: seqpipe}}
 moe_config: {use_gmm: True}
+    :1:73: error: seq_split_num 2 with use_gmm is not lowered; set it to 1
+
+//--- capacity
+parallel_config: {data_parallel: 2, model_parallel: 2, expert_parallel: 4, use_seq_parallel: True}
+    :1:73: error: expected a divisor of data_parallel 2 for 'expert_parallel', but got 4
+parallel_config: {data_parallel: 2, model_parallel: 4, use_seq_parallel: True}
+moe_config: {expert_model_parallel: 2}
+    :2:37: error: expected 1 or model_parallel 4 for 'expert_model_parallel', but got 2
