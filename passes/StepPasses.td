@@ -121,9 +121,9 @@ def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
 
     Then each parameter gets the operators of its optimizer, which change nothing
     if a gradient is not finite. AdamW is one `mf.adamw`. With Muon each matrix has
-    an `mf.momentum`, whose result is gathered in bf16, normalized and made
-    orthogonal by matrix products, and an `mf.take_step` on the rank's part. With
-    Came each parameter has an `mf.take_gradient`, means of rows and columns that
+    an `mf.momentum`, whose result is gathered in bf16 and made orthogonal by
+    `mf.newton_schulz`, and an `mf.take_step` on the rank's part. With Came each
+    parameter has an `mf.take_gradient`, means of rows and columns that
     `mf.update_average` adds to their running means, and an `mf.take_step`.
 
     ```mlir

@@ -70,6 +70,7 @@ def Int : KernelAttribute<"Int">;
 def Double : KernelAttribute<"Double">;
 def Ints : KernelAttribute<"Ints">;
 def Kernels : KernelAttribute<"Kernels">;
+def Doubles : KernelAttribute<"Doubles">;
 def OptionalBool : KernelAttribute<"Bool", true>;
 def OptionalInt : KernelAttribute<"Int", true>;
 def OptionalDouble : KernelAttribute<"Double", true>;
@@ -165,6 +166,11 @@ class Kernel<string kernelName, string kernelFactory> {
   string workspace = "";
   // Measures in addition to those that all kernels have.
   list<Measure> measures = [];
+
+  // A C++ expression over `const KernelSpec &spec` that returns the kernels that
+  // a launch runs one after another, in a list of KernelSpec. The time on a
+  // target is the sum of theirs. Empty for a single kernel.
+  string members = "";
 
   // How the kernel may be fused with others (mfChain): a C++ expression over
   // `const KernelSpec &spec` of type mf::FusionKind, which may call functions

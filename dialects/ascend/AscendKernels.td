@@ -306,7 +306,8 @@ def Chain : Kernel<"mfChain", "makeChain"> {
   let outputs = (outs OutOrSameAs<["inputs"]>:$out);
   let attributes = (attrs Kernels:$steps);
   let kind = "elementwise";
-  let flops = "getChainFlops(spec)";
+  let flops = "sumFlops(getFusedSpecs(spec))";
+  let members = "getFusedSpecs(spec)";
   // Profilers do not list the kernels.
   let fromProfile = "false";
 }

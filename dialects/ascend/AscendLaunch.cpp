@@ -52,7 +52,7 @@ static LogicalResult verifyAttributes(LaunchOp op,
       return op.emitOpError("kernel attribute '")
              << named.getName().getValue()
              << "': expected a boolean, an integer, a float, a list of "
-                "integers or fused kernels, but got "
+                "integers or floats, or fused kernels, but got "
              << named.getValue();
     attributes.push_back({named.getName().getValue(), *kind});
   }

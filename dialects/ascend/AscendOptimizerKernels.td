@@ -158,6 +158,63 @@ def Momentum : Kernel<"mfMomentum", "makeMomentum"> {
   let kind = "optimizer";
 }
 
+def NewtonSchulz : Kernel<"mfNewtonSchulz", "makeNewtonSchulz"> {
+  let cannBody = [{
+    const int64_t experts = matrices.dims[0], rows = matrices.dims[1],
+                  columns = matrices.dims[2], side = std::min(rows, columns);
+    const bool isTall = rows > columns;
+    const Dims inner = {experts, side, side};
+    // The squares are read before the first product is made.
+    const CannTensor squares = stream.makeScratch(matrices.dims, ACL_FLOAT);
+    const CannTensor sums = stream.makeScratch({experts}, ACL_FLOAT);
+    const CannTensor norms = stream.makeScratch({experts}, matrices.type);
+    const CannTensor gram = reuse(squares, 0, matrices.type, inner);
+    const CannTensor square = reuse(squares, count(inner), matrices.type, inner);
+    const CannTensor product = reuse(squares, count(inner), matrices.type, matrices.dims);
+    stream.call(MF_CANN(aclnnCast), tensor(matrices), ACL_FLOAT, tensor(squares));
+    stream.call(MF_CANN(aclnnMul), tensor(squares), tensor(squares), tensor(squares));
+    stream.call(MF_CANN(aclnnReduceSum), tensor(squares), ints({1, 2}), false, ACL_FLOAT,
+                tensor(sums));
+    stream.call(MF_CANN(aclnnSqrt), tensor(sums), tensor(sums));
+    stream.call(MF_CANN(aclnnCast), tensor(sums), norms.type, tensor(norms));
+    stream.call(MF_CANN(aclnnAdds), tensor(norms), scalar(eps), scalar(1), tensor(norms));
+    stream.call(MF_CANN(aclnnDiv), tensor(matrices),
+                tensor(reshape(norms, {experts, 1, 1})), tensor(out));
+    for (auto step = coefficients.begin(); step != coefficients.end(); step += 3) {
+      stream.call(MF_CANN(aclnnMatmul), tensor(isTall ? transpose(out) : out),
+                  tensor(isTall ? out : transpose(out)), tensor(gram), int8_t{0});
+      stream.call(MF_CANN(aclnnMatmul), tensor(gram), tensor(gram), tensor(square),
+                  int8_t{0});
+      stream.call(MF_CANN(aclnnMuls), tensor(gram), scalar(step[1]), tensor(gram));
+      stream.call(MF_CANN(aclnnMuls), tensor(square), scalar(step[2]), tensor(square));
+      stream.call(MF_CANN(aclnnAdd), tensor(gram), tensor(square), scalar(1),
+                  tensor(gram));
+      stream.call(MF_CANN(aclnnMatmul), tensor(isTall ? out : gram),
+                  tensor(isTall ? transpose(gram) : out), tensor(product), int8_t{0});
+      stream.call(MF_CANN(aclnnMuls), tensor(out), scalar(step[0]), tensor(out));
+      stream.call(MF_CANN(aclnnAdd), tensor(out), tensor(product), scalar(1),
+                  tensor(out));
+    } }];
+  let cannHeaders = ["cast", "mul", "reduce_sum", "sqrt", "add", "div", "matmul"];
+  let summary = "nearly orthogonal matrices, by Newton-Schulz iterations";
+  let parts = "eRC -> eRC";
+  let description = [{Operands are [experts, rows, columns] in 16 bits. x = matrices /
+    (norm + `eps`), where the sum of squares is in fp32; then for each three
+    coefficients a, b, c: A = x xT, x = a x + (b A + c A A) x. If there are more rows
+    than columns, A = xT x, and is multiplied from the other side. Each result is
+    rounded as if it came from a kernel of its own, and FLOPs, bytes and time are the
+    sums of those kernels'.}];
+  let inputs = (ins In:$matrices);
+  let outputs = (outs OutOrSameAs<["matrices"]>:$out);
+  let attributes = (attrs Doubles:$coefficients, Double:$eps);
+  let engine = Cube;
+  let kind = "optimizer";
+  let flops = "sumFlops(getSpecs(getNewtonSchulzSequence(spec)))";
+  let bytes = "sumBytes(getSpecs(getNewtonSchulzSequence(spec)))";
+  let members = "getSpecs(getNewtonSchulzSequence(spec))";
+  let workspace = "getNewtonSchulzWorkspace(spec)";
+}
+
 def TakeGradient : Kernel<"mfTakeGradient", "makeTakeGradient"> {
   let cannBody = [{
     stream.require(factors.empty(), "expected a gradient without factors; lower with "

@@ -46,6 +46,8 @@ std::optional<AttributeKind> getAttributeKind(Attribute attribute) {
     return AttributeKind::Double;
   if (isa<DenseI64ArrayAttr>(attribute))
     return AttributeKind::Ints;
+  if (isa<DenseF64ArrayAttr>(attribute))
+    return AttributeKind::Doubles;
   auto list = dyn_cast<ArrayAttr>(attribute);
   if (list && llvm::all_of(list, isInteger))
     return AttributeKind::Ints;
@@ -63,6 +65,9 @@ static AttributeValue getAttributeValue(Attribute attribute) {
       .Case([&](IntegerAttr value) -> Result { return getInteger(value); })
       .Case([](FloatAttr value) -> Result { return value.getValueAsDouble(); })
       .Case([](DenseI64ArrayAttr value) -> Result {
+        return value.asArrayRef().vec();
+      })
+      .Case([](DenseF64ArrayAttr value) -> Result {
         return value.asArrayRef().vec();
       })
       .Case([&](ArrayAttr value) -> Result {

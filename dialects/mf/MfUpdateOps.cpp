@@ -245,6 +245,19 @@ void MomentumOp::emitLaunches(LaunchEmitter &emitter) {
                  getLaunchAttributes(*this));
 }
 
+LogicalResult NewtonSchulzOp::verify() {
+  RankedTensorType type = getMatrices().getType();
+  if (type.getRank() != 3 || !type.getElementType().isFloat(16))
+    return emitOpError("expected matrices [experts, rows, columns] in 16 bits, "
+                       "but got ")
+           << type;
+  if (getCoefficients().empty() || getCoefficients().size() % 3 != 0)
+    return emitOpError("expected three coefficients for each iteration, but "
+                       "got ")
+           << getCoefficients().size();
+  return success();
+}
+
 static State getKeptState(AveragedState state) {
   switch (state) {
   case AveragedState::FirstMoment:

@@ -173,6 +173,28 @@ def Mf_MomentumOp : Mf_GradientReaderOp<"momentum"> {
   }];
 }
 
+def Mf_NewtonSchulzOp : Mf_ComputeOp<"newton_schulz", "mfNewtonSchulz",
+    (ins Mf_FloatTensor:$matrices),
+    (ins DenseF64ArrayAttr:$coefficients, F64Attr:$eps),
+    (outs Mf_FloatTensor:$result), [SameOperandsAndResultType]> {
+  let summary = "nearly orthogonal matrices, by Newton-Schulz iterations";
+  let description = [{
+    `matrices` are [experts, rows, columns] in 16 bits, and each is made orthogonal by
+    itself. First x = matrix / (norm + `eps`), with the sum of squares in fp32. Then for
+    each three numbers a, b, c of `coefficients`: A = x xT, x = a x + (b A + c A A) x. If
+    there are more rows than columns, A = xT x, and is multiplied from the other side,
+    which computes the same for the transpose. All results are rounded to 16 bits, with
+    sums of products in fp32.
+
+    The operator is a part of Muon's update, through which no gradient flows.
+
+    ```mlir
+    %x = mf.newton_schulz %m {coefficients = array<f64: 3.500000e+00, -4.500000e+00, 2.000000e+00>, eps = 1.250000e-01 : f64} : (tensor<1x16x4xbf16>) -> tensor<1x16x4xbf16>
+    ```
+  }];
+  let hasVerifier = 1;
+}
+
 def Mf_TakeGradientOp : Mf_GradientReaderOp<"take_gradient"> {
   let summary = "the gradient of one parameter as a tensor, in fp32";
   let description = [{

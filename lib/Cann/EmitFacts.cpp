@@ -64,6 +64,8 @@ std::string getAttribute(const AttributeSignature &signature,
     return getNumber(*number);
   if (const auto *list = std::get_if<std::vector<int64_t>>(&given->second))
     return getList(*list);
+  if (const auto *numbers = std::get_if<std::vector<double>>(&given->second))
+    return "{" + llvm::join(llvm::map_range(*numbers, getNumber), ", ") + "}";
   llvm_unreachable("fused kernels have no counterpart");
 }
 

@@ -150,6 +150,9 @@ static void addValue(TermHash &hash, const AttributeValue &value) {
   else if (const auto *list = std::get_if<std::vector<int64_t>>(&value))
     for (int64_t element : *list)
       hash.add(static_cast<uint64_t>(element));
+  else if (const auto *reals = std::get_if<std::vector<double>>(&value))
+    for (double element : *reals)
+      hash.add(llvm::bit_cast<uint64_t>(element));
 }
 
 static void addShape(TermHash &hash, const TensorShape &shape, bool isFlat) {

@@ -356,11 +356,45 @@ Value RoutineBuilder::getReshaped(Value buffer, Type tensor) {
 Value RoutineBuilder::getBuffer(Value tensor) { return buffers.lookup(tensor); }
 
 Value RoutineBuilder::createBuffer(Value tensor) {
-  Value &buffer = buffers[tensor];
-  buffer = storage.lookup(tensor);
+  Value buffer = storage.lookup(tensor);
+  if (!buffer)
+    buffer = findLastRead(tensor);
   if (!buffer)
     buffer = createTemporary(tensor.getType());
-  return buffer;
+  return buffers[tensor] = buffer;
+}
+
+/// Returns whether nothing but its one use reads the memory of a value, which
+/// the routine has allocated.
+bool RoutineBuilder::isReadOnce(Value value) {
+  while (value.hasOneUse()) {
+    auto op = value.getDefiningOp<ir::ComputeOpInterface>();
+    if (!op || !op.isView()) {
+      Value buffer = getBuffer(value);
+      return buffer && buffer.getDefiningOp<ascend::AllocOp>();
+    }
+    value = op->getOperand(0);
+  }
+  return false;
+}
+
+/// Returns the buffer of an operand that nothing reads behind the operator and
+/// that its kernel may overwrite with `result`, or null. Only kernels with a
+/// workspace work in place, since operands, results and workspace are all in
+/// memory while they run.
+Value RoutineBuilder::findLastRead(Value result) {
+  auto op = result.getDefiningOp<ir::ComputeOpInterface>();
+  const KernelSignature *kernel =
+      op ? findKernelSignature(op.getKernelName()) : nullptr;
+  if (!kernel || !kernel->mayNeedWorkspace())
+    return {};
+  const unsigned number = cast<OpResult>(result).getResultNumber();
+  for (OpOperand &operand : op->getOpOperands())
+    if (operand.get().getType() == result.getType() &&
+        kernel->mayShareMemory(number, operand.getOperandNumber()) &&
+        isReadOnce(operand.get()))
+      return getBuffer(operand.get());
+  return {};
 }
 
 Value RoutineBuilder::createTemporary(Type tensor) {

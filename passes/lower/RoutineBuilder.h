@@ -163,6 +163,8 @@ private:
   void runActions(mlir::Operation *op);
   void emitRemark(const IssuePlan &plan);
   mlir::LogicalResult lowerCompute(ir::ComputeOpInterface op);
+  bool isReadOnce(mlir::Value value);
+  mlir::Value findLastRead(mlir::Value result);
   void addWorkspace(ascend::LaunchOp op);
   void lowerOffload(ir::OffloadOp op);
   void lowerPrefetch(ir::PrefetchOp op);

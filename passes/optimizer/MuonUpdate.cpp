@@ -83,50 +83,16 @@ Value MuonBuilder::takeOwnPart(ParamOp param, Value whole) {
   return whole;
 }
 
-/// Returns x / (norm + eps). The sum of squares is computed in fp32.
-Value MuonBuilder::normalize(Value matrices) {
-  auto type = cast<RankedTensorType>(matrices.getType());
-  Value wide = convert(matrices, builder.getF32Type());
-  Value squares = MulOp::create(builder, loc, wide, wide);
-  Value sums =
-      ReduceSumOp::create(builder, loc, squares, ArrayRef<int64_t>{1, 2});
-  Value norms = SqrtOp::create(builder, loc, sums, nullptr, nullptr, nullptr);
-  norms = convert(norms, type.getElementType());
-  norms = AddScalarOp::create(
-      builder, loc, norms,
+Value MuonBuilder::runNewtonSchulz(Value matrices) {
+  SmallVector<double> coefficients;
+  for (auto step : muon.getCoefficients().getAsRange<ArrayAttr>())
+    for (auto number : step.getAsRange<FloatAttr>())
+      coefficients.push_back(number.getValueAsDouble());
+  return NewtonSchulzOp::create(
+      builder, loc, matrices.getType(), matrices,
+      builder.getDenseF64ArrayAttr(coefficients),
       builder.getF64FloatAttr(muon.getEps().convertToDouble()), nullptr,
       nullptr, nullptr);
-  return DivOp::create(builder, loc, matrices,
-                       reshape(norms, {type.getDimSize(0), 1, 1}));
-}
-
-/// Repeats x = a x + (b A + c A A) x with A = x xT for each triple of
-/// coefficients. A matrix with more rows than columns is transposed before and
-/// after.
-Value MuonBuilder::runNewtonSchulz(Value matrices) {
-  auto type = cast<RankedTensorType>(matrices.getType());
-  const bool isTall = type.getDimSize(1) > type.getDimSize(2);
-  auto times = [&](Value value, double factor) -> Value {
-    return ScaleOp::create(builder, loc, value, builder.getF64FloatAttr(factor),
-                           nullptr, nullptr, nullptr);
-  };
-  Value x = normalize(matrices);
-  for (auto step : muon.getCoefficients().getAsRange<ArrayAttr>()) {
-    auto getFactor = [&](unsigned number) {
-      return cast<FloatAttr>(step[number]).getValueAsDouble();
-    };
-    Value a = MatmulOp::create(builder, loc, x, x, /*transposeA=*/isTall,
-                               /*transposeB=*/!isTall);
-    Value square = MatmulOp::create(builder, loc, a, a);
-    Value sum = AddOp::create(builder, loc, times(a, getFactor(1)),
-                              times(square, getFactor(2)));
-    Value product =
-        isTall ? MatmulOp::create(builder, loc, x, sum, /*transposeA=*/false,
-                                  /*transposeB=*/true)
-               : MatmulOp::create(builder, loc, sum, x);
-    x = AddOp::create(builder, loc, times(x, getFactor(0)), product);
-  }
-  return x;
 }
 
 double MuonBuilder::getScale(int64_t rows, int64_t columns) {

@@ -43,7 +43,6 @@ private:
   llvm::SmallVector<mlir::Value>
   split(mlir::Value whole, llvm::ArrayRef<int64_t> sizes, int64_t axis);
   mlir::Value join(llvm::ArrayRef<mlir::Value> parts, int64_t axis);
-  mlir::Value normalize(mlir::Value matrices);
   mlir::Value runNewtonSchulz(mlir::Value matrices);
   mlir::Value convert(mlir::Value value, mlir::Type element);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);

@@ -43,10 +43,19 @@ inline AttributeValue readAttribute(llvm::StringRef text) {
     return text == "true";
   if (text.consume_front("[")) {
     std::vector<int64_t> list;
+    std::vector<double> numbers;
     for (llvm::StringRef part : splitList(text.drop_back())) {
+      if (part.contains('.')) {
+        numbers.push_back(0);
+        EXPECT_TRUE(llvm::to_float(part, numbers.back())) << text.str();
+        continue;
+      }
       list.push_back(0);
       EXPECT_FALSE(part.getAsInteger(10, list.back())) << text.str();
     }
+    if (!numbers.empty() && list.empty())
+      return numbers;
+    EXPECT_TRUE(numbers.empty()) << text.str();
     return list;
   }
   if (int64_t number = 0; !text.getAsInteger(10, number))

@@ -79,6 +79,7 @@ static std::string getHead(const KernelRecord &kernel,
             .Case("Bool", "bool ")
             .Case("Int", "int64_t ")
             .Case("Double", "double ")
+            .Case("Doubles", "Numbers ")
             .Default("const Dims &"),
         attribute.name);
   return head + ")";
@@ -159,6 +160,7 @@ static void emitMeasure(raw_ostream &os, const KernelRecord &kernel) {
               .Case("Bool", "bool")
               .Case("Int", "int64_t")
               .Case("Double", "double")
+              .Case("Doubles", "std::vector<double>")
               .Default("Dims")
        << ">(spec, \"" << attribute.name << "\");\n";
   os << "  " << getStatements(kernel) << "\n}\n\n";

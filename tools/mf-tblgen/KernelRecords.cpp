@@ -213,6 +213,7 @@ KernelRecord KernelReader::read() {
   kernel.parts = readText("parts");
   kernel.bytes = record.getValueAsString("bytes").trim();
   kernel.workspace = record.getValueAsString("workspace").trim();
+  kernel.members = record.getValueAsString("members").trim();
   kernel.fusion = record.getValueAsString("fusion").trim();
   kernel.fusedFactory = record.getValueAsString("fusedFactory").trim();
   if (kernel.fusion.empty() != kernel.fusedFactory.empty())

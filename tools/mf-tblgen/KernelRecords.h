@@ -45,6 +45,8 @@ struct KernelRecord {
   /// The kind, one of readKinds().
   llvm::StringRef kind;
   llvm::StringRef flops, fullFlops, bytes, workspace, parts;
+  /// The kernels that a launch runs one after another. Empty for a single one.
+  llvm::StringRef members;
   /// How the kernel may be fused with others, and the function that makes its
   /// loop in a chain. Both are empty or neither is.
   llvm::StringRef fusion, fusedFactory;

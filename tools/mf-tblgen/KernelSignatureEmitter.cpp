@@ -129,6 +129,11 @@ static void emitPieces(raw_ostream &os, const KernelRecord &kernel) {
        << "Fusion([[maybe_unused]] const mf::KernelSpec &spec) {\n  using "
           "namespace mf;\n  return "
        << kernel.fusion << ";\n}\n";
+  if (!kernel.members.empty())
+    os << "std::vector<mf::KernelSpec> " << kernel.name
+       << "Members(const mf::KernelSpec &spec) {\n  using namespace mf;\n"
+          "  return "
+       << kernel.members << ";\n}\n";
   emitMeasures(os, kernel);
   emitProfiled(os, kernel);
   emitLine(os, kernel);
@@ -141,7 +146,7 @@ static void emitSignature(raw_ostream &os, const KernelRecord &kernel) {
   };
   os << llvm::formatv(
       "    {{\"{0}\", {1}, {2}, {3}, mf::Engine::{4}, \"{6}\", {0}Flops, "
-      "{0}Bytes, {5}, {9}, {0}Line, {0}Measures, {7}, {8}},\n",
+      "{0}Bytes, {5}, {9}, {0}Line, {0}Measures, {7}, {8}, {10}},\n",
       kernel.name, listName(kernel.inputs.empty(), "Inputs"),
       listName(kernel.outputs.empty(), "Outputs"),
       listName(kernel.attributes.empty(), "Attributes"), kernel.engine,
@@ -150,7 +155,8 @@ static void emitSignature(raw_ostream &os, const KernelRecord &kernel) {
       kernel.kind, listName(kernel.profiled.empty(), "Profiled"),
       kernel.fromProfile.empty() ? "nullptr"
                                  : (kernel.name + "FromProfile").str(),
-      kernel.fusion.empty() ? "nullptr" : (kernel.name + "Fusion").str());
+      kernel.fusion.empty() ? "nullptr" : (kernel.name + "Fusion").str(),
+      kernel.members.empty() ? "nullptr" : (kernel.name + "Members").str());
 }
 
 static void emitSignatures(const llvm::RecordKeeper &records, raw_ostream &os) {

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -44,6 +45,9 @@ inline void check(int code, const char *what) {
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
+
+/// A list of floating-point numbers that a program has as a literal.
+using Numbers = std::initializer_list<double>;
 
 /// A tensor in device memory. It is dense if it has no strides. A tensor
 /// without a type stands for an operand that is left out.
@@ -238,6 +242,13 @@ inline int64_t getLastDim(const CannTensor &x) {
 inline CannTensor reshape(CannTensor x, const Dims &dims) {
   x.dims = dims;
   return x;
+}
+
+/// Returns a tensor of another type in the memory of x, `first` of its own
+/// elements behind the begin.
+inline CannTensor reuse(const CannTensor &x, int64_t first, aclDataType type,
+                        const Dims &dims) {
+  return {x.data ? x.data + first * getBytes(type) : nullptr, type, dims, {}};
 }
 
 /// Returns element `number` as a tensor of one element.

@@ -129,6 +129,10 @@ const std::vector<int64_t> &SpecChecker::getInts(llvm::StringRef name) const {
   return get<std::vector<int64_t>>(name);
 }
 
+const std::vector<double> &SpecChecker::getDoubles(llvm::StringRef name) const {
+  return get<std::vector<double>>(name);
+}
+
 int64_t SpecChecker::getAxis(llvm::StringRef name, size_t rank) {
   int64_t axis = getInt(name);
   int64_t limit = static_cast<int64_t>(rank);

@@ -47,6 +47,7 @@ public:
   double getDouble(llvm::StringRef name) const;
   double getDouble(llvm::StringRef name, double whenAbsent) const;
   const std::vector<int64_t> &getInts(llvm::StringRef name) const;
+  const std::vector<double> &getDoubles(llvm::StringRef name) const;
   /// Reads an axis of a tensor of `rank` dimensions. A negative value counts
   /// from the end.
   int64_t getAxis(llvm::StringRef name, size_t rank);

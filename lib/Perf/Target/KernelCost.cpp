@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Perf/Target/KernelCost.h"
-#include "mf/Program/Signatures/KernelChain.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -141,13 +140,15 @@ Expected<KernelCost> getKernelCost(const Target &target,
                                    const KernelSignature &signature,
                                    const KernelSpec &spec,
                                    const Compilation &compilation) {
-  const std::vector<KernelSpec> fused = getFusedSpecs(spec);
-  if (fused.empty())
+  std::vector<KernelSpec> members;
+  if (signature.getMembers)
+    members = signature.getMembers(spec);
+  if (members.empty())
     return getCostAlone(target, signature, spec, compilation);
   KernelCost sum;
   double longest = 0;
-  for (const KernelSpec &kernel : fused) {
-    Expected<KernelCost> cost = getCostAlone(
+  for (const KernelSpec &kernel : members) {
+    Expected<KernelCost> cost = getKernelCost(
         target, *findKernelSignature(kernel.name), kernel, compilation);
     if (!cost)
       return cost.takeError();

@@ -4,8 +4,6 @@
 #include "mf/Program/Signatures/KernelChain.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
-#include "llvm/Support/MathExtras.h"
-#include <limits>
 
 namespace mf {
 
@@ -63,17 +61,6 @@ std::vector<KernelSpec> getFusedSpecs(const KernelSpec &spec) {
     specs.push_back(getFusedSpec(spec, number));
   }
   return specs;
-}
-
-int64_t getChainFlops(const KernelSpec &chain) {
-  int64_t flops = 0;
-  for (const KernelSpec &kernel : getFusedSpecs(chain)) {
-    const KernelSignature *signature = findKernelSignature(kernel.name);
-    if (signature &&
-        llvm::AddOverflow(flops, signature->getFlops(kernel), flops))
-      return std::numeric_limits<int64_t>::max();
-  }
-  return flops;
 }
 
 //===----------------------------------------------------------------------===//

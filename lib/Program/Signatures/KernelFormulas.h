@@ -10,9 +10,16 @@
 #ifndef MF_LIB_PROGRAM_SIGNATURES_KERNELFORMULAS_H
 #define MF_LIB_PROGRAM_SIGNATURES_KERNELFORMULAS_H
 
+#include "mf/Program/Signatures/KernelSequence.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 
 namespace mf {
+
+/// Returns the specifications of the kernels of a sequence.
+std::vector<KernelSpec> getSpecs(llvm::ArrayRef<SequencedKernel> kernels);
+/// Returns the FLOPs, and the bytes, of kernels that run one after another.
+int64_t sumFlops(llvm::ArrayRef<KernelSpec> kernels);
+int64_t sumBytes(llvm::ArrayRef<KernelSpec> kernels);
 
 /// Returns how a kernel may be fused that only changes the size of the last
 /// dimension of its operand, with zeros as padding.
@@ -127,6 +134,9 @@ int64_t getNormWorkspace(const KernelSpec &spec);
 /// Returns the bytes of the results of each block of units, if there are
 /// several blocks.
 int64_t getReduceSumWorkspace(const KernelSpec &spec);
+/// Returns the bytes of squares in fp32, of which the products take the place,
+/// and of a sum and a norm for each matrix.
+int64_t getNewtonSchulzWorkspace(const KernelSpec &spec);
 /// Returns the bytes of two lists of a row's elements for each group of rows.
 int64_t getSortWorkspace(const KernelSpec &spec);
 /// Returns the bytes, for each batch, of the places of the index in the order

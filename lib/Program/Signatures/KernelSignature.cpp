@@ -63,6 +63,8 @@ llvm::StringRef getDescription(AttributeKind kind) {
     return "a list of integers";
   case AttributeKind::Kernels:
     return "a list of fused kernels";
+  case AttributeKind::Doubles:
+    return "a list of floating-point numbers";
   }
   llvm_unreachable("covered switch");
 }

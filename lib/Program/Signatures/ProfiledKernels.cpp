@@ -38,6 +38,8 @@ static AttributeValue getUnknown(AttributeKind kind) {
     return std::vector<int64_t>{};
   case AttributeKind::Kernels:
     return std::vector<FusedKernel>{};
+  case AttributeKind::Doubles:
+    return std::vector<double>{};
   }
   llvm_unreachable("covered switch");
 }

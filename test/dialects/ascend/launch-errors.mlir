@@ -24,7 +24,7 @@ ascend.launch "aclnnPermute"(%x) -> (%y) {axes = array<i64: 0>} : (!ascend.buffe
 ascend.launch "aclnnMuls"(%x) -> (%y) {value = 2 : i64} : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
 
 %y = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
-// expected-error @below {{kernel attribute 'value': expected a boolean, an integer, a float, a list of integers or fused kernels, but got "two"}}
+// expected-error @below {{kernel attribute 'value': expected a boolean, an integer, a float, a list of integers or floats, or fused kernels, but got "two"}}
 ascend.launch "aclnnMuls"(%x) -> (%y) {value = "two"} : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
 
 // expected-error @below {{aclnnMatmul: its output 'out' must not be the buffer of its input 'self'}}

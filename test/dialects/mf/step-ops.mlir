@@ -70,6 +70,9 @@ mf.model @only_stage attributes {micro_batch_size = 1 : i64, sequence_length = 8
     mf.adamw @w, %lr, %step, %overflow {beta1 = 0.9 : f64, beta2 = 0.95 : f64, eps = 1.0e-8 : f64, weight_decay = 0.0 : f64, bias_correction = false} : tensor<f32>, tensor<f32>, tensor<f32>
     // CHECK: mf.momentum
     %d = mf.momentum @w, %overflow {momentum = 5.000000e-01 : f64, nesterov = true} : tensor<f32> -> tensor<16x4xbf16>
+    %rows = mf.reshape %d : (tensor<16x4xbf16>) -> tensor<1x16x4xbf16>
+    // CHECK: mf.newton_schulz %{{.*}} {coefficients = array<f64: 3.500000e+00, -4.500000e+00, 2.000000e+00>, eps = 1.250000e-01 : f64} : (tensor<1x16x4xbf16>) -> tensor<1x16x4xbf16>
+    %orthogonal = mf.newton_schulz %rows {coefficients = array<f64: 3.500000e+00, -4.500000e+00, 2.000000e+00>, eps = 1.250000e-01 : f64} : (tensor<1x16x4xbf16>) -> tensor<1x16x4xbf16>
     // CHECK: mf.take_gradient @w : tensor<16x4xf32>
     %g = mf.take_gradient @w : tensor<16x4xf32>
     // CHECK: %[[X:.*]] = mf.take_gradient @w times %[[LR]] : tensor<f32> : tensor<16x4xf32>

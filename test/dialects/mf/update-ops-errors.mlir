@@ -44,6 +44,29 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + %norms = mf.gradient_norms [@w] at [0] : tensor<1x1xf32>
 
 @ mf.update
++ %d = mf.momentum @matrix, %lr {momentum = 0.5 : f64, nesterov = true} : tensor<f32> -> tensor<16x4xbf16>
++ // expected-error @below {{expected matrices [experts, rows, columns] in 16 bits, but got 'tensor<16x4xbf16>'}}
++ %x = mf.newton_schulz %d {coefficients = array<f64: 3.5, -4.5, 2.0>, eps = 0.1 : f64} : (tensor<16x4xbf16>) -> tensor<16x4xbf16>
+
+@ mf.update
++ %d = mf.momentum @matrix, %lr {momentum = 0.5 : f64, nesterov = true} : tensor<f32> -> tensor<16x4xf32>
++ %m = mf.reshape %d : (tensor<16x4xf32>) -> tensor<1x16x4xf32>
++ // expected-error @below {{expected matrices [experts, rows, columns] in 16 bits, but got 'tensor<1x16x4xf32>'}}
++ %x = mf.newton_schulz %m {coefficients = array<f64: 3.5, -4.5, 2.0>, eps = 0.1 : f64} : (tensor<1x16x4xf32>) -> tensor<1x16x4xf32>
+
+@ mf.update
++ %d = mf.momentum @matrix, %lr {momentum = 0.5 : f64, nesterov = true} : tensor<f32> -> tensor<16x4xbf16>
++ %m = mf.reshape %d : (tensor<16x4xbf16>) -> tensor<1x16x4xbf16>
++ // expected-error @below {{expected three coefficients for each iteration, but got 4}}
++ %x = mf.newton_schulz %m {coefficients = array<f64: 3.5, -4.5, 2.0, 3.5>, eps = 0.1 : f64} : (tensor<1x16x4xbf16>) -> tensor<1x16x4xbf16>
+
+@ mf.update
++ %d = mf.momentum @matrix, %lr {momentum = 0.5 : f64, nesterov = true} : tensor<f32> -> tensor<16x4xbf16>
++ %m = mf.reshape %d : (tensor<16x4xbf16>) -> tensor<1x16x4xbf16>
++ // expected-error @below {{expected three coefficients for each iteration, but got 0}}
++ %x = mf.newton_schulz %m {coefficients = array<f64>, eps = 0.1 : f64} : (tensor<1x16x4xbf16>) -> tensor<1x16x4xbf16>
+
+@ mf.update
 + // expected-error @below {{expected the owner's stage and one for each tied parameter, but got 1 for 1}}
 + mf.reduce_tied @a, [@b] stages [0]
 

@@ -8,11 +8,13 @@
 
 // SAID-DAG: Remark="aclnnCrossEntropyLoss has i64[4], f32[4x8], bool[4], f32[4], f32[1] in its workspace", launches=1, most bytes=448
 // SAID-DAG: Remark="mfNonFiniteCheck has bool[80], f32[80], f32[1] in its workspace", launches=1, most bytes=576
+// SAID-DAG: Remark="mfNewtonSchulz has f32[1x4x8], f32[1], bf16[1] in its workspace", launches=1, most bytes=320
 // SAID-DAG: Remark="CANN has no counterpart of mfExchangeTokens", launches=1
 // SAID-DAG: Remark="aclnnForeachNorm: expected a norm without factors; lower with --for-cann", launches=1
 // SAID:      stage 0: on CANN
 // SAID-NEXT:   1 x aclnnCrossEntropyLoss: up to 448 bytes, i64[4], f32[4x8], bool[4], f32[4], f32[1]
 // SAID-NEXT:   1 x aclnnRmsNormGrad: up to 64 bytes, f32[8]
+// SAID-NEXT:   1 x mfNewtonSchulz: up to 320 bytes, f32[1x4x8], f32[1], bf16[1]
 // SAID-NEXT:   1 x mfNonFiniteCheck: up to 576 bytes, bool[80], f32[80], f32[1]
 // SAID-NEXT:   1 x aclnnForeachNorm: expected a norm without factors; lower with --for-cann
 // SAID-NEXT:   1 x mfExchangeTokens: CANN has no counterpart
@@ -60,5 +62,13 @@ ascend.program @step stage 0 attributes {
     // CHECK-NEXT: %[[W:.*]] = ascend.alloc : <144xi32, hbm>
     // CHECK-NEXT: ascend.launch "mfNonFiniteCheck"(%{{.*}}) -> (%{{.*}}) workspace(%[[W]] :
     ascend.launch "mfNonFiniteCheck" (%gradient) -> (%found) {} : (!ascend.buffer<2x40xf32, hbm>) -> !ascend.buffer<f32, hbm>
+    // The products lie where the squares were.
+    // CHECK:      %[[W:.*]] = ascend.alloc : <80xi32, hbm>
+    // CHECK-NEXT: ascend.launch "mfNewtonSchulz"(%{{.*}}) -> (%{{.*}}) workspace(%[[W]] :
+    %matrix = ascend.view %x : !ascend.buffer<4x8xbf16, hbm> to !ascend.buffer<1x4x8xbf16, hbm>
+    %orthogonal = ascend.alloc : !ascend.buffer<1x4x8xbf16, hbm>
+    %squares = ascend.alloc : !ascend.buffer<64xi32, hbm>
+    ascend.launch "mfNewtonSchulz" (%matrix) -> (%orthogonal) workspace(%squares : !ascend.buffer<64xi32, hbm>) {coefficients = array<f64: 3.5, -4.5, 2.0>, eps = 1.0e-1 : f64}
+        : (!ascend.buffer<1x4x8xbf16, hbm>) -> !ascend.buffer<1x4x8xbf16, hbm>
   }
 }

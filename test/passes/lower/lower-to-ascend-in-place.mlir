@@ -10,6 +10,17 @@
 // CHECK: ascend.view %[[SLOT]] : <8x1xf32, hbm> to <8xf32, hbm>
 // CHECK-NEXT: %[[VIEW:.*]] = ascend.view %[[SLOT]] : <8x1xf32, hbm> to <8xf32, hbm>
 // CHECK-NEXT: ascend.launch "aclnnInplaceCopy"(%[[VIEW]]) -> (%[[V]])
+// A kernel with a workspace takes an operand's memory for its result if nothing else reads the operand, also through views.
+// CHECK-LABEL: ascend.routine @update
+// CHECK: ascend.launch "mfMomentum"({{.*}}) -> (%{{.*}}, %[[ONCE:[0-9]+]])
+// CHECK-NEXT: %[[MATRIX:.*]] = ascend.view %[[ONCE]] : <16x1xbf16, hbm> to <1x16x1xbf16, hbm>
+// CHECK-NEXT: ascend.alloc : <{{.*}}xi32, hbm>
+// CHECK-NEXT: ascend.launch "mfNewtonSchulz"(%[[MATRIX]]) -> (%[[MATRIX]]) workspace
+// CHECK: ascend.launch "mfMomentum"({{.*}}) -> (%{{.*}}, %[[TWICE:[0-9]+]])
+// CHECK-NEXT: %[[MATRIX:.*]] = ascend.view %[[TWICE]] : <16x1xbf16, hbm> to <1x16x1xbf16, hbm>
+// CHECK-NEXT: %[[OTHER:.*]] = ascend.alloc : <1x16x1xbf16, hbm>
+// CHECK-NEXT: ascend.alloc : <{{.*}}xi32, hbm>
+// CHECK-NEXT: ascend.launch "mfNewtonSchulz"(%[[MATRIX]]) -> (%[[OTHER]]) workspace
 // CHECK-LABEL: ascend.routine @begin
 // CHECK: ascend.global @loss
 // CHECK-NOT: @gradient
@@ -37,11 +48,26 @@ mf.model @one_micro_batch attributes {
     %dv = mf.reshape %x {name = "reshape"} : (tensor<8x1xf32>) -> tensor<8xf32>
     mf.return %dw, %dv : tensor<16x1xf32>, tensor<8xf32>
   }
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    %once = mf.momentum @w, %step {momentum = 0.5 : f64, nesterov = true} : tensor<f32> -> tensor<16x1xbf16>
+    %a = mf.reshape %once : (tensor<16x1xbf16>) -> tensor<1x16x1xbf16>
+    %x = mf.newton_schulz %a {coefficients = array<f64: 1.5, -0.5, 0.0>, eps = 0.125 : f64} : (tensor<1x16x1xbf16>) -> tensor<1x16x1xbf16>
+    %u = mf.reshape %x : (tensor<1x16x1xbf16>) -> tensor<16x1xbf16>
+    mf.take_step @w, %u, %lr, %step {scale = 0.5 : f64, weight_decay = 0.0 : f64} : tensor<16x1xbf16>, tensor<f32>, tensor<f32>
+    %twice = mf.momentum @w, %step {momentum = 0.5 : f64, nesterov = true} : tensor<f32> -> tensor<16x1xbf16>
+    %b = mf.reshape %twice : (tensor<16x1xbf16>) -> tensor<1x16x1xbf16>
+    %y = mf.newton_schulz %b {coefficients = array<f64: 1.5, -0.5, 0.0>, eps = 0.125 : f64} : (tensor<1x16x1xbf16>) -> tensor<1x16x1xbf16>
+    %z = mf.reshape %y : (tensor<1x16x1xbf16>) -> tensor<16x1xbf16>
+    mf.take_step @w, %z, %lr, %step {scale = 0.5 : f64, weight_decay = 0.0 : f64} : tensor<16x1xbf16>, tensor<f32>, tensor<f32>
+    mf.take_step @w, %twice, %lr, %step {scale = 0.5 : f64, weight_decay = 0.0 : f64} : tensor<16x1xbf16>, tensor<f32>, tensor<f32>
+    mf.return
+  }
   mf.schedule stage 0 {
     %t = mf.load tokens micro_batch 0 : tensor<8xi32>
     %y, %f = mf.run_forward @chunk0.forward micro_batch 0 (%t) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@chunk0.forward>)
     mf.accumulate_loss %y : tensor<f32>
     %dy = mf.loss_gradient 1.0 : tensor<f32>
     mf.run_backward @chunk0.backward micro_batch 0 frame %f (%dy, %t) : (!mf.frame<@chunk0.forward>, tensor<f32>, tensor<8xi32>) -> ()
+    mf.run_update @update0
   }
 }

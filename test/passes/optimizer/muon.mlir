@@ -9,8 +9,8 @@
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 
-// The embedding and the norm are AdamW's. The whole matrix is gathered in bf16, normalized and made orthogonal; a tall one is multiplied
-// from the other side. Of the result a rank takes the step that its part asks for.
+// The embedding and the norm are AdamW's. The whole matrix is gathered in bf16 and made orthogonal. Of the result a rank takes the step that
+// its part asks for.
 // CHECK-LABEL: mf.model @matrices_become_orthogonal
 // CHECK: %[[OVERFLOW:.*]] = mf.non_finite
 // CHECK: mf.adamw @embedding.weight,
@@ -18,22 +18,7 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 // CHECK-NEXT: %[[PART:.*]] = mf.momentum @w, %[[OVERFLOW]] {momentum = {{.*}}, nesterov = true} : tensor<f32> -> tensor<8x8xbf16>
 // CHECK-NEXT: %[[WHOLE:.*]] = mf.all_gather %[[PART]] over ["dp"] replicated : tensor<8x8xbf16> -> tensor<16x8xbf16>
 // CHECK-NEXT: %[[MATRIX:.*]] = mf.reshape %[[WHOLE]] : (tensor<16x8xbf16>) -> tensor<1x16x8xbf16>
-// CHECK-NEXT: %[[WIDE:.*]] = mf.cast %[[MATRIX]] : (tensor<1x16x8xbf16>) -> tensor<1x16x8xf32>
-// CHECK-NEXT: %[[SQUARES:.*]] = mf.mul %[[WIDE]], %[[WIDE]]
-// CHECK-NEXT: %[[SUM:.*]] = mf.reduce_sum %[[SQUARES]] {axes = array<i64: 1, 2>}
-// CHECK-NEXT: %[[ROOT:.*]] = mf.sqrt %[[SUM]]
-// CHECK-NEXT: %[[NORM:.*]] = mf.cast %[[ROOT]] : (tensor<1xf32>) -> tensor<1xbf16>
-// CHECK-NEXT: %[[DIVISOR:.*]] = mf.add_scalar %[[NORM]]
-// CHECK-NEXT: %[[DIVISORS:.*]] = mf.reshape %[[DIVISOR]]
-// CHECK-NEXT: %[[X:.*]] = mf.div %[[MATRIX]], %[[DIVISORS]]
-// CHECK-NEXT: %[[A:.*]] = mf.matmul %[[X]], %[[X]] {transpose_a = true} : (tensor<1x16x8xbf16>, tensor<1x16x8xbf16>) -> tensor<1x8x8xbf16>
-// CHECK-NEXT: %[[AA:.*]] = mf.matmul %[[A]], %[[A]]
-// CHECK-NEXT: %[[BA:.*]] = mf.scale %[[A]] {value = -4.500000e+00 : f64}
-// CHECK-NEXT: %[[CAA:.*]] = mf.scale %[[AA]] {value = 2.000000e+00 : f64}
-// CHECK-NEXT: %[[B:.*]] = mf.add %[[BA]], %[[CAA]]
-// CHECK-NEXT: %[[BX:.*]] = mf.matmul %[[X]], %[[B]] {transpose_b = true}
-// CHECK-NEXT: %[[AX:.*]] = mf.scale %[[X]] {value = 3.500000e+00 : f64}
-// CHECK-NEXT: %[[NEXT:.*]] = mf.add %[[AX]], %[[BX]]
+// CHECK-NEXT: %[[NEXT:.*]] = mf.newton_schulz %[[MATRIX]] {coefficients = array<f64: 3.500000e+00, -4.500000e+00, 2.000000e+00>, eps = 9.9999999999999995E-8 : f64} : (tensor<1x16x8xbf16>) -> tensor<1x16x8xbf16>
 // CHECK-NEXT: %[[FLAT:.*]] = mf.reshape %[[NEXT]]
 // CHECK-NEXT: %[[OWN:.*]] = mf.own_part %[[FLAT]] over ["dp"] : tensor<16x8xbf16> -> tensor<8x8xbf16>
 // CHECK-NEXT: mf.take_step @w, %[[OWN]], {{.*}} {scale = 8.000000e-01 : f64, weight_decay = 1.000000e-01 : f64}
@@ -64,7 +49,9 @@ mf.model @matrices_become_orthogonal attributes {
 // CHECK: mf.split %{{.*}} {axis = 2 : i64} : (tensor<1x2x8x4xbf16>) -> (tensor<1x2x6x4xbf16>, tensor<1x2x2x4xbf16>)
 // CHECK-NEXT: mf.reshape %{{.*}} : (tensor<1x2x6x4xbf16>) -> tensor<1x12x4xbf16>
 // CHECK-NEXT: mf.reshape %{{.*}} : (tensor<1x2x2x4xbf16>) -> tensor<1x4x4xbf16>
+// CHECK: mf.newton_schulz {{.*}} -> tensor<1x12x4xbf16>
 // CHECK: mf.scale %{{.*}} {value = 0.692820{{[0-9]*}} : f64} : (tensor<1x12x4xf32>) -> tensor<1x12x4xf32>
+// CHECK: mf.newton_schulz {{.*}} -> tensor<1x4x4xbf16>
 // CHECK: mf.scale %{{.*}} {value = 4.000000e-01 : f64} : (tensor<1x4x4xf32>) -> tensor<1x4x4xf32>
 // CHECK: mf.concat {{.*}} -> tensor<1x2x8x4xf32>
 // CHECK: mf.take_step @qb, {{.*}} {scale = 1.000000e+00 : f64
@@ -96,6 +83,7 @@ mf.model @parts_are_matrices_of_their_own attributes {
 // CHECK: %[[SECOND:.*]] = mf.momentum @second
 // CHECK: %[[STACK:.*]] = mf.concat {{.*}} {axis = 0 : i64} : (tensor<1x4x8xbf16>, tensor<1x4x8xbf16>) -> tensor<2x4x8xbf16>
 // CHECK-NEXT: mf.all_to_all %[[STACK]] over ["dp"] split 0 concat 1 : tensor<2x4x8xbf16> -> tensor<1x8x8xbf16>
+// CHECK: mf.newton_schulz {{.*}} -> tensor<1x8x8xbf16>
 // CHECK: mf.all_to_all %{{.*}} over ["dp"] split 1 concat 0 : tensor<1x8x8xbf16> -> tensor<2x4x8xbf16>
 // CHECK: mf.take_step @first
 // CHECK: mf.take_step @second

@@ -170,6 +170,8 @@ aclnnApplyAdamWV2(70000xf32, f32, f32, f32) -> 70000xf32, 70000xf32, 70000xf32 {
 aclnnApplyAdamWV2(70000xf32, f32, f32, f32, f32, f32) -> 70000xf32, 70000xf32, 70000xf32 {beta1 = 0.9, beta2 = 0.95, eps = 1e-08, weight_decay = 0.1}
 mfMomentum(70000xf32, f32) -> 70000xf32, 70000xbf16 {momentum = 0.9, nesterov = true}
 mfMomentum(70000xf32, f32, f32, f32) -> 70000xf32, 70000xf32 {momentum = 0.9, nesterov = true}
+mfNewtonSchulz(3x70x20xbf16) -> 3x70x20xbf16 {coefficients = [3.5, -4.5, 2.0, 2.5, -1.5, 0.5], eps = 0.1}
+mfNewtonSchulz(2x20x70xf16) -> 2x20x70xf16 {coefficients = [3.5, -4.5, 2.0], eps = 0.1}
 mfTakeStep(70000xbf16, f32, f32) -> 70000xf32 {scale = 0.5, weight_decay = 0.1}
 mfLogitFactors(4xf32, f32) -> 20xf32 {rest = 0, roots = [1, 2], sizes = [3, 2], threshold = 0.4}
 mfLogitFactors(4xf32, f32) -> 23xf32 {rest = 3, roots = [1, 2], sizes = [3, 2], threshold = 0.4}

@@ -165,6 +165,78 @@ TEST(TakeStepTest, DecaysAndGoesAlongTheDirection) {
   }
 }
 
+/// x / (norm + eps) and one iteration for each three coefficients, each result
+/// by a kernel of its own.
+KernelTensor orthogonalizeByKernels(const KernelTensor &matrices,
+                                    const Values &coefficients, double eps) {
+  const DType type = matrices.shape.type;
+  const int64_t experts = matrices.shape.dims[0], rows = matrices.shape.dims[1],
+                columns = matrices.shape.dims[2];
+  const bool isTall = rows > columns;
+  const int64_t side = std::min(rows, columns);
+  const KernelTensor wide(DType::F32, matrices.shape.dims);
+  const KernelTensor sums(DType::F32, {experts}), norms(type, {experts});
+  const KernelTensor like(type, matrices.shape.dims);
+  const KernelTensor inner(type, {experts, side, side});
+  auto times = [](const KernelTensor &x, double factor) {
+    return runOne("aclnnMuls", {x}, x, {{"value", factor}});
+  };
+  auto add = [](const KernelTensor &x, const KernelTensor &y) {
+    return runOne("aclnnAdd", {x, y}, x);
+  };
+  auto multiply = [](const KernelTensor &x, const KernelTensor &y,
+                     const KernelTensor &out, bool transposeX,
+                     bool transposeY) {
+    return runOne("aclnnMatmul", {x, y}, out,
+                  {{"transpose_a", transposeX}, {"transpose_b", transposeY}});
+  };
+  const KernelTensor whole = runOne("aclnnCast", {matrices}, wide);
+  KernelTensor norm =
+      runOne("aclnnReduceSum", {runOne("aclnnMul", {whole, whole}, wide)}, sums,
+             {{"axes", Ints{1, 2}}});
+  norm = runOne("aclnnCast", {runOne("aclnnSqrt", {norm}, sums)}, norms);
+  norm = runOne("aclnnAdds", {norm}, norms, {{"value", eps}});
+  norm.shape.dims = {experts, 1, 1};
+  KernelTensor x = runOne("aclnnDiv", {matrices, norm}, like);
+  for (size_t i = 0; i < coefficients.size(); i += 3) {
+    const KernelTensor a = multiply(x, x, inner, isTall, !isTall);
+    const KernelTensor square = multiply(a, a, inner, false, false);
+    const KernelTensor sum =
+        add(times(a, coefficients[i + 1]), times(square, coefficients[i + 2]));
+    const KernelTensor product = isTall ? multiply(x, sum, like, false, true)
+                                        : multiply(sum, x, like, false, false);
+    x = add(times(x, coefficients[i]), product);
+  }
+  return x;
+}
+
+// Wide, tall and square matrices, and some so large that the sum of squares is
+// that of blocks in a workspace.
+TEST(NewtonSchulzTest, HasTheBitsOfSingleKernels) {
+  const Values coefficients = {3.4445, -4.775, 2.0315, 2.5, -1.5, 0.5};
+  for (DType type : {DType::BF16, DType::F16})
+    for (const Ints &dims :
+         {Ints{1, 12, 40}, Ints{1, 70, 16}, Ints{3, 20, 20}, Ints{5, 33, 8},
+          Ints{1, 1, 7}, Ints{2, 40, 2000}}) {
+      const KernelTensor matrices = randomTensor(type, dims, 1);
+      EXPECT_TRUE(runOne("mfNewtonSchulz", {matrices}, matrices,
+                         {{"coefficients", coefficients}, {"eps", 0.125}}) ==
+                  orthogonalizeByKernels(matrices, coefficients, 0.125));
+    }
+}
+
+TEST(NewtonSchulzTest, SingularValuesApproachOne) {
+  const Values coefficients = {1.5, -0.5, 0, 1.5, -0.5, 0, 1.5, -0.5, 0,
+                               1.5, -0.5, 0, 1.5, -0.5, 0, 1.5, -0.5, 0};
+  KernelTensor matrix(DType::BF16, {1, 2, 4});
+  matrix.set(0, 3);
+  matrix.set(5, -4);
+  const KernelTensor made =
+      runOne("mfNewtonSchulz", {matrix}, matrix,
+             {{"coefficients", coefficients}, {"eps", 1e-7}});
+  expectNear(made, {1, 0, 0, 0, 0, -1, 0, 0}, 1, 0.01);
+}
+
 TEST(LogitClipTest, ShrinksRowsOfLargeHeads) {
   KernelTensor largest(DType::F32, {3});
   largest.set(0, 50.0);

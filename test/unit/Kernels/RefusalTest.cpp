@@ -182,6 +182,12 @@ mfGatherRowsBackward(2x5x3xf32, 2x4xi32) -> 2x5x3xf32: input 0 is 2x5x3xf32, exp
 mfGroupedMatmulWeightGrad(2x3x4x5xf32, 2x3x4x6xf32, 2x3x2xf32) -> 3x2x5x6xf32
 mfGroupedMatmulWeightGrad(2x3x4x5xf32, 2x3x3x6xf32, 2x3x2xf32) -> 3x2x5x6xf32: input 1 is 2x3x3x6xf32, expected 2x3x4x6xf32
 mfGroupedMatmulWeightGrad(2x3x4x5xf32, 2x3x4x6xf32, 2x3x2xf32) -> 2x3x4x6xf32: output 0 is 2x3x4x6xf32, expected 3x2x5x6xf32
+mfNewtonSchulz(3x5x4xbf16) -> 3x5x4xbf16 {coefficients = [3.5, -4.5, 2.0], eps = 0.1}
+mfNewtonSchulz(5x4xbf16) -> 5x4xbf16 {coefficients = [3.5, -4.5, 2.0], eps = 0.1}: input 0 is 5x4xbf16, expected experts x rows x columns in bf16 or f16
+mfNewtonSchulz(3x5x4xf32) -> 3x5x4xf32 {coefficients = [3.5, -4.5, 2.0], eps = 0.1}: input 0 is 3x5x4xf32, expected experts x rows x columns in bf16 or f16
+mfNewtonSchulz(3x5x4xbf16) -> 3x4x5xbf16 {coefficients = [3.5, -4.5, 2.0], eps = 0.1}: output 0 is 3x4x5xbf16, expected 3x5x4xbf16
+mfNewtonSchulz(3x5x4xbf16) -> 3x5x4xbf16 {coefficients = [3.5, -4.5], eps = 0.1}: attribute 'coefficients' has 2 numbers, expected three for each iteration
+mfNewtonSchulz(3x5x4xbf16) -> 3x5x4xbf16 {coefficients = [3, -4, 2], eps = 0.1}: attribute 'coefficients' has another type, expected a list of floating-point numbers
 mfMomentum(4xf32, f32) -> 5xf32, 4xf32 {momentum = 0.9, nesterov = true}: output 0 is 5xf32, expected 4xf32
 mfOwnPart(3x4x5xf32, 3x4x5xf32) -> 3x5xf32: input 1 is 3x4x5xf32, expected 1xi32
 mfOwnPart(3x4x5xbf16, 3x4x5xbf16) -> 3x5xbf16: input 1 is 3x4x5xbf16, expected 1xi32

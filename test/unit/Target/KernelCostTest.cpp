@@ -304,4 +304,50 @@ TEST(KernelCostTest, AChainTakesTheSumOfItsSteps) {
   }
 }
 
+/// Muon's iterations are one launch, which takes as long as products and vector
+/// operators that are launched one by one, and longer for each iteration.
+TEST(KernelCostTest, IterationsTakeTheSumOfTheirKernels) {
+  Target target = makeTarget();
+  target.kernels.push_back({"cast", 0, 2, 0, 3e-6, {}});
+  auto getCostOf = [&](const KernelSpec &spec) {
+    return getCost(target, spec).seconds;
+  };
+  const TensorShape x = narrow({2, 512, 768}), squares = wide({2, 512, 768});
+  const TensorShape inner = narrow({2, 512, 512}), sums = wide({2}),
+                    norms = narrow({2});
+  const double normalization =
+      getCostOf({"aclnnCast", {x}, {squares}, {}}) +
+      getCostOf({"aclnnMul", {squares, squares}, {squares}, {}}) +
+      getCostOf({"aclnnReduceSum",
+                 {squares},
+                 {sums},
+                 {{"axes", std::vector<int64_t>{1, 2}}}}) +
+      getCostOf({"aclnnSqrt", {sums}, {sums}, {}}) +
+      getCostOf({"aclnnCast", {sums}, {norms}, {}}) +
+      getCostOf({"aclnnAdds", {norms}, {norms}, {{"value", 0.1}}}) +
+      getCostOf({"aclnnDiv", {x, narrow({2, 1, 1})}, {x}, {}});
+  auto getScaled = [&](const TensorShape &of) {
+    return getCostOf({"aclnnMuls", {of}, {of}, {{"value", 2.0}}});
+  };
+  auto getAdded = [&](const TensorShape &of) {
+    return getCostOf({"aclnnAdd", {of, of}, {of}, {}});
+  };
+  const double iteration =
+      getCostOf({"aclnnMatmul", {x, x}, {inner}, {{"transpose_b", true}}}) +
+      getCostOf({"aclnnMatmul", {inner, inner}, {inner}, {}}) +
+      getCostOf({"aclnnMatmul", {inner, x}, {x}, {}}) + 2 * getScaled(inner) +
+      getAdded(inner) + getScaled(x) + getAdded(x);
+  for (int64_t iterations : {1, 5}) {
+    const KernelSpec spec = {
+        "mfNewtonSchulz",
+        {x},
+        {x},
+        {{"coefficients", std::vector<double>(3 * iterations, 2.0)},
+         {"eps", 0.1}}};
+    EXPECT_NEAR(getCostOf(spec),
+                normalization + static_cast<double>(iterations) * iteration,
+                1e-12);
+  }
+}
+
 } // namespace

@@ -30,9 +30,6 @@ std::vector<KernelSpec> getFusedSpecs(const KernelSpec &spec);
 /// inputs in0, in1. A kernel that runs alone checks its own shapes.
 llvm::Error checkChain(const KernelSpec &chain);
 
-/// Returns the sum of the FLOPs of all kernels.
-int64_t getChainFlops(const KernelSpec &chain);
-
 } // namespace mf
 
 #endif // MF_PROGRAM_SIGNATURES_KERNELCHAIN_H

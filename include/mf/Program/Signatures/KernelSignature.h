@@ -47,11 +47,18 @@ llvm::StringRef getName(Access access);
 llvm::StringRef getName(Engine engine);
 
 /// The alternatives of AttributeValue, in their order.
-enum class AttributeKind : uint8_t { Bool, Int, Double, Ints, Kernels };
+enum class AttributeKind : uint8_t {
+  Bool,
+  Int,
+  Double,
+  Ints,
+  Kernels,
+  Doubles
+};
 
 AttributeKind getKind(const AttributeValue &value);
 /// Returns "a bool", "an integer", "a floating-point number", "a list of
-/// integers" or "a list of fused kernels".
+/// integers", "a list of fused kernels" or "a list of floating-point numbers".
 llvm::StringRef getDescription(AttributeKind kind);
 
 /// How a kernel may be fused with others (KernelChain.h).
@@ -139,6 +146,9 @@ struct KernelSignature {
   /// Returns false if they do not identify the launch. Null if both lists are
   /// the same.
   bool (*takeProfiled)(KernelSpec &);
+  /// Returns the kernels that a launch runs one after another, whose times add
+  /// up (KernelChain.h, KernelSequence.h). Null if the kernel is a single one.
+  std::vector<KernelSpec> (*getMembers)(const KernelSpec &);
 
   /// Returns the value of a measure, or none if the kernel has no measure of
   /// that name.

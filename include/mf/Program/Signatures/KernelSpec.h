@@ -17,8 +17,9 @@ namespace mf {
 
 struct FusedKernel;
 
-using AttributeValue = std::variant<bool, int64_t, double, std::vector<int64_t>,
-                                    std::vector<FusedKernel>>;
+using AttributeValue =
+    std::variant<bool, int64_t, double, std::vector<int64_t>,
+                 std::vector<FusedKernel>, std::vector<double>>;
 
 /// Attributes, keyed and ordered by name.
 using AttributeMap = std::map<std::string, AttributeValue>;
