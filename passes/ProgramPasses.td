@@ -29,6 +29,10 @@ def LowerToAscend : Pass<"mf-lower-to-ascend", "::mlir::ModuleOp"> {
     accumulator. With `fuse-accumulation` one launch reads bf16 and adds to fp32,
     with the same bits and without memory for the converted gradient.
 
+    A kernel with a workspace writes its result to the memory of an operand, if its
+    record allows this and nothing else reads the operand. Else both would be in
+    memory beside the workspace.
+
     ```mlir
     %n, %rstd = mf.rms_norm %x, %gamma {...} : ...
     %w1 = mf.get_param @layers.0.w1.weight : ...
