@@ -248,4 +248,20 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
   return std::nullopt;
 }
 
+void narrowInput(const Exchange &exchange, const Group &group, const Mesh &mesh,
+                 Distribution &input) {
+  Holding wanted = Holding::Part;
+  if (exchange.kind == CollectiveKind::Broadcast ||
+      (exchange.kind == CollectiveKind::AllReduce &&
+       exchange.reduction == Reduction::Max))
+    return;
+  if (exchange.kind == CollectiveKind::AllReduce ||
+      exchange.kind == CollectiveKind::ReduceScatter)
+    wanted = Holding::Summand;
+  for (auto [axis, holding] : llvm::zip_equal(mesh.getAxes(), input.axes))
+    if (axis.size > 1 && llvm::is_contained(group.axes, axis.name) &&
+        holding.holding != Holding::Zero && holding.mayBe(wanted))
+      holding = holding.as(wanted);
+}
+
 } // namespace mf::program

@@ -290,10 +290,13 @@ KernelDistribution::find(const Operand &operand, const PartDim &dim) const {
 }
 
 std::optional<DistributionError>
-KernelDistribution::apply(llvm::ArrayRef<const Distribution *> given,
+KernelDistribution::apply(llvm::ArrayRef<Distribution *> given,
                           llvm::ArrayRef<Axis> axes,
                           std::vector<Distribution> &outputs) const {
-  if (std::optional<DistributionError> error = checkCoordinates(given, axes))
+  if (std::optional<DistributionError> error =
+          checkCoordinates(llvm::SmallVector<const Distribution *, 8>(
+                               given.begin(), given.end()),
+                           axes))
     return error;
   outputs.assign(operands.size() - numInputs, Distribution());
   for (Distribution &output : outputs)
@@ -301,7 +304,7 @@ KernelDistribution::apply(llvm::ArrayRef<const Distribution *> given,
   // Dimensions of a value are not known in another shape.
   std::vector<Distribution> reshaped;
   reshaped.reserve(given.size());
-  llvm::SmallVector<const Distribution *, 8> read(given);
+  llvm::SmallVector<const Distribution *, 8> read(given.begin(), given.end());
   for (auto [operand, value] : llvm::zip_equal(operands, read))
     if (!value->shape.empty() && operand.shape != value->shape) {
       reshaped.push_back(*value);
@@ -313,14 +316,16 @@ KernelDistribution::apply(llvm::ArrayRef<const Distribution *> given,
         read, [&, axis = number](const Distribution *operand) {
           return &operand->axes[axis];
         });
-    std::vector<AxisHolding> results;
+    AxisResults results;
     if (std::optional<DistributionError> error =
             applyAxis(holdings, axis.name == stageAxis, results)) {
       error->axis = number;
       return error;
     }
-    for (auto [output, result] : llvm::zip_equal(outputs, results))
+    for (auto [output, result] : llvm::zip_equal(outputs, results.outputs))
       output.axes.push_back(std::move(result));
+    for (auto [operand, holding] : llvm::zip(given, results.read))
+      operand->axes[number] = std::move(holding);
   }
   for (auto [output, operand] :
        llvm::zip_equal(outputs, llvm::drop_begin(operands, numInputs)))
@@ -333,14 +338,14 @@ KernelDistribution::apply(llvm::ArrayRef<const Distribution *> given,
 /// readings are tracked.
 std::optional<DistributionError>
 KernelDistribution::applyAxis(llvm::ArrayRef<const AxisHolding *> holdings,
-                              bool isStages,
-                              std::vector<AxisHolding> &outputs) const {
+                              bool isStages, AxisResults &results) const {
   unsigned others = 0;
   for (const AxisHolding *holding : holdings)
     others |= holding->others;
   if (others == 0)
-    return applyKnown(holdings, isStages, outputs);
+    return applyKnown(holdings, isStages, results.outputs);
   std::optional<DistributionError> firstError;
+  size_t numFailed = 0, numApplied = 0;
   auto apply = [&](std::optional<Holding> other) {
     auto chosen =
         llvm::map_to_vector<8>(holdings, [&](const AxisHolding *holding) {
@@ -349,22 +354,29 @@ KernelDistribution::applyAxis(llvm::ArrayRef<const AxisHolding *> holdings,
         });
     auto read = llvm::map_to_vector<8>(
         chosen, [](const AxisHolding &holding) { return &holding; });
-    std::vector<AxisHolding> results;
-    std::optional<DistributionError> error =
-        applyKnown(read, isStages, results);
-    if (error && !firstError)
-      firstError = std::move(error);
-    else if (!error && outputs.empty())
-      outputs = std::move(results);
-    else if (!error)
-      for (auto [output, result] : llvm::zip_equal(outputs, results))
-        output.addReadings(result);
+    std::vector<AxisHolding> made;
+    if (std::optional<DistributionError> error =
+            applyKnown(read, isStages, made)) {
+      ++numFailed;
+      if (!firstError)
+        firstError = std::move(error);
+      return;
+    }
+    if (numApplied++ == 0) {
+      results.outputs = std::move(made);
+      results.read = std::move(chosen);
+      return;
+    }
+    for (auto [output, result] : llvm::zip_equal(results.outputs, made))
+      output.addReadings(result);
   };
   apply(std::nullopt);
   for (const Holding reading : allReadings)
     if ((others >> static_cast<unsigned>(reading) & 1) != 0)
       apply(reading);
-  return outputs.empty() ? firstError : std::nullopt;
+  if (numApplied != 1 || numFailed == 0)
+    results.read.clear();
+  return numApplied == 0 ? firstError : std::nullopt;
 }
 
 std::optional<DistributionError>

@@ -200,10 +200,11 @@ public:
 
   /// Computes the distributions of the outputs. `operands` are those of the
   /// inputs, followed by those of the former contents of the outputs, which
-  /// only matter if the kernel reads them.
+  /// only matter if the kernel reads them. If the kernel can read operands with
+  /// one of their holdings only, they have no others afterwards.
   std::optional<DistributionError>
-  apply(llvm::ArrayRef<const Distribution *> operands,
-        llvm::ArrayRef<Axis> axes, std::vector<Distribution> &outputs) const;
+  apply(llvm::ArrayRef<Distribution *> operands, llvm::ArrayRef<Axis> axes,
+        std::vector<Distribution> &outputs) const;
 
 private:
   struct Dim {
@@ -261,9 +262,15 @@ private:
                    llvm::ArrayRef<Axis> axes) const;
   const Dim *find(const Operand &operand, const PartDim &dim) const;
 
+  /// The results of one axis. If the operands have several holdings, but the
+  /// kernel reads them with one only, `read` are the operands with this one.
+  struct AxisResults {
+    std::vector<AxisHolding> outputs;
+    llvm::SmallVector<AxisHolding, 8> read;
+  };
   std::optional<DistributionError>
   applyAxis(llvm::ArrayRef<const AxisHolding *> holdings, bool isStages,
-            std::vector<AxisHolding> &outputs) const;
+            AxisResults &results) const;
   /// Computes the holdings of the outputs for operands each of which has only
   /// one holding.
   std::optional<DistributionError>
@@ -328,6 +335,11 @@ struct CollectiveOperands {
 std::optional<DistributionError>
 applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
                 const CollectiveOperands &operands, Distribution &output);
+
+/// Leaves a collective's input the holdings along the axes of its group with
+/// which the collective reads it.
+void narrowInput(const Exchange &exchange, const Group &group, const Mesh &mesh,
+                 Distribution &input);
 
 /// Computes the distribution of the output of an all_to_all_v.
 std::optional<DistributionError>

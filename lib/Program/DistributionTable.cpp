@@ -216,15 +216,14 @@ llvm::Error DistributionTable::addMembers(const LaunchedKernel &kernel,
 
 std::optional<DistributionError>
 DistributionTable::run(const Members &members,
-                       llvm::ArrayRef<uint32_t> operands,
+                       std::vector<Distribution> &operands,
                        std::vector<Distribution> &outputs) {
   std::vector<Distribution> results;
   results.reserve(members.size());
   for (const Member &member : members) {
-    llvm::SmallVector<const Distribution *, 8> given;
+    llvm::SmallVector<Distribution *, 8> given;
     for (int64_t operand : member.operands)
-      given.push_back(operand < 0 ? &results[~operand]
-                                  : &get(operands[operand]));
+      given.push_back(operand < 0 ? &results[~operand] : &operands[operand]);
     if (std::optional<DistributionError> error =
             member.distribution.apply(given, program.mesh.getAxes(), outputs)) {
       // If the operand is the result of a kernel, the error names the first
@@ -251,12 +250,18 @@ DistributionTable::apply(uint32_t kernel, llvm::ArrayRef<uint32_t> operands) {
   if (members.empty())
     if (llvm::Error error = addMembers(program.kernels[kernel], members))
       return std::move(error);
-  std::vector<Distribution> outputs;
-  known->second.error = run(members, operands, outputs);
-  if (!known->second.error)
-    for (Distribution &output : outputs)
-      known->second.outputs.push_back(add(std::move(output)));
-  return &known->second;
+  std::vector<Distribution> read, outputs;
+  for (const uint32_t operand : operands)
+    read.push_back(get(operand));
+  Outcome &outcome = known->second;
+  outcome.error = run(members, read, outputs);
+  if (outcome.error)
+    return &outcome;
+  for (Distribution &operand : read)
+    outcome.operands.push_back(add(std::move(operand)));
+  for (Distribution &output : outputs)
+    outcome.outputs.push_back(add(std::move(output)));
+  return &outcome;
 }
 
 } // namespace mf::program

@@ -69,6 +69,8 @@ public:
   void insert(Content &content, int64_t offset, const Content &part);
 
   struct Outcome {
+    /// The operands with the holdings that the kernel can read them with.
+    std::vector<uint32_t> operands;
     std::vector<uint32_t> outputs;
     std::optional<DistributionError> error;
   };
@@ -88,7 +90,7 @@ private:
   using Members = std::vector<Member>;
   static llvm::Error addMembers(const LaunchedKernel &kernel, Members &members);
   std::optional<DistributionError> run(const Members &members,
-                                       llvm::ArrayRef<uint32_t> operands,
+                                       std::vector<Distribution> &operands,
                                        std::vector<Distribution> &outputs);
 
   const Program &program;

@@ -81,6 +81,9 @@ private:
 
   BufferRange resolve(ListRun &running, const Operand &operand);
   uint32_t read(const BufferRange &range);
+  /// Leaves contents the holdings with which an instruction has read them.
+  /// Later ones must agree.
+  void narrow(const BufferRange &range, uint32_t held, uint32_t read);
   Content extract(const BufferRange &range) const;
 
   llvm::Error runInstruction(ListRun &running, const Place &place);
@@ -155,6 +158,12 @@ uint32_t StageDistributions::read(const BufferRange &range) {
   return table.read(*range.content, range.offset, range.bytes);
 }
 
+void StageDistributions::narrow(const BufferRange &range, uint32_t held,
+                                uint32_t read) {
+  if (held != read)
+    table.write(*range.content, range.offset, range.bytes, read);
+}
+
 Content StageDistributions::extract(const BufferRange &range) const {
   return table.extract(*range.content, range.offset, range.bytes);
 }
@@ -196,6 +205,9 @@ Error StageDistributions::runKernel(ListRun &running, const Place &place) {
                                           llvm::toString(outcome.takeError()));
   if ((*outcome)->error)
     return fail(running, place, *(*outcome)->error);
+  for (size_t i = 0; i < kernel.spec.inputs.size(); ++i)
+    narrow(resolve(running, instruction.accesses[i].operand), operands[i],
+           (*outcome)->operands[i]);
   for (auto [output, distribution] : llvm::enumerate((*outcome)->outputs)) {
     const size_t number = kernel.spec.inputs.size() + output;
     const BufferRange range =
@@ -248,13 +260,16 @@ Error StageDistributions::runExchange(ListRun &running, const Place &place) {
        llvm::ArrayRef(instruction.accesses).drop_back())
     operands.inputs.push_back(
         &table.get(read(resolve(running, access.operand))));
-  Distribution output;
+  const uint32_t held = read(first);
+  Distribution taken = table.get(held), output;
   if (std::optional<DistributionError> reason = applyCollective(
           exchange, channel.group, program.mesh, operands, output))
     return fail(running, place, *reason);
+  narrowInput(exchange, channel.group, program.mesh, taken);
   if (channel.group.crossesStages())
     if (Error error = checkCounted(running, place, *operands.inputs.front()))
       return error;
+  narrow(first, held, table.add(std::move(taken)));
   table.write(*last.content, last.offset, last.bytes,
               table.add(std::move(output)));
   return Error::success();

@@ -64,6 +64,22 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + %done = ascend.collective all_reduce %g to %g over <dp> channel "dp" cell "square" on @dp after %ready : !ascend.buffer<1x8xf32, hbm> to !ascend.buffer<1x8xf32, hbm> -> !ascend.event
 + ascend.wait @compute for %done
 
+// A part for the kernel that squares it, and a summand for what comes later.
+@ ascend.stream
++ ascend.stream @dp communication
++ ascend.static @x constant : !ascend.buffer<1x4x8xf32, hbm> slice <[2, 4, 8] over [[dp], [], []]> at 0
++ ascend.static @g gradient of "w" : !ascend.buffer<1x8xf32, hbm> at 128
+@ ascend.routine
++ %x = ascend.global @x : !ascend.buffer<1x4x8xf32, hbm>
++ %g = ascend.global @g : !ascend.buffer<1x8xf32, hbm>
++ ascend.launch "aclnnReduceSum"(%x) -> (%g) {axes = array<i64: 1>} cell "rows" : (!ascend.buffer<1x4x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
++ %q = ascend.alloc in scratch at 64 : !ascend.buffer<1x8xf32, hbm>
++ ascend.launch "aclnnMul"(%g, %g) -> (%q) {} cell "square" : (!ascend.buffer<1x8xf32, hbm>, !ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
++ %ready = ascend.record @compute
++ // expected-error@+1 {{all_reduce ('sum', channel 'dp', task 'layer', stream 'dp') takes gradient 'w', which over 'dp' is a part of a whole: expected a summand: the sum would be of something else}}
++ %done = ascend.collective all_reduce %g to %g over <dp> channel "dp" cell "sum" on @dp after %ready : !ascend.buffer<1x8xf32, hbm> to !ascend.buffer<1x8xf32, hbm> -> !ascend.event
++ ascend.wait @compute for %done
+
 // What may be a summand is one at the end: its sum is missing.
 @ ascend.stream
 + ascend.static @x constant : !ascend.buffer<4x8xf32, hbm> slice <[8, 8] over [[dp], []]> at 0

@@ -101,3 +101,30 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + %ready = ascend.record @compute
 + %done = ascend.collective all_reduce %q to %q over <mp> channel "c" cell "square" on @c after %ready : !ascend.buffer<f32, hbm> to !ascend.buffer<f32, hbm> -> !ascend.event
 + ascend.wait @compute for %done
+
+// What was read as a part is one for all that read it later: its sum over the dimension is a summand.
+@ ascend.static @x
++ ascend.static @y constant : !ascend.buffer<2x4xf32, hbm> slice <[2, 8] over [[], [mp]]> at 64
++ ascend.static @g gradient of "w" : !ascend.buffer<2x4xf32, hbm> slice <[2, 8] over [[], [mp]]> at 128
++ // expected-error@+1 {{gradient 'v' is declared the same on all ranks over 'mp', but the step leaves in it a summand of a sum: its sum over 'mp' is missing}}
++ ascend.static @h gradient of "v" : !ascend.buffer<2xf32, hbm> at 192
+@ ascend.launch "aclnnRepeat
++ %y = ascend.global @y : !ascend.buffer<2x4xf32, hbm>
++ %g = ascend.global @g : !ascend.buffer<2x4xf32, hbm>
++ %h = ascend.global @h : !ascend.buffer<2xf32, hbm>
++ ascend.launch "aclnnMul"(%r, %y) -> (%g) {} cell "scale" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<2x4xf32, hbm>
++ ascend.launch "aclnnReduceSum"(%r) -> (%h) {axes = array<i64: 1>} cell "sum" : (!ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<2xf32, hbm>
+
+// What was read as the whole is no part later.
+@ ascend.static @x
++ ascend.static @y constant : !ascend.buffer<2x4xf32, hbm> at 64
++ ascend.static @g gradient of "w" : !ascend.buffer<2x8xf32, hbm> at 128
+@ ascend.launch "aclnnRepeat
++ %y = ascend.global @y : !ascend.buffer<2x4xf32, hbm>
++ %s = ascend.alloc in scratch at 64 : !ascend.buffer<2x4xf32, hbm>
++ ascend.launch "aclnnMul"(%r, %y) -> (%s) {} cell "scale" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<2x4xf32, hbm>
++ %g = ascend.global @g : !ascend.buffer<2x8xf32, hbm>
++ %ready = ascend.record @compute
++ // expected-error@+1 {{all_gather ('gather', channel 'c', task 'layer', stream 'c') takes result of 'repeat', which over 'mp' is the same on all ranks: expected a part of a whole: what is put side by side would be something else}}
++ %done = ascend.collective all_gather %r to %g over <mp> channel "c" cell "gather" on @c after %ready : !ascend.buffer<2x4xf32, hbm> to !ascend.buffer<2x8xf32, hbm> -> !ascend.event
++ ascend.wait @compute for %done
