@@ -23,7 +23,7 @@ import training
 from drawn_cases import DrawnCases
 
 SEQUENCE_LENGTH, VOCABULARY, LAYERS = 32, 128, 4
-SAMPLES, BOUND, PAD = 16, 2e-5, 0
+SAMPLES, BOUND, PAD, DOCUMENT_END = 16, 2e-5, 0, 1
 
 QWEN = {
     "model_type": "qwen3", "architectures": "Qwen3ForCausalLM", "hidden_size": 64, "intermediate_size": 128,
@@ -195,6 +195,26 @@ def draw_deepseek(generator, context):
     return model
 
 
+def draw_entries(generator, model, parallel):
+    """Keys of a hybrid model whose ranks cut groups of tokens that an entry pools, or whose groups do not fill a sequence;
+    windows of one token up to the whole sequence; and documents. Parts of a sequence have whole groups."""
+    tensor, context = parallel["tensor"], parallel["context"]
+    layers = len(model["compress_ratios"])
+    ratios = [generator.choice([0, 4, 4, 128]) for _ in range(layers)]
+    longest = max(1, *ratios)
+    if context == 1:
+        lengths = [12, 20, 34, 36, 100, 132, 256, 260, 384]
+    else:
+        lengths = [context * groups * longest for groups in (1, 2, 3)]
+    length = generator.choice([n for n in lengths if n % (tensor * context) == 0 and 8 <= n <= 512] or [256])
+    part = length // context
+    window = generator.choice([1, 8, part, part + 1, part + 2, length])
+    keys = dict(compress_ratios=ratios, seq_length=length, sliding_window=min(window, length))
+    if generator.random() < 0.2:
+        keys["csa_dense_mode"] = True
+    return keys, DOCUMENT_END if context == 1 and generator.random() < 0.3 else None
+
+
 def draw_experts(generator, data):
     """Groups of experts, and a loss that balances them: of each sequence, or of those of a rank, which on one rank are
     other ones."""
@@ -229,16 +249,22 @@ def draw(generator):
     micro_batches = generator.choice([2, 4]) if stages > 1 else generator.choice([1, 2])
     local = generator.choice([n for n in (1, 2) if micro_batches * n * data <= SAMPLES])
     configuration = Configuration(model, parallel, draw_schedule(generator, stages), (micro_batches, local))
+    if "compress_ratios" in model and generator.random() < 0.6:
+        keys, configuration.documents = draw_entries(generator, model, parallel)
+        model.update(keys)
     if generator.random() < 1 / 3:
         return configuration.change(adapters=draw_adapters(generator, parallel))
     return configuration
 
 
-def make_data(rows, parts):
+def make_data(rows, parts, length=SEQUENCE_LENGTH, document=None):
     """Each part of a sequence begins with a token that does not count. So parts have as many that count, and as many of
-    later tokens, else their means would be another loss than that of all."""
-    data = numpy.random.RandomState(7).randint(PAD + 1, VOCABULARY, (rows, SEQUENCE_LENGTH + 1), dtype=numpy.int32)
-    data[:, 0 : SEQUENCE_LENGTH : SEQUENCE_LENGTH // parts] = PAD
+    later tokens, else their means would be another loss than that of all. One of eight tokens is `document`."""
+    generator = numpy.random.RandomState(7)
+    data = generator.randint(PAD + 1, VOCABULARY, (rows, length + 1), dtype=numpy.int32)
+    if document is not None:
+        data[generator.rand(*data.shape) < 1 / 8] = document
+    data[:, 0 : length : length // parts] = PAD
     return data
 
 
@@ -249,11 +275,11 @@ class Checks:
         self.tools, self.runs, self.worst, self.converted, self.left_out = tools, 0, 0.0, 0, 0
         self.data = make_data(SAMPLES, 2)
 
-    def run_lowered(self, files, rows, ranks, moves=False):
+    def run_lowered(self, files, rows, ranks, moves=False, tokens=None):
         self.runs += 1
         mlir, step = files
         data = self.tools.path("data.npy")
-        numpy.save(data, self.data[rows])
+        numpy.save(data, (self.data if tokens is None else tokens)[rows])
         initial = step_results.initialize(self.tools, mlir)
         if moves:
             step_results.move(initial)
@@ -264,7 +290,11 @@ class Checks:
 
     def run(self, configuration, rows=slice(None), moves=False):
         """A step; its weights are one rounding off if it `moves` them."""
-        return self.run_lowered(configuration.lower(self.tools), rows, configuration.get_ranks(), moves)
+        length, documents = configuration.model.get("seq_length", SEQUENCE_LENGTH), configuration.documents
+        is_usual = length == SEQUENCE_LENGTH and documents is None
+        tokens = self.data if is_usual else make_data(SAMPLES, 2, length, documents)
+        files = configuration.lower(self.tools)
+        return self.run_lowered(files, rows, configuration.get_ranks(), moves, tokens)
 
     def run_yaml(self, yaml, ranks):
         return self.run_lowered(self.tools.lower_yaml(yaml), slice(None), ranks)
@@ -310,7 +340,7 @@ class Checks:
         if self.only and configuration.model["model_type"] != self.only:
             return
         if self.is_fused:
-            configuration.model = fuse(configuration.model)
+            configuration.model, configuration.documents = fuse(configuration.model), None
         self.checked += 1
         actual = self.run(configuration)
         if configuration.get_ranks() > 1:
