@@ -252,9 +252,10 @@ static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
   check(isPower(spec.numHeads) && spec.numHeads <= 128, keys::numHeads,
         "a power of two up to 128 for {key}", spec.numHeads);
   // Other chips may have kernels that do more.
-  const std::string onDevices = " on Atlas A2 and A3, where the trainer fails; "
-                                "apply_dsa_kernel_fusion: False selects single "
-                                "operators";
+  const std::string onDevices =
+      " on Atlas A2 and A3, where the trainer fails and mf-translate "
+      "--ascend-to-cpp writes no program; apply_dsa_kernel_fusion: False "
+      "selects single operators";
   if (hybrid.seesAllEntries &&
       llvm::is_contained(hybrid.ratios, HybridAttentionSpec::indexedRatio))
     reader.warn(keys::seesAllEntries,
@@ -287,7 +288,8 @@ static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
                 "the trainer's fused kernels of hybrid attention (" +
                     quote(fused.getName()) +
                     ") take bfloat16 or float16 only: "
-                    "with float32 the trainer fails");
+                    "with float32 the trainer fails and mf-translate "
+                    "--ascend-to-cpp writes no program");
 }
 
 /// Layers with entries rotate with waves that are stretched, whatever
