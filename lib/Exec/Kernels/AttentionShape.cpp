@@ -130,7 +130,7 @@ void dropBlock(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,
 
 bool readAttentionShape(const KernelSpec &spec, size_t inputs,
                         SpecChecker &checker, AttentionShape &shape) {
-  shape.isPart = llvm::StringRef(spec.name).starts_with("mfFlashAttentionPart");
+  shape.isPart = checker.hasInput("firstQuery");
   const TensorShape &q = spec.inputs[0], &k = spec.inputs[1],
                     &v = spec.inputs[2];
   checker.requireFloatInput(0);

@@ -110,11 +110,11 @@ inline int64_t readRows(const KernelSpec &spec, size_t index,
   return rows;
 }
 
-/// Reads the position of the first query, input `index`, if the kernel is one
-/// for a part of the queries. Returns the number of the next input.
+/// Reads the position of the first query, input `index`, if the kernel has it.
+/// Returns the number of the next input.
 inline size_t readFirst(const KernelSpec &spec, size_t index,
                         SpecChecker &checker, HybridShape &shape) {
-  if (llvm::StringRef(spec.name).find("Part") == llvm::StringRef::npos)
+  if (!checker.hasInput("firstQuery"))
     return index;
   shape.first = index;
   checker.requireInput(index, {DType::I32, {1}});

@@ -3,6 +3,7 @@
 
 #include "SpecChecker.h"
 #include "ElementTypes.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -107,6 +108,12 @@ void SpecChecker::requireInputRank(size_t index, size_t rank) {
 
 template <typename T> const T &SpecChecker::get(llvm::StringRef name) const {
   return std::get<T>(spec.attributes.find(name.str())->second);
+}
+
+bool SpecChecker::hasInput(llvm::StringRef name) const {
+  return llvm::any_of(
+      findKernelSignature(spec.name)->inputs,
+      [&](const OperandSignature &input) { return input.name == name; });
 }
 
 bool SpecChecker::getBool(llvm::StringRef name, bool whenAbsent) const {

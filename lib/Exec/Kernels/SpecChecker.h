@@ -42,6 +42,9 @@ public:
   /// Requires at least `rank` dimensions.
   void requireInputRank(size_t index, size_t rank);
 
+  /// Returns whether the kernel's record has an input of this name.
+  bool hasInput(llvm::StringRef name) const;
+
   bool getBool(llvm::StringRef name, bool whenAbsent) const;
   int64_t getInt(llvm::StringRef name) const;
   double getDouble(llvm::StringRef name) const;
