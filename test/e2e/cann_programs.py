@@ -147,7 +147,7 @@ ONE_STEP = {"indexer of deepseek4"}
 # In the middle of such a step the host reads how many rows each rank has, or draws masks.
 CANNOT_CAPTURE = {"dropless", "frozen", "norms", "dropout", *DEEPSEEK, *DEEPSEEK4} - {"attention of deepseek4"}
 EXCHANGES = ["allReduce", "allGather", "reduceScatter", "allToAll", "allToAllV", "broadcast", "send", "receive"]
-LIBRARIES = ["Step/libmfStep.a", "Exec/Ranks/libmfRanks.a", "Exec/Data/libmfData.a", "Program/libmfProgram.a",
+LIBRARIES = ["Step/libmfStep.a", "Exec/Ranks/libmfRanks.a", "Exec/Data/libmfData.a", "Frontend/Families/libmfFamilies.a", "Program/libmfProgram.a",
              "Program/Signatures/libmfSignatures.a", "Pipeline/libmfPipeline.a", "Support/libmfSupport.a"]  # fmt: skip
 
 
