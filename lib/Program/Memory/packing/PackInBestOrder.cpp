@@ -18,14 +18,22 @@ PackResult packInBestOrder(const PackProblem &problem, int64_t goodPeak,
     hasHint |= item.hint >= 0;
   }
   PackResult best;
-  if (hasFixed || !problem.walls.empty()) {
-    WorkBudget unlimited(std::numeric_limits<int64_t>::max());
-    best = *packInOrder(
-        problem, getOrder(problem, PackOrder::Contention, profile), unlimited);
-    best.packer = getName(PackOrder::Contention);
-  } else {
+  const bool isInTime = !hasFixed && problem.walls.empty();
+  if (isInTime) {
     best = packInTime(problem);
     best.packer = "in time";
+    if (best.peak <= goodPeak)
+      return best;
+  }
+  ItemPacker packer(problem);
+  std::optional<PackResult> byContention;
+  constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+  WorkBudget forContention(unlimited);
+  if (!isInTime) {
+    byContention = packer.packInOrder(
+        getOrder(problem, PackOrder::Contention, profile), forContention);
+    byContention->packer = getName(PackOrder::Contention);
+    best = *byContention;
   }
 
   llvm::SmallVector<PackOrder, 8> orders;
@@ -38,7 +46,14 @@ PackResult packInBestOrder(const PackProblem &problem, int64_t goodPeak,
     if (best.peak <= goodPeak)
       return best;
     std::vector<int32_t> indices = getOrder(problem, order, profile);
-    std::optional<PackResult> result = packInOrder(problem, indices, budget);
+    std::optional<PackResult> result;
+    if (order == PackOrder::Contention && byContention) {
+      budget.spend(unlimited - forContention.getRest());
+      if (!budget.isExhausted())
+        result = std::move(byContention);
+    } else {
+      result = packer.packInOrder(indices, budget);
+    }
     if (!result)
       return best;
     result->packer = getName(order);
@@ -54,15 +69,14 @@ PackResult packInBestOrder(const PackProblem &problem, int64_t goodPeak,
       return best;
     auto &[result, indices] = results[next];
     constexpr int patience = 12;
-    const std::string packer = result.packer + ", improved";
+    const std::string name = result.packer + ", improved";
     improveOrder(
         problem.items, std::move(indices), std::move(result), goodPeak,
         patience,
         [&](llvm::ArrayRef<int32_t> order) {
-          std::optional<PackResult> packed =
-              packInOrder(problem, order, budget);
+          std::optional<PackResult> packed = packer.packInOrder(order, budget);
           if (packed)
-            packed->packer = packer;
+            packed->packer = name;
           return packed;
         },
         best);

@@ -23,23 +23,24 @@ struct AddressedItem {
   }
 };
 
+} // namespace
+
 /// The items placed so far, indexed by lifetime and, once most of them are live
 /// at the same time, by address.
 class PlacedItems {
 public:
-  /// `offsets` has the offset of each item that has been placed.
-  PlacedItems(const PackProblem &problem, const std::vector<int64_t> &offsets)
-      : items(problem.items), offsets(offsets),
+  explicit PlacedItems(const PackProblem &problem)
+      : items(problem.items),
         byBegin(getSortedIndices<int32_t>(items.size(),
                                           [&](int32_t a, int32_t b) {
                                             return items[a].begin <
                                                    items[b].begin;
                                           })),
         rank(items.size()), firstAtOrAfter(problem.numSections + 1, 0),
-        placed((items.size() + 63) / 64, 0) {
+        addresses(items.size()), placed((items.size() + 63) / 64, 0) {
     while (leaves < problem.numSections)
       leaves *= 2;
-    covering.resize(2 * static_cast<size_t>(leaves));
+    lastCovering.assign(2 * static_cast<size_t>(leaves), -1);
     for (size_t i = 0; i < byBegin.size(); ++i)
       rank[byBegin[i]] = static_cast<int32_t>(i);
     for (const PackItem &item : items)
@@ -49,16 +50,31 @@ public:
                      firstAtOrAfter.begin());
   }
 
-  void insert(int32_t index) {
+  /// Removes all items.
+  void clear() {
+    std::fill(placed.begin(), placed.end(), 0);
+    std::fill(lastCovering.begin(), lastCovering.end(), -1);
+    covering.clear();
+    byAddress.clear();
+    fresh.clear();
+    areManyAlive = false;
+  }
+
+  void insert(int32_t index, int64_t offset) {
     const PackItem &item = items[index];
-    fresh.push_back({getAddress(index), item.begin, item.end});
+    addresses[index] = {offset, offset + item.size};
+    fresh.push_back({addresses[index], item.begin, item.end});
     placed[rank[index] / 64] |= uint64_t(1) << (rank[index] % 64);
     int32_t low = item.begin + leaves, high = item.end + leaves;
+    auto cover = [&](int32_t node) {
+      covering.push_back({addresses[index], lastCovering[node]});
+      lastCovering[node] = static_cast<int32_t>(covering.size()) - 1;
+    };
     for (; low < high; low /= 2, high /= 2) {
       if (low & 1)
-        covering[low++].push_back(index);
+        cover(low++);
       if (high & 1)
-        covering[--high].push_back(index);
+        cover(--high);
     }
   }
 
@@ -73,8 +89,8 @@ public:
         if (item.begin < end && item.end > begin)
           conflicts.push_back(item.address);
     } else {
-      forEachOverlapping(begin, end, [&](int32_t other) {
-        conflicts.push_back(getAddress(other));
+      forEachOverlapping(begin, end, [&](const AddressRange &address) {
+        conflicts.push_back(address);
       });
       std::sort(conflicts.begin(), conflicts.end());
     }
@@ -85,9 +101,12 @@ public:
   }
 
 private:
-  AddressRange getAddress(int32_t index) const {
-    return {offsets[index], offsets[index] + items[index].size};
-  }
+  /// A placed item at a node of the segment tree.
+  struct Covering {
+    AddressRange address;
+    /// The item that was placed at the node before, or -1.
+    int32_t previous;
+  };
 
   /// Merges fresh items into the order by address.
   void sortFresh() {
@@ -99,13 +118,15 @@ private:
     fresh.clear();
   }
 
-  /// Calls `visit` for every placed item that is live anywhere in [begin, end):
-  /// those live in the first section, and those that begin in a later one.
+  /// Calls `visit` with the address of every placed item that is live anywhere
+  /// in [begin, end): those live in the first section, and those that begin in
+  /// a later one.
   template <typename Visit>
   void forEachOverlapping(int32_t begin, int32_t end, Visit visit) const {
     for (int32_t node = begin + leaves; node >= 1; node /= 2)
-      for (int32_t index : covering[node])
-        visit(index);
+      for (int32_t entry = lastCovering[node]; entry >= 0;
+           entry = covering[entry].previous)
+        visit(covering[entry].address);
     size_t last = end < static_cast<int32_t>(firstAtOrAfter.size())
                       ? firstAtOrAfter[end]
                       : items.size();
@@ -117,28 +138,33 @@ private:
       }
       i += __builtin_ctzll(word);
       if (i < last)
-        visit(byBegin[i]);
+        visit(addresses[byBegin[i]]);
       ++i;
     }
   }
 
   const std::vector<PackItem> &items;
-  const std::vector<int64_t> &offsets;
   std::vector<int32_t> byBegin;
   std::vector<int32_t> rank;
   /// For each section, the number of items that begin before it.
   std::vector<int32_t> firstAtOrAfter;
+  /// The address of each placed item.
+  std::vector<AddressRange> addresses;
   /// A bit for each placed item, by rank.
   std::vector<uint64_t> placed;
   int32_t leaves = 1;
   /// A segment tree over sections. Each placed item is stored at the nodes that
-  /// make up its lifetime.
-  std::vector<std::vector<int32_t>> covering;
+  /// make up its lifetime. Each node has the index of the item that was placed
+  /// there last, or -1.
+  std::vector<int32_t> lastCovering;
+  std::vector<Covering> covering;
   /// The placed items: those in order of address, and those placed since the
   /// last sort.
   std::vector<AddressedItem> byAddress, fresh;
   bool areManyAlive = false;
 };
+
+namespace {
 
 /// Consecutive fixed items in order of address.
 struct FixedBlock {
@@ -169,12 +195,14 @@ struct FixedBlock {
   int32_t firstEnd = std::numeric_limits<int32_t>::max(), lastEnd = 0;
 };
 
+} // namespace
+
 /// The fixed items, stored where conflicts with an item are found at lower
 /// cost: in order of address if most are live at any time, otherwise among the
 /// placed items by lifetime.
 class FixedItems {
 public:
-  FixedItems(const PackProblem &problem, PlacedItems &placed) {
+  explicit FixedItems(const PackProblem &problem) {
     int64_t lifetimes = 0;
     for (const PackItem &item : problem.items) {
       if (item.fixedOffset < 0 || item.size == 0)
@@ -191,7 +219,7 @@ public:
       items.clear();
       for (size_t i = 0; i < problem.items.size(); ++i)
         if (problem.items[i].fixedOffset >= 0 && problem.items[i].size > 0)
-          placed.insert(static_cast<int32_t>(i));
+          byLifetime.push_back(static_cast<int32_t>(i));
     }
     std::sort(items.begin(), items.end());
     for (size_t first = 0; first < items.size(); first += perBlock)
@@ -199,7 +227,9 @@ public:
           llvm::ArrayRef(items).slice(first).take_front(perBlock));
   }
 
-  /// Returns the fixed items in order of address.
+  /// Returns the fixed items that are found among the placed ones.
+  llvm::ArrayRef<int32_t> getByLifetime() const { return byLifetime; }
+  /// Returns the other fixed items in order of address.
   llvm::ArrayRef<AddressedItem> getByAddress() const { return items; }
   /// Returns the index of the first fixed item from `index` on that is live
   /// somewhere in [begin, end), or the number of items if there is none.
@@ -231,10 +261,13 @@ public:
 private:
   static constexpr size_t perBlock = 64;
 
+  std::vector<int32_t> byLifetime;
   std::vector<AddressedItem> items;
   std::vector<FixedBlock> blocks;
   int64_t peak = 0;
 };
+
+namespace {
 
 /// Finds the lowest offset at which an item fits between address ranges, which
 /// must be visited in ascending order.
@@ -310,30 +343,37 @@ static FoundOffset findOffset(const PackItem &item,
   return {gap.getOffset(), nextFixed};
 }
 
-std::optional<PackResult> packInOrder(const PackProblem &problem,
-                                      llvm::ArrayRef<int32_t> order,
-                                      WorkBudget &budget) {
+ItemPacker::ItemPacker(const PackProblem &problem)
+    : problem(problem), fixed(std::make_unique<FixedItems>(problem)),
+      placed(std::make_unique<PlacedItems>(problem)) {}
+
+ItemPacker::~ItemPacker() = default;
+
+std::optional<PackResult> ItemPacker::packInOrder(llvm::ArrayRef<int32_t> order,
+                                                  WorkBudget &budget) {
   PackResult result;
   result.offsets.reserve(problem.items.size());
   for (const PackItem &item : problem.items)
     result.offsets.push_back(std::max<int64_t>(0, item.fixedOffset));
-  PlacedItems placed(problem, result.offsets);
-  const FixedItems fixed(problem, placed);
-  result.peak = fixed.getPeak();
+  placed->clear();
+  for (int32_t index : fixed->getByLifetime())
+    placed->insert(index, result.offsets[index]);
+  result.peak = fixed->getPeak();
   std::vector<AddressRange> conflicts;
   for (int32_t index : order) {
     const PackItem &item = problem.items[index];
     if (item.fixedOffset >= 0 || item.size == 0)
       continue;
-    placed.findConflicts(item.begin, item.end, conflicts);
-    const FoundOffset found = findOffset(item, conflicts, fixed, problem.walls);
+    placed->findConflicts(item.begin, item.end, conflicts);
+    const FoundOffset found =
+        findOffset(item, conflicts, *fixed, problem.walls);
     budget.spend(60 + 4 * static_cast<int64_t>(conflicts.size()) +
                  static_cast<int64_t>(found.passed) / 8);
     if (budget.isExhausted())
       return std::nullopt;
     result.offsets[index] = found.offset;
     result.peak = std::max(result.peak, found.offset + item.size);
-    placed.insert(index);
+    placed->insert(index, found.offset);
   }
   return result;
 }

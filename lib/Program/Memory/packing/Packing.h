@@ -13,6 +13,7 @@
 
 #include "mf/Program/Memory/AllocationProblem.h"
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 namespace mf::memory {
@@ -116,12 +117,26 @@ llvm::StringRef getName(PackOrder order);
 std::vector<int32_t> getOrder(const PackProblem &problem, PackOrder order,
                               llvm::ArrayRef<int64_t> profile);
 
-/// Places items in the given order, each at the lowest address where it fits
-/// between the fixed items and those placed before. Returns nothing if the
-/// budget is spent before all items are placed.
-std::optional<PackResult> packInOrder(const PackProblem &problem,
-                                      llvm::ArrayRef<int32_t> order,
-                                      WorkBudget &budget);
+class FixedItems;
+class PlacedItems;
+
+/// Packs the items of one problem any number of times.
+class ItemPacker {
+public:
+  explicit ItemPacker(const PackProblem &problem);
+  ~ItemPacker();
+
+  /// Places items in the given order, each at the lowest address where it fits
+  /// between the fixed items and those placed before. Returns nothing if the
+  /// budget is spent before all items are placed.
+  std::optional<PackResult> packInOrder(llvm::ArrayRef<int32_t> order,
+                                        WorkBudget &budget);
+
+private:
+  const PackProblem &problem;
+  std::unique_ptr<FixedItems> fixed;
+  std::unique_ptr<PlacedItems> placed;
+};
 
 /// Visits items in order of time and gives each one the smallest free block
 /// that holds it. Takes O(n log n). Does not support fixed items and walls.

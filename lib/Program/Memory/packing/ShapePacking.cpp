@@ -399,8 +399,8 @@ static PackResult packGroup(const PackProblem &pack, GroupLayout layout,
   if (layout == GroupLayout::Tight)
     return packInBestOrder(pack, getLargest(profile), budget);
   WorkBudget unlimited(std::numeric_limits<int64_t>::max());
-  PackResult result =
-      *packInOrder(pack, getOrder(pack, PackOrder::End, profile), unlimited);
+  PackResult result = *ItemPacker(pack).packInOrder(
+      getOrder(pack, PackOrder::End, profile), unlimited);
   if (layout == GroupLayout::LastHighest)
     for (const auto &[item, offset] : llvm::zip(pack.items, result.offsets))
       offset = result.peak - offset - item.size;

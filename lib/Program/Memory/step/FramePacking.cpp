@@ -432,8 +432,8 @@ RoutineLayout packByEnd(const StepProblem &problem,
                                  plan.frames[frame], instances.getPhase(index))
                  : getTemporaries(problem, routine);
   WorkBudget unlimited(std::numeric_limits<int64_t>::max());
-  std::optional<PackResult> result =
-      packInOrder(items, getOrder(items, PackOrder::End, {}), unlimited);
+  std::optional<PackResult> result = ItemPacker(items).packInOrder(
+      getOrder(items, PackOrder::End, {}), unlimited);
   result->packer = "by end";
   RoutineLayout layout =
       getPlaces(items, *result, routine.temporaries.size(), frameSize);
