@@ -30,13 +30,6 @@ public:
     throughout.resize(2 * static_cast<size_t>(leaves));
   }
 
-  /// Frees all addresses.
-  void clear() {
-    for (std::vector<Ranges> *nodes : {&somewhere, &throughout})
-      for (Ranges &ranges : *nodes)
-        ranges.clear();
-  }
-
   void insert(const ShapeItem &item, int64_t offset, WorkBudget &budget) {
     for (const ShapePiece &piece : item.pieces)
       insert(piece, offset, budget);
@@ -47,19 +40,17 @@ public:
   int64_t findLowest(const ShapeItem &item, WorkBudget &budget) {
     collectTaken(item);
     int64_t offset = 0;
-    for (bool hasMoved = true; hasMoved;) {
-      hasMoved = false;
-      forEachTaken(
-          budget, [&](const AddressRange &wanted, const Ranges &taken) {
-            auto other = findEndAbove(taken, offset + wanted.begin);
-            for (; other != taken.end() && other->begin < offset + wanted.end;
-                 ++other) {
-              offset = other->end - wanted.begin;
-              hasMoved = true;
-            }
-            return true;
-          });
-    }
+    // A pass ends at the candidates that have been free since the last move. It
+    // costs as much as a visit of all.
+    size_t numLeft = candidates.size();
+    do {
+      budget.spend(10 + numWanted);
+      const size_t end = numLeft;
+      numLeft = 0;
+      for (size_t i = 0; i < (numLeft > 0 ? candidates.size() : end); ++i)
+        if (moveAbove(candidates[i], offset))
+          numLeft = i + 1;
+    } while (numLeft > 0);
     return offset;
   }
 
@@ -71,8 +62,8 @@ public:
     int64_t offset = ceiling - item.size;
     for (bool hasMoved = true; hasMoved && offset >= 0;) {
       hasMoved = false;
-      forEachTaken(
-          budget, [&](const AddressRange &wanted, const Ranges &taken) {
+      const bool fits =
+          forEachTaken([&](const AddressRange &wanted, const Ranges &taken) {
             // Ranges that begin below the end of the requested one are visited
             // from the highest down.
             auto other =
@@ -88,6 +79,8 @@ public:
             }
             return offset >= 0;
           });
+      if (fits)
+        budget.spend(10 + numWanted);
     }
     if (offset < 0)
       return std::nullopt;
@@ -134,14 +127,17 @@ private:
 
   /// Adds the ranges of a piece at an offset.
   void add(Ranges &ranges, llvm::ArrayRef<AddressRange> added, int64_t offset) {
-    // A search for each range takes about as long as this many ranges do in
-    // order.
-    constexpr size_t perSearch = 8;
-    if (added.size() * perSearch < ranges.size()) {
-      for (const AddressRange &range : added)
-        add(ranges, {offset + range.begin, offset + range.end});
-      return;
-    }
+    // Ranges that touch are merged, and those below and above stay.
+    auto first =
+        llvm::lower_bound(ranges, offset + added.front().begin,
+                          [](const AddressRange &range, int64_t begin) {
+                            return range.end < begin;
+                          });
+    const auto last =
+        std::upper_bound(first, ranges.end(), offset + added.back().end,
+                         [](int64_t end, const AddressRange &range) {
+                           return end < range.begin;
+                         });
     merged.clear();
     auto append = [&](AddressRange range) {
       if (merged.empty() || merged.back().end < range.begin)
@@ -149,35 +145,20 @@ private:
       else
         merged.back().end = std::max(merged.back().end, range.end);
     };
-    auto own = ranges.begin();
+    auto own = first;
     for (const AddressRange &range : added) {
       const AddressRange moved = {offset + range.begin, offset + range.end};
-      for (; own != ranges.end() && own->begin < moved.begin; ++own)
+      for (; own != last && own->begin < moved.begin; ++own)
         append(*own);
       append(moved);
     }
-    for (; own != ranges.end(); ++own)
+    for (; own != last; ++own)
       append(*own);
-    ranges.assign(merged.begin(), merged.end());
-  }
-
-  /// Adds a range. Ranges that touch are merged.
-  static void add(Ranges &ranges, AddressRange added) {
-    auto first = std::lower_bound(ranges.begin(), ranges.end(), added.begin,
-                                  [](const AddressRange &range, int64_t begin) {
-                                    return range.end < begin;
-                                  });
-    auto last = first;
-    for (; last != ranges.end() && last->begin <= added.end; ++last) {
-      added.begin = std::min(added.begin, last->begin);
-      added.end = std::max(added.end, last->end);
-    }
-    if (first == last) {
-      ranges.insert(first, added);
-      return;
-    }
-    *first = added;
-    ranges.erase(first + 1, last);
+    const auto numReplaced = std::min<ptrdiff_t>(
+        last - first, static_cast<ptrdiff_t>(merged.size()));
+    first = std::copy_n(merged.begin(), numReplaced, first);
+    ranges.insert(ranges.erase(first, last), merged.begin() + numReplaced,
+                  merged.end());
   }
 
   /// The ranges that are occupied while a piece of the item is live.
@@ -188,35 +169,65 @@ private:
 
   void collectTaken(const ShapeItem &item) {
     candidates.clear();
-    for (const ShapePiece &piece : item.pieces)
+    numWanted = 0;
+    for (const ShapePiece &piece : item.pieces) {
+      auto collect = [&](const Ranges &taken) {
+        if (taken.empty())
+          return;
+        candidates.push_back({piece.ranges, &taken});
+        numWanted += static_cast<int64_t>(piece.ranges.size());
+      };
       forEachNode(piece.begin, piece.end, [&](int32_t node) {
-        if (!somewhere[node].empty())
-          candidates.push_back({piece.ranges, &somewhere[node]});
+        collect(somewhere[node]);
         while ((node /= 2) >= 1)
-          if (!throughout[node].empty())
-            candidates.push_back({piece.ranges, &throughout[node]});
+          collect(throughout[node]);
       });
+    }
   }
 
   /// Calls `visit` with each requested range and the ranges that are occupied
-  /// at the same time, until it returns false.
-  template <typename Visit> void forEachTaken(WorkBudget &budget, Visit visit) {
-    int64_t count = 0;
-    for (const TakenRanges &candidate : candidates) {
-      count += static_cast<int64_t>(candidate.wanted.size());
+  /// at the same time, until it returns false. Returns whether it never did.
+  template <typename Visit> bool forEachTaken(Visit visit) {
+    for (const TakenRanges &candidate : candidates)
       for (const AddressRange &wanted : candidate.wanted)
         if (!visit(wanted, *candidate.taken))
-          return;
-    }
-    budget.spend(10 + count);
+          return false;
+    return true;
   }
 
-  static Ranges::const_iterator findEndAbove(const Ranges &ranges,
+  /// Moves the offset up, range by range, until each requested range is free of
+  /// those taken at the time when it is reached. Returns whether it moved.
+  static bool moveAbove(const TakenRanges &candidate, int64_t &offset) {
+    const int64_t before = offset;
+    auto other = candidate.taken->begin();
+    const auto end = candidate.taken->end();
+    for (const AddressRange &wanted : candidate.wanted) {
+      // Requested ranges ascend, and so do the taken ones that are at them.
+      other = findEndAbove(other, end, offset + wanted.begin);
+      for (; other != end && other->begin < offset + wanted.end; ++other)
+        offset = other->end - wanted.begin;
+      if (other == end)
+        break;
+    }
+    return offset != before;
+  }
+
+  /// Returns the first range that ends above the address. Takes the logarithm
+  /// of the distance from `first`.
+  static Ranges::const_iterator findEndAbove(Ranges::const_iterator first,
+                                             Ranges::const_iterator last,
                                              int64_t address) {
-    return llvm::lower_bound(ranges, address,
-                             [](const AddressRange &range, int64_t address) {
-                               return range.end <= address;
-                             });
+    for (ptrdiff_t step = 1; last - first > step; step *= 2) {
+      if (first[step - 1].end > address) {
+        last = first + step;
+        break;
+      }
+      first += step;
+    }
+    return std::lower_bound(first, last, address,
+                            [](const AddressRange &range, int64_t address) {
+                              return range.end <= address;
+                            });
   }
 
   int32_t leaves = 1;
@@ -224,6 +235,8 @@ private:
   /// in all of them.
   std::vector<Ranges> somewhere, throughout;
   std::vector<TakenRanges> candidates;
+  /// The number of requested ranges of all candidates.
+  int64_t numWanted = 0;
   Ranges merged;
 };
 
@@ -261,7 +274,12 @@ std::vector<int64_t> getLiveProfile(const ShapeProblem &problem) {
 
 ShapePacker::ShapePacker(const ShapeProblem &problem)
     : problem(problem),
-      occupancy(std::make_unique<ShapeOccupancy>(problem.numSections)) {}
+      fixed(std::make_unique<ShapeOccupancy>(problem.numSections)) {
+  for (const ShapeItem &item : problem.items)
+    if (item.fixedOffset >= 0)
+      fixed->insert(item, item.fixedOffset, fixedWork);
+  occupancy = std::make_unique<ShapeOccupancy>(*fixed);
+}
 
 ShapePacker::~ShapePacker() = default;
 
@@ -269,16 +287,15 @@ std::optional<PackResult> ShapePacker::packInOrder(const ShapeOrder &order,
                                                    WorkBudget &budget) {
   PackResult result;
   result.offsets.assign(problem.items.size(), 0);
-  occupancy->clear();
   auto place = [&](int32_t index, int64_t offset) {
-    const ShapeItem &item = problem.items[index];
     result.offsets[index] = offset;
-    result.peak = std::max(result.peak, offset + item.size);
-    occupancy->insert(item, offset, budget);
+    result.peak = std::max(result.peak, offset + problem.items[index].size);
   };
   for (const auto &[index, item] : llvm::enumerate(problem.items))
     if (item.fixedOffset >= 0)
       place(static_cast<int32_t>(index), item.fixedOffset);
+  *occupancy = *fixed;
+  budget.spend(-fixedWork.getRest());
   for (int32_t index : order.items) {
     const ShapeItem &item = problem.items[index];
     if (item.fixedOffset >= 0 || item.size == 0)
@@ -287,6 +304,7 @@ std::optional<PackResult> ShapePacker::packInOrder(const ShapeOrder &order,
     if (order.ceiling > 0 && item.kind == ShapeItem::Kind::Buffer)
       offset = occupancy->findHighest(item, order.ceiling, budget);
     place(index, offset ? *offset : occupancy->findLowest(item, budget));
+    occupancy->insert(item, result.offsets[index], budget);
     if (budget.isExhausted())
       return std::nullopt;
   }

@@ -82,7 +82,10 @@ public:
 
 private:
   const ShapeProblem &problem;
-  std::unique_ptr<ShapeOccupancy> occupancy;
+  /// The addresses of the fixed items, with the work of each packing for them,
+  /// and those of all items that were placed.
+  std::unique_ptr<ShapeOccupancy> fixed, occupancy;
+  WorkBudget fixedWork = WorkBudget(0);
 };
 
 /// The kinds of items that are placed first. These are frames, unless the order
