@@ -76,7 +76,7 @@ public:
   StepShapes(const StepShapes &) = delete;
   StepShapes &operator=(const StepShapes &) = delete;
 
-  ShapeProblem &getProblem() { return shapes; }
+  const ShapeProblem &getProblem() const { return shapes; }
 
 private:
   using Ranges = llvm::ArrayRef<AddressRange>;
@@ -315,11 +315,20 @@ struct VariantRule {
   }
 };
 
+/// The shapes with a layout of scratch, which several variants pack.
+struct ScratchShapes {
+  ScratchShapes(const LaidOutStep &step, const StepPlan &plan,
+                ScratchLayout scratch);
+
+  StepPlan layouts;
+  std::unique_ptr<StepShapes> shapes;
+};
+
 /// A packing problem of shapes, with its inputs.
 class Variant {
 public:
-  Variant(const LaidOutStep &step, const PackResult &frames,
-          const VariantRule &rule, int64_t goodPeak, const StepPlan &plan,
+  Variant(const LaidOutStep &step, const ScratchShapes &scratch,
+          const PackResult &frames, const VariantRule &rule, int64_t goodPeak,
           WorkBudget &budget);
 
   ShapeOrder getOrder(const ShapeRule &rule) const {
@@ -336,12 +345,11 @@ public:
     return groups->expand(result);
   }
   const std::vector<RoutineLayout> &getRoutines() const {
-    return layouts.routines;
+    return scratch.layouts.routines;
   }
 
 private:
-  StepPlan layouts;
-  std::unique_ptr<StepShapes> shapes;
+  const ScratchShapes &scratch;
   std::unique_ptr<ShapeGroups> groups;
   std::unique_ptr<ShapeOrders> orders;
   std::unique_ptr<ShapePacker> packer;
@@ -393,22 +401,27 @@ std::vector<RoutineLayout> layOut(const LaidOutStep &step, const StepPlan &plan,
   return routines;
 }
 
-Variant::Variant(const LaidOutStep &step, const PackResult &frames,
-                 const VariantRule &rule, int64_t goodPeak,
-                 const StepPlan &plan, WorkBudget &budget) {
+ScratchShapes::ScratchShapes(const LaidOutStep &step, const StepPlan &plan,
+                             ScratchLayout scratch) {
   layouts.frames = plan.frames;
-  layouts.routines = layOut(step, plan, rule.scratch);
+  layouts.routines = layOut(step, plan, scratch);
   shapes = std::make_unique<StepShapes>(step.problem, step.instances,
                                         step.sections, layouts);
+}
+
+Variant::Variant(const LaidOutStep &step, const ScratchShapes &scratch,
+                 const PackResult &frames, const VariantRule &rule,
+                 int64_t goodPeak, WorkBudget &budget)
+    : scratch(scratch) {
+  ShapeProblem problem = scratch.shapes->getProblem();
   if (rule.isFixed)
     for (const auto &[index, offset] : llvm::enumerate(frames.offsets))
-      shapes->getProblem().items[index].fixedOffset = offset;
-  std::vector<int64_t> groupOf = getGroups(step, shapes->getProblem());
+      problem.items[index].fixedOffset = offset;
+  std::vector<int64_t> groupOf = getGroups(step, problem);
   if (!rule.groups)
     groupOf.assign(groupOf.size(), -1);
   groups = std::make_unique<ShapeGroups>(
-      shapes->getProblem(), groupOf, rule.groups.value_or(GroupLayout::Tight),
-      budget);
+      problem, groupOf, rule.groups.value_or(GroupLayout::Tight), budget);
   orders = std::make_unique<ShapeOrders>(groups->getProblem(), goodPeak);
   packer = std::make_unique<ShapePacker>(groups->getProblem());
 }
@@ -499,15 +512,20 @@ private:
   WorkBudget budget;
   /// The number of successive attempts that did not improve the best.
   int64_t numFutile = 0;
+  std::map<ScratchLayout, std::unique_ptr<ScratchShapes>> shapes;
   std::map<VariantRule, std::unique_ptr<Variant>> variants;
   Variant *bestVariant = nullptr;
 };
 
 Variant &ExactSearch::getVariant(const VariantRule &rule) {
   std::unique_ptr<Variant> &variant = variants[rule];
-  if (!variant)
-    variant =
-        std::make_unique<Variant>(step, frames, rule, goodPeak, plan, budget);
+  if (variant)
+    return *variant;
+  std::unique_ptr<ScratchShapes> &scratch = shapes[rule.scratch];
+  if (!scratch)
+    scratch = std::make_unique<ScratchShapes>(step, plan, rule.scratch);
+  variant =
+      std::make_unique<Variant>(step, *scratch, frames, rule, goodPeak, budget);
   return *variant;
 }
 
