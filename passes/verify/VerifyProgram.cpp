@@ -4,6 +4,7 @@
 #include "mf/Program/Verifier.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/Threading.h"
+#include "mlir/IR/Verifier.h"
 #include "passes/DecodedModule.h"
 #include "passes/Passes.h"
 
@@ -25,6 +26,9 @@ struct VerifyProgramPass
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    // Decoding relies on what verifiers of operators promise.
+    if (failed(verify(getOperation())))
+      return signalPassFailure();
     const DecodedProgram *decoded =
         getAnalysis<mf::passes::DecodedModule>().get();
     if (!decoded)

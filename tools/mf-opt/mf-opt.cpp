@@ -358,11 +358,25 @@ struct TrainingStep {
 
 } // namespace
 
+/// Returns MLIR's option of this name if the user did not set it.
+static cl::Option *findUnsetOption(StringRef name) {
+  auto &known = cl::getRegisteredOptions();
+  auto found = known.find(name);
+  return found == known.end() || found->second->getNumOccurrences() > 0
+             ? nullptr
+             : found->second;
+}
+
 static LogicalResult addTrainingStep(mlir::PassManager &manager,
                                      TrainingStep &step, bool expectsErrors,
                                      LayerReportWriter *report) {
   // An error names the operator; the program around it would bury the message.
   manager.getContext()->printOpOnDiagnostic(false);
+  // The parser verifies the model, and ascend-verify-program the step. To
+  // verify after each pass as well only helps to find mistakes of passes, and
+  // takes a fifth of the time.
+  if (findUnsetOption("verify-each"))
+    manager.enableVerifier(false);
   // Reports of models are written in their order.
   if (report)
     manager.getContext()->disableMultithreading();
@@ -402,13 +416,10 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
 /// that takes as long as the printing itself and finds none in programs.
 /// Returns true if it has set the option.
 static bool printInLocalScope() {
-  auto &known = cl::getRegisteredOptions();
-  auto found = known.find("mlir-print-local-scope");
-  if (found == known.end() || found->second->getNumOccurrences() > 0)
-    return false;
   // Only MLIR knows the type of its option, so it is set as on the command
   // line.
-  return !found->second->addOccurrence(/*pos=*/0, found->first, "true");
+  cl::Option *option = findUnsetOption("mlir-print-local-scope");
+  return option && !option->addOccurrence(/*pos=*/0, option->ArgStr, "true");
 }
 
 static LogicalResult fail(const Twine &message) {
