@@ -11,6 +11,7 @@
 
 #include "mf/Program/Signatures/KernelSpec.h"
 #include "llvm/Support/raw_ostream.h"
+#include <deque>
 
 namespace mf::passes {
 
@@ -45,7 +46,8 @@ struct ChainGraph {
   /// The buffer of each value that a launch uses, which is the buffer or a view
   /// of it.
   std::vector<int64_t> values;
-  std::vector<ChainLaunch> launches;
+  /// A deque, because launches are large and routines have thousands.
+  std::deque<ChainLaunch> launches;
 };
 
 /// Launches that are fused into one.

@@ -28,7 +28,8 @@ public:
   RoutineChains(ascend::RoutineOp routine,
                 llvm::ArrayRef<ascend::CallOp> calls);
 
-  const ChainGraph &getGraph() const { return graph; }
+  /// Returns the chains to fuse. Takes the graph, so it may be called once.
+  ChainPlan plan() { return planChains(std::move(graph)); }
 
   /// Replaces the launches of each chain by one, which belongs to the operator
   /// of its result, and renumbers launches where calls record events.
@@ -304,7 +305,7 @@ struct FuseElementwisePass
     std::vector<ChainKind> kinds;
     for (auto routine : program.getBody().getOps<ascend::RoutineOp>()) {
       RoutineChains chains(routine, calls[routine.getSymName()]);
-      const ChainPlan plan = planChains(chains.getGraph());
+      const ChainPlan plan = chains.plan();
       addKinds(kinds, plan.getKinds());
       chains.apply(plan);
     }
