@@ -50,7 +50,7 @@ PackResult packInBestOrder(const PackProblem &problem, int64_t goodPeak,
     if (order == PackOrder::Contention && byContention) {
       budget.spend(unlimited - forContention.getRest());
       if (!budget.isExhausted())
-        result = std::move(byContention);
+        result = byContention;
     } else {
       result = packer.packInOrder(indices, budget);
     }
