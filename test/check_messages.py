@@ -61,8 +61,9 @@ def get_message(body):
     """The literals of an expression, with "…" for what stands between them."""
     parts, end = [], 0
     for literal in TEXT.finditer(body):
-        between = body[end : literal.start()].strip(" \n\t()+<")
-        if parts and between:
+        before = body[end : literal.start()].rstrip(" \n\t(")
+        # What is in front of the message ends with a comma.
+        if before.strip(" \n\t()+<") and (parts or before.endswith("+")):
             parts.append("…")
         parts.append(literal[1].replace('\\"', '"').replace("\\n", " "))
         end = literal.end()

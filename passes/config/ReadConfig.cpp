@@ -67,29 +67,29 @@ static bool isDataParallelMode(const ParallelConfig &config) {
 static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
                        bool hasExperts, Requests &requests,
                        DiagnosticList &diagnostics) {
-  Node mode = config.parallelNode["parallel_mode"];
+  const llvm::StringRef key = known::parallelMode.name;
+  const llvm::StringRef layout = parallelConfigSection.name;
+  Node mode = config.parallelNode[key];
   if (isDataParallelMode(config) && ranks.dataParallel > 1)
     diagnostics.warning(mode.getLocation(),
-                        "parallel_mode " + mode.repr(60) +
+                        key + " " + mode.repr(60) +
                             " is lowered as semi-auto parallel with " +
                             known::nameOf(&ParallelConfig::dataParallel) + " " +
                             llvm::Twine(ranks.dataParallel) +
                             ": the loss is the mean over the tokens of all "
                             "replicas, not the mean of the replicas' means");
   else
-    requests.add(isDataParallelMode(config), config.parallelNode,
-                 "parallel_mode",
-                 "parallel_config does not say how many replicas there are, "
-                 "and the program trains one");
+    requests.add(isDataParallelMode(config), config.parallelNode, key,
+                 layout + " does not say how many replicas there are, and the "
+                          "program trains one");
   bool isAlone = config.parallelMode == ParallelMode::StandAlone;
   if (int64_t devices = config.getDeviceCount();
       isAlone && devices > 1 && config.useParallelNode)
-    diagnostics.warning(config.useParallelNode.getLocation(),
-                        "use_parallel " + config.useParallelNode.repr(60) +
-                            " trains on one device, not on the " +
-                            llvm::Twine(devices) +
-                            " of parallel_config; set it to True if the "
-                            "launcher does");
+    diagnostics.warning(
+        config.useParallelNode.getLocation(),
+        known::useParallel.name + " " + config.useParallelNode.repr(60) +
+            " trains on one device, not on the " + llvm::Twine(devices) +
+            " of " + layout + "; set it to True if the launcher does");
   requests.add(config.expertParallel > 1 && !hasExperts, config.node,
                known::nameOf(&ParallelConfig::expertParallel),
                "a dense model has no experts to distribute");
@@ -121,7 +121,7 @@ static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
   };
   excludeWithPieces(known::nameOf(&ParallelConfig::contextParallel),
                     ranks.contextParallel);
-  excludeWithPieces("micro_batch_interleave_num",
+  excludeWithPieces(known::microBatchInterleaveNum.name,
                     parallel.microBatchInterleaveNum);
   excludeWithPieces(keys::rowBlocks.getName(), rowBlocks);
   if ((hasExperts || config.moe.expertNum > 1) && config.moe.useGmm)
@@ -145,7 +145,9 @@ static void checkStep(const TrainingConfig &config, Requests &requests) {
         requests.add(*key.getValue<bool>(config), section->getNode(config.root),
                      key.name, key.instead,
                      // Other sections have a key of this name too.
-                     section == &optimizerSection ? "optimizer." : "");
+                     section == &optimizerSection
+                         ? (optimizerSection.name + ".").str()
+                         : "");
 }
 
 /// There is always a schedule, because MindSpore Transformers has a default for
@@ -201,19 +203,21 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
     diagnostics.error(
         known::find(config.optimizer, &OptimizerConfig::type).getLocation(),
         "optimizer Came takes one learning rate for all parameters; "
-        "expected lr_schedule in place of grouped_lr_schedule");
+        "expected " +
+            lrScheduleSection.name + " in place of " + groupedLrSection.name);
   std::vector<LrScheduleSection> schedules = {config.lrSchedule};
   for (const LrGroup &group : config.lrGroups)
     schedules.push_back(group.schedule);
   for (const LrScheduleSection &schedule : schedules)
     if (schedule.type.empty() || !findLrScheduleKind(schedule.type))
-      diagnostics.error(schedule.node["type"].getLocation(),
-                        "learning rate schedule '" + schedule.type +
-                            "' is not supported; expected ConstantWarmUpLR, "
-                            "LinearWithWarmUpLR, CosineWithWarmUpLR, "
-                            "CosineWithRestartsAndWarmUpLR, "
-                            "PolynomialWithWarmUpLR, WarmUpStableDecayLR, "
-                            "CosineAnnealingLR or CosineAnnealingWarmRestarts");
+      diagnostics.error(
+          schedule.node[known::nameOf(&LrScheduleConfig::type)].getLocation(),
+          "learning rate schedule '" + schedule.type +
+              "' is not supported; expected ConstantWarmUpLR, "
+              "LinearWithWarmUpLR, CosineWithWarmUpLR, "
+              "CosineWithRestartsAndWarmUpLR, "
+              "PolynomialWithWarmUpLR, WarmUpStableDecayLR, "
+              "CosineAnnealingLR or CosineAnnealingWarmRestarts");
 }
 
 /// Checks that the model's layers have the names that the YAML selects.
@@ -223,11 +227,11 @@ void checkNames(ir::ModelOp model, const TrainingConfig &config,
     return;
   const bool isLegacy = !isMcore(model.getFamily());
   if (*config.useLegacy != isLegacy)
-    diagnostics.warning(config.root["use_legacy"].getLocation(),
-                        "use_legacy has no effect: this model has the names " +
-                            llvm::Twine(isLegacy
-                                            ? "of the legacy layer classes"
-                                            : "of the mcore training graph"));
+    diagnostics.warning(
+        config.root[known::useLegacy.name].getLocation(),
+        known::useLegacy.name + " has no effect: this model has the names " +
+            llvm::Twine(isLegacy ? "of the legacy layer classes"
+                                 : "of the mcore training graph"));
 }
 
 /// Rejects a pattern that matches no parameter, as MindSpore Transformers does.
@@ -248,9 +252,9 @@ void checkGroups(ModuleOp module, const TrainingConfig &config,
           }))
         diagnostics.error(pattern.getLocation(),
                           "no parameter of the model has " +
-                              quote(pattern.getText()) +
-                              " in its name, as params of grouped_lr_schedule "
-                              "asks" +
+                              quote(pattern.getText()) + " in its name, as " +
+                              known::rateParameters.name + " of " +
+                              groupedLrSection.name + " asks" +
                               suggestName(pattern.getText(), known));
 }
 
@@ -265,7 +269,7 @@ int64_t countStatistics(ModuleOp module, ir::UpdateRule rule) {
 /// The importer marks the weights that QK-clip scales.
 void checkLogitClip(ModuleOp module, const TrainingConfig &config,
                     DiagnosticList &diagnostics) {
-  Node asked = config.optimizer.node["qk_clip_threshold"];
+  Node asked = config.optimizer.node[known::qkClipThreshold.name];
   if (!asked || !config.optimizer.muon ||
       !config.optimizer.muon->logitThreshold)
     return;
@@ -277,9 +281,11 @@ void checkLogitClip(ModuleOp module, const TrainingConfig &config,
   if (hasParameters && !hasClipped)
     diagnostics.warning(
         asked.getLocation(),
-        "'qk_clip_threshold' has no effect: no weight of the model is marked "
-        "for it, as those of latent attention with use_flash_attention are in "
-        "a model that is imported with this optimizer");
+        quote(known::qkClipThreshold.name) +
+            " has no effect: no weight of the model is marked for it, as those "
+            "of latent attention with " +
+            keys::flashAttention.getName() +
+            " are in a model that is imported with this optimizer");
 }
 
 /// Resolves callbacks, which use statistics of the model. In the mcore training
@@ -291,9 +297,10 @@ void resolveCallbacks(ModuleOp module, TrainingConfig &config,
   int64_t biases = countStatistics(module, ir::UpdateRule::Balance);
   if (callbacks.balance && biases == 0)
     diagnostics.warning(callbacks.balance->node.getLocation(),
-                        "'TopkBiasBalanceCallback' has no effect: no router of "
-                        "the model has a bias");
-  Node asked = config.root["callbacks"];
+                        quote(balanceCallbackSection.name) +
+                            " has no effect: no router of the model has a "
+                            "bias");
+  Node asked = config.root[known::callbackList.name];
   if (!asked)
     asked = config.moe.node[known::expert::hasBias.name];
   if (!callbacks.balance && biases > 0)

@@ -2,34 +2,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 
 namespace mf {
 
-static Location locate(const Node &section, llvm::StringRef key) {
-  return section[key].getLocation();
+static std::string describeReset(llvm::StringRef key, int64_t value) {
+  return key.str() + " is reset from " + std::to_string(value) + " to 1";
 }
 
 /// Returns the accumulation steps after the resets.
 static int64_t resolveAccumulation(const TrainingConfig &config,
                                    std::optional<int64_t> override,
                                    DiagnosticList &diagnostics) {
+  const llvm::StringRef key =
+      known::nameOf(&RunnerConfig::gradientAccumulationSteps);
   Location place;
   if (!override)
-    place = locate(config.runner.node, "gradient_accumulation_steps");
+    place = config.runner.node[key].getLocation();
   int64_t steps = override.value_or(config.runner.gradientAccumulationSteps);
   if (steps < 1) {
-    diagnostics.error(place, "expected an int of at least 1 for "
-                             "'gradient_accumulation_steps', but got " +
-                                 llvm::Twine(steps));
+    diagnostics.error(place, "expected an int of at least 1 for " + quote(key) +
+                                 ", but got " + llvm::Twine(steps));
     return 1;
   }
   if (steps == 1)
     return 1;
   if (!config.parallel.isSemiOrAuto()) {
     diagnostics.warning(
-        place, "gradient accumulation works in semi-auto parallel mode only; "
-               "gradient_accumulation_steps is reset from " +
-                   llvm::Twine(steps) + " to 1 in " +
+        place, "gradient accumulation works in semi-auto parallel mode only; " +
+                   describeReset(key, steps) + " in " +
                    getName(config.parallel.parallelMode) + " mode");
     return 1;
   }
@@ -37,12 +38,13 @@ static int64_t resolveAccumulation(const TrainingConfig &config,
     // A value of the command line has no place in the YAML, so that the message
     // points at the reason.
     if (override)
-      place = locate(config.parallel.node, "pipeline_stage");
+      place = known::find(config.parallel, &ParallelConfig::pipelineStage)
+                  .getLocation();
     diagnostics.warning(
-        place, "gradient_accumulation_steps is reset from " +
-                   llvm::Twine(steps) +
-                   " to 1: with pipeline_stage > 1 the micro-batches are the "
-                   "accumulation; set micro_batch_num instead");
+        place, describeReset(key, steps) + ": with " +
+                   known::nameOf(&ParallelConfig::pipelineStage) +
+                   " > 1 the micro-batches are the accumulation; set " +
+                   known::nameOf(&ParallelConfig::microBatchNum) + " instead");
     return 1;
   }
   return steps;
@@ -54,10 +56,11 @@ static int64_t resolveMicroBatches(const TrainingConfig &config,
   if (parallel.pipelineStage > 1 && parallel.isSemiOrAuto())
     return parallel.microBatchNum;
   if (parallel.microBatchNum > 1)
-    diagnostics.warning(locate(parallel.node, "micro_batch_num"),
-                        "micro_batch_num is reset from " +
-                            llvm::Twine(parallel.microBatchNum) +
-                            " to 1: there are no pipeline stages");
+    diagnostics.warning(
+        known::find(parallel, &ParallelConfig::microBatchNum).getLocation(),
+        describeReset(known::nameOf(&ParallelConfig::microBatchNum),
+                      parallel.microBatchNum) +
+            ": there are no pipeline stages");
   return 1;
 }
 
@@ -68,8 +71,10 @@ static int64_t multiply(std::initializer_list<int64_t> factors,
   for (int64_t factor : factors) {
     if (!__builtin_mul_overflow(product, factor, &product))
       continue;
-    diagnostics.error(place, "the global batch size, which is a multiple of "
-                             "'batch_size', does not fit into 64 bits");
+    diagnostics.error(place,
+                      "the global batch size, which is a multiple of " +
+                          quote(known::nameOf(&RunnerConfig::batchSize)) +
+                          ", does not fit into 64 bits");
     return INT64_MAX;
   }
   return product;
@@ -89,10 +94,11 @@ EffectiveBatch resolveBatch(const TrainingConfig &config,
   batch.gradientAccumulationSteps =
       resolveAccumulation(config, gradientAccumulationSteps, diagnostics);
   batch.microBatchNum = resolveMicroBatches(config, diagnostics);
-  batch.globalBatchSize =
-      multiply({batch.batchSize, batch.dataParallel, batch.microBatchNum,
-                batch.microBatchInterleaveNum, batch.gradientAccumulationSteps},
-               locate(config.runner.node, "batch_size"), diagnostics);
+  batch.globalBatchSize = multiply(
+      {batch.batchSize, batch.dataParallel, batch.microBatchNum,
+       batch.microBatchInterleaveNum, batch.gradientAccumulationSteps},
+      known::find(config.runner, &RunnerConfig::batchSize).getLocation(),
+      diagnostics);
   batch.samplesPerRank = parallel.fullBatch && parallel.isSemiOrAuto()
                              ? batch.globalBatchSize
                              : batch.globalBatchSize / batch.dataParallel;

@@ -15,6 +15,8 @@
 
 namespace mf {
 
+using namespace dynamic;
+
 /// Returns a number in a form that YAML 1.1 reads as the same number: a float
 /// has a point.
 static std::string printReal(double number) {
@@ -38,12 +40,14 @@ static std::string printReal(double number) {
 //===----------------------------------------------------------------------===//
 
 static Node findPetConfig(const Node &root) {
-  return keys::adapters.find(root["model"]["model_config"]);
+  return keys::adapters.find(
+      root.getPath(getPath(modelSection, known::modelConfig)));
 }
 
 Node findAdapterSection(const Node &root) {
-  Node dynamic = root["lora_config"];
-  Node section = dynamic.isUndefinedOrNull() ? findPetConfig(root) : dynamic;
+  Node section = root[lora::section];
+  if (section.isUndefinedOrNull())
+    section = findPetConfig(root);
   return section.isUndefinedOrNull() ? Node() : section;
 }
 
@@ -84,26 +88,34 @@ AdaptedCells::AdaptedCells(const MatchedAdapters &adapters,
   excludesLaterTokens = depth.nextTokens > 0 && !isAnyBelow("mtp");
 }
 
+/// Writes the numbers of adapters, whose keys have the same names in both
+/// sections.
+static void writeAdapterNumbers(const MatchedAdapters &adapters,
+                                const std::string &path, const Node &section,
+                                NodeBuilder &to) {
+  auto set = [&](const DynamicKey &key, const std::string &text) {
+    to.set(path + "." + key.name.str(), makeScalar(section, text));
+  };
+  set(lora::loraRank, std::to_string(adapters.rank));
+  set(lora::loraAlpha, formatAmount(adapters.alpha));
+  set(lora::loraDropout, printReal(adapters.dropout));
+}
+
 /// Writes lora_config, which searches paths.
 static void writeLoraConfig(const MatchedAdapters &adapters,
                             const DynamicDepth &depth, const Node &section,
                             NodeBuilder &to) {
   const AdaptedCells cells(adapters, depth);
-  auto set = [&](llvm::StringRef key, const Node &value) {
-    to.set(("lora_config." + key).str(), value);
-  };
-  set("target_modules",
-      makeString(section, "\\.(?:" + llvm::Twine(cells.names) + ")$"));
+  to.set(lora::targetModules.getPath(),
+         makeString(section, "\\.(?:" + llvm::Twine(cells.names) + ")$"));
   std::string exclude;
   if (!cells.layers.empty())
     exclude = "decoder\\.layers\\.(?:" + cells.layers + ")$";
   if (cells.excludesLaterTokens)
     exclude += exclude.empty() ? "\\.mtp$" : "|\\.mtp$";
   if (!exclude.empty())
-    set("exclude_layers", makeString(section, exclude));
-  set("lora_rank", makeScalar(section, llvm::Twine(adapters.rank)));
-  set("lora_alpha", makeScalar(section, formatAmount(adapters.alpha)));
-  set("lora_dropout", makeScalar(section, printReal(adapters.dropout)));
+    to.set(lora::excludeLayers.getPath(), makeString(section, exclude));
+  writeAdapterNumbers(adapters, lora::section.str(), section, to);
 }
 
 /// Writes pet_config, which matches names of Cells from their start.
@@ -111,8 +123,9 @@ static void writePetConfig(const MatchedAdapters &adapters,
                            const DynamicDepth &depth, const Node &section,
                            NodeBuilder &to) {
   const AdaptedCells cells(adapters, depth);
+  const std::string path = getPath(keys::adapters);
   auto set = [&](llvm::StringRef key, const Node &value) {
-    to.set(("model.model_config.pet_config." + key).str(), value);
+    to.set((path + "." + key).str(), value);
   };
   auto makeTexts = [&](const std::vector<std::string> &texts) {
     std::vector<Node> elements;
@@ -121,7 +134,7 @@ static void writePetConfig(const MatchedAdapters &adapters,
     return makeList(section, std::move(elements));
   };
   set("pet_type", makeString(section, "lora"));
-  set("target_modules",
+  set(lora::targetModules.name,
       makeString(section, "(?:" + llvm::Twine(cells.names) + ")$"));
   std::vector<std::string> exclude;
   if (!cells.layers.empty())
@@ -129,10 +142,8 @@ static void writePetConfig(const MatchedAdapters &adapters,
   if (cells.excludesLaterTokens)
     exclude.push_back("mtp$");
   if (!exclude.empty())
-    set("exclude_layers", makeTexts(exclude));
-  set("lora_rank", makeScalar(section, llvm::Twine(adapters.rank)));
-  set("lora_alpha", makeScalar(section, formatAmount(adapters.alpha)));
-  set("lora_dropout", makeScalar(section, printReal(adapters.dropout)));
+    set(lora::excludeLayers.name, makeTexts(exclude));
+  writeAdapterNumbers(adapters, path, section, to);
   set("freeze_include", makeTexts({"*"}));
   set("freeze_exclude", makeTexts({"*lora*"}));
 }
@@ -170,7 +181,7 @@ static void convertBalancingLoss(const Node &model, const DynamicLayout &layout,
   const llvm::StringRef key = keys::balanceLossType.getName();
   Node type = model[key];
   if (type.getText() == "aux_loss")
-    to.set("model.model_config." + key.str(), "seq_aux_loss", type);
+    to.set(getPath(keys::balanceLossType), "seq_aux_loss", type);
   if (keys::balanceLossFactor.find(model, keys::Mcore).getFloat().value_or(0) <=
       0)
     return;
@@ -228,43 +239,47 @@ static Node convertToStatic(const Node &root,
     return {};
   }
   NodeBuilder to(root);
-  to.set("use_legacy", "False", root);
+  to.set(known::useLegacy.name, "False", root);
   to.setAll(sections);
-  const LayerSetting &recompute = config.recompute.recompute;
-  Node layers = root["recompute"]["full_recompute_layer"];
-  if (recompute.isTruthy()) {
+  auto leaveOut = [&](const DynamicKey &key) {
+    warnNoWords(root.getPath(key.getPath()), key.name, "static", diagnostics);
+  };
+  if (config.recompute.recompute.isTruthy()) {
+    const DynamicKey &key = recompute::fullRecomputeLayer;
     if (std::optional<StageTable> table = getRecomputeTable(config))
-      to.set("recompute_config.recompute", makeNumberTable(layers, *table));
+      to.set(getPath(LayerKey::Recompute),
+             makeNumberTable(root.getPath(key.getPath()), *table));
     else
-      warnNoWords(layers, "full_recompute_layer", "static", diagnostics);
+      leaveOut(key);
   }
-  for (llvm::StringRef key : {"select_module", "exclude_op"})
-    warnNoWords(root["recompute"][key], key, "static", diagnostics);
-  for (llvm::StringRef key : {"recompute_comm", "swap"})
-    if (root[key]["enable"].getBool().value_or(false))
-      warnNoWords(root[key], key, "static", diagnostics);
-  for (llvm::StringRef key : {"use_fused", "enable_fused_opt"})
+  leaveOut(recompute::selectModule);
+  leaveOut(recompute::excludeOp);
+  for (const DynamicKey *key : {&recomputeComm::enable, &swap::enable})
+    if (root.getPath(key->getPath()).getBool().value_or(false))
+      warnNoWords(root[key->section], key->section, "static", diagnostics);
+  const Node optimizer = root[optimizer::section];
+  for (llvm::StringRef key : lateAdamKeys)
     if (config.lrSchedule.lateSteps > 0 &&
-        root["optimizer"][key].getBool().value_or(false))
-      warnNoWords(root["optimizer"][key], key, "static", diagnostics);
-  if (Node section = root["lora_config"]; adapters) {
+        optimizer[key].getBool().value_or(false))
+      warnNoWords(optimizer[key], key, "static", diagnostics);
+  if (Node section = root[lora::section]; adapters) {
     writePetConfig(*adapters, readDynamicDepth(config.model.config), section,
                    to);
-    for (auto [key, usual] :
-         {std::pair("lora_a_std", 0.01), {"lora_b_std", 0.0}})
-      if (section[key].getNumber().value_or(usual) != usual)
-        warnNoWords(section[key], key, "static", diagnostics);
+    const DynamicReader reader(root, reading);
+    for (const DynamicKey *key : {&lora::loraAStd, &lora::loraBStd})
+      if (!reader.hasDefault(*key))
+        leaveOut(*key);
   }
-  warnAboutGroups(sections["model"]["model_config"], diagnostics);
-  convertBalancingLoss(sections["model"]["model_config"], layout,
-                       config.runner.batchSize, to, diagnostics);
-  warnNoWords(root["training"]["rampup_batch_size"], "rampup_batch_size",
-              "static", diagnostics);
-  for (llvm::StringRef key :
-       {"data_parallel_shard", "reshard_after_forward_policy",
-        "dense_fsdp_shard_size"})
-    if (layout.getNumRanks() > 1)
-      warnNoWords(root["parallelism"][key], key, "static", diagnostics);
+  const Node model =
+      sections.getPath(getPath(modelSection, known::modelConfig));
+  warnAboutGroups(model, diagnostics);
+  convertBalancingLoss(model, layout, config.runner.batchSize, to, diagnostics);
+  leaveOut(training::rampupBatchSize);
+  if (layout.getNumRanks() > 1) {
+    leaveOut(parallelism::dataParallelShard);
+    leaveOut(parallelism::reshardPolicy);
+    leaveOut(parallelism::denseFsdpShardSize);
+  }
   return to.build();
 }
 
@@ -291,11 +306,23 @@ private:
   void writeModel();
   void writeRecompute(const StageMap &stages);
   void writeStages(const StageMap &stages);
-  void set(llvm::StringRef path, const llvm::Twine &text, const Node &origin) {
-    to.set(path, text, origin);
+  void set(const DynamicKey &key, const llvm::Twine &text, const Node &origin) {
+    to.set(key.getPath(), text, origin);
+  }
+  void set(const DynamicKey &key, const Node &value) {
+    to.set(key.getPath(), value);
+  }
+  /// Sets a number to that of its counterpart.
+  void copy(const DynamicKey &key) {
+    set(key, llvm::Twine(*key.counterpart().getValue<int64_t>(config)),
+        config.parallel.node);
   }
   void leaveOut(const Node &value, llvm::StringRef what) {
     warnNoWords(value, what, "dynamic", diagnostics);
+  }
+  /// Leaves out the value of the key with this member.
+  template <typename Part, typename Value> void leaveOut(Value Part::*member) {
+    leaveOut(config.root.getPath(getPath(member)), known::nameOf(member));
   }
 
   const TrainingConfig &config;
@@ -309,83 +336,77 @@ private:
 void DynamicSections::writeTraining() {
   const EffectiveBatch batch = resolveBatch(config, std::nullopt, diagnostics);
   const Node &runner = config.runner.node;
-  set("training.local_batch_size", llvm::Twine(batch.batchSize), runner);
-  set("training.global_batch_size", llvm::Twine(batch.globalBatchSize), runner);
-  if (Node norm = config.wrapper.node["max_grad_norm"])
-    to.set("training.max_norm", norm);
+  const RunnerWrapper &wrapper = config.wrapper;
+  set(training::localBatchSize, llvm::Twine(batch.batchSize), runner);
+  set(training::globalBatchSize, llvm::Twine(batch.globalBatchSize), runner);
+  set(training::maxNorm, wrapper.node[known::nameOf(&ClippingConfig::maxNorm)]);
   if (!batch.useClipGrad)
-    leaveOut(known::find(config.wrapper, &RunnerWrapper::useClipGrad),
-             "use_clip_grad");
-  if (Node seed = config.root["seed"])
-    to.set("training.seed", seed);
-  if (Node steps = config.lrSchedule.node["total_steps"];
+    leaveOut(&RunnerWrapper::useClipGrad);
+  set(training::seed, config.root[training::seed.name]);
+  if (Node steps =
+          config.lrSchedule.node[known::nameOf(&LrScheduleConfig::totalSteps)];
       steps.getInt().value_or(0) > 0)
-    to.set("training.steps", steps);
-  if (config.wrapper.scaleSense.followsOverflows() ||
-      config.wrapper.scaleSense.value != 1.0)
-    leaveOut(config.wrapper.node["scale_sense"], "scale_sense");
+    set(training::steps, steps);
+  if (wrapper.scaleSense.followsOverflows() || wrapper.scaleSense.value != 1.0)
+    leaveOut(wrapper.node[known::scaleSense.name], known::scaleSense.name);
 }
 
 void DynamicSections::writeParallelism() {
   const ParallelConfig &parallel = config.parallel;
   const Node &node = parallel.node;
-  const bool sharesOut = parallel.enableParallelOptimizer;
-  set("parallelism.data_parallel_shard", sharesOut ? "-1" : "1", node);
-  set("parallelism.tensor_parallel", llvm::Twine(parallel.modelParallel), node);
-  set("parallelism.sequence_parallel",
-      parallel.modelParallel > 1 ? "True" : "False", node);
-  set("parallelism.context_parallel", llvm::Twine(parallel.contextParallel),
+  const llvm::StringRef tensor = known::nameOf(&ParallelConfig::modelParallel);
+  set(parallelism::dataParallelShard,
+      parallel.enableParallelOptimizer ? "-1" : "1", node);
+  copy(parallelism::tensorParallel);
+  set(parallelism::sequenceParallel, printBool(parallel.modelParallel > 1),
       node);
-  set("parallelism.expert_parallel", llvm::Twine(parallel.expertParallel),
-      node);
-  set("parallelism.pipeline_parallel", llvm::Twine(parallel.pipelineStage),
-      node);
+  copy(parallelism::contextParallel);
+  copy(parallelism::expertParallel);
+  copy(parallelism::pipelineParallel);
   if (parallel.contextParallel > 1) {
-    const llvm::StringRef algorithm = parallel.contextParallelAlgo;
-    set("parallelism.context_parallel_method",
-        algorithm == "ulysses_cp"  ? "ulysses"
-        : algorithm == "hybrid_cp" ? "hybrid"
-                                   : "colossal",
-        node);
-    if (algorithm == "hybrid_cp")
-      set("parallelism.ulysses_degree_in_cp",
-          llvm::Twine(parallel.ulyssesDegreeInCp), node);
+    const ContextMethod &method = getContextMethod(parallel.contextParallelAlgo,
+                                                   &ContextMethod::algorithm);
+    set(parallelism::contextParallelMethod, method.name, node);
+    if (&method == &hybridMethod)
+      copy(parallelism::ulyssesDegreeInCp);
   }
   if (parallel.modelParallel > 1 && !parallel.useSeqParallel)
-    leaveOut(node["model_parallel"], "model_parallel without use_seq_parallel");
-  for (llvm::StringRef key : {"seq_split_num", "vocab_emb_dp"})
-    leaveOut(node[key], key);
-  leaveOut(parallel.parallelNode[known::nameOf(&ParallelConfig::gradientsMean)],
-           "gradients_mean");
-  leaveOut(config.root["micro_batch_interleave_num"],
-           "micro_batch_interleave_num");
+    leaveOut(node[tensor], (tensor + " without " +
+                            known::nameOf(&ParallelConfig::useSeqParallel))
+                               .str());
+  leaveOut(&ParallelConfig::seqSplitNum);
+  leaveOut(&ParallelConfig::vocabEmbDp);
+  leaveOut(&ParallelConfig::gradientsMean);
+  leaveOut(config.root[known::microBatchInterleaveNum.name],
+           known::microBatchInterleaveNum.name);
   if (parallel.pipelineStage > 1 && parallel.pipelineScheduler != "1f1b" &&
       parallel.pipelineScheduler != "gpipe")
-    leaveOut(parallel.parallelNode["pipeline_config"], "pipeline_scheduler");
+    leaveOut(pipelineSection.getNode(config.root),
+             known::nameOf(&ParallelConfig::pipelineScheduler));
   else if (parallel.pipelineStage > 1)
-    set("parallelism.pipeline_parallel_schedule", parallel.pipelineScheduler,
-        node);
+    set(parallelism::schedule, parallel.pipelineScheduler, node);
 }
 
 void DynamicSections::writeOptimizer() {
   const OptimizerConfig &optimizer = config.optimizer;
   const Node &node = optimizer.node;
   if (optimizer.kind != OptimizerKind::AdamW)
-    leaveOut(node["type"], "type of optimizer");
-  to.set("optimizer.type", "AdamW", node);
-  to.set("optimizer.betas",
-         makeList(node, {makeScalar(node, printReal(optimizer.beta1)),
-                         makeScalar(node, printReal(optimizer.beta2))}));
-  to.set("optimizer.eps", printReal(optimizer.eps), node);
-  to.set("optimizer.weight_decay", printReal(optimizer.weightDecay), node);
-  const Node &rates = config.lrSchedule.node;
-  to.set("lr_scheduler.type", makeString(rates, config.lrSchedule.type));
+    leaveOut(node[optimizer::type.name], "type of optimizer");
+  set(optimizer::type, "AdamW", node);
+  set(optimizer::betas,
+      makeList(node, {makeScalar(node, printReal(optimizer.beta1)),
+                      makeScalar(node, printReal(optimizer.beta2))}));
+  set(optimizer::eps, printReal(optimizer.eps), node);
+  set(optimizer::weightDecay, printReal(optimizer.weightDecay), node);
+  const LrScheduleSection &schedule = config.lrSchedule;
+  const Node &rates = schedule.node;
+  set(lrScheduler::type, makeString(rates, schedule.type));
   for (const Node::Entry &entry : rates.getEntries())
-    if (entry.key.getText() != "total_steps")
-      to.set("lr_scheduler." + entry.key.getText().str(), entry.value);
-  to.set("lr_scheduler.learning_rate",
-         printReal(config.lrSchedule.learningRate), rates);
-  leaveOut(config.root["grouped_lr_schedule"], "grouped_lr_schedule");
+    if (llvm::StringRef key = entry.key.getText();
+        key != known::nameOf(&LrScheduleConfig::totalSteps))
+      to.set((lrScheduler::section + "." + key).str(), entry.value);
+  set(lrScheduler::learningRate, printReal(schedule.learningRate), rates);
+  leaveOut(groupedLrSection.getNode(config.root), groupedLrSection.name);
 }
 
 void DynamicSections::writeStages(const StageMap &stages) {
@@ -394,8 +415,7 @@ void DynamicSections::writeStages(const StageMap &stages) {
     return;
   const Node &origin = config.parallel.node;
   if (stages.getNumChunks() > 1)
-    set("parallelism.pipeline_parallel_interleave_num",
-        llvm::Twine(stages.getNumChunks()), origin);
+    set(parallelism::interleaveNum, llvm::Twine(stages.getNumChunks()), origin);
   const int64_t numLayers = readDynamicDepth(config.model.config).layers;
   std::vector<Node> rows;
   for (int64_t stage = 0; stage < count; ++stage) {
@@ -411,8 +431,7 @@ void DynamicSections::writeStages(const StageMap &stages) {
     }
     rows.push_back(makeString(origin, row));
   }
-  to.set("parallelism.pipeline_parallel_layers_per_stage",
-         makeList(origin, std::move(rows)));
+  set(parallelism::layersPerStage, makeList(origin, std::move(rows)));
 }
 
 void DynamicSections::writeRecompute(const StageMap &stages) {
@@ -444,8 +463,8 @@ void DynamicSections::writeRecompute(const StageMap &stages) {
       items.push_back(makeString(value, llvm::Twine(layer)));
   if (items.empty())
     return;
-  to.set("recompute.mode", "full", value);
-  to.set("recompute.full_recompute_layer", makeList(value, std::move(items)));
+  set(recompute::mode, "full", value);
+  set(recompute::fullRecomputeLayer, makeList(value, std::move(items)));
 }
 
 void DynamicSections::writeModel() {
@@ -453,14 +472,15 @@ void DynamicSections::writeModel() {
     if (llvm::StringRef key = entry.key.getText();
         key != keys::offset.getName() && key != keys::interleave.getName() &&
         key != keys::adapters.getName())
-      to.set("model." + key.str(), entry.value);
+      to.set((model::section + "." + key).str(), entry.value);
   if (!adapters)
     return;
   Node section = findPetConfig(config.root);
   if (adapters->alpha != std::floor(adapters->alpha))
-    diagnostics.error(section["lora_alpha"].getLocation(),
-                      "expected a whole number for 'lora_alpha', as the "
-                      "dynamic graph has, but got " +
+    diagnostics.error(section[lora::loraAlpha.name].getLocation(),
+                      "expected a whole number for " +
+                          quote(lora::loraAlpha.name) +
+                          ", as the dynamic graph has, but got " +
                           formatDigits(adapters->alpha, 6));
   writeLoraConfig(*adapters, readDynamicDepth(config.model.config), section,
                   to);
@@ -476,14 +496,13 @@ Node DynamicSections::write() {
     writeRecompute(*stages);
   }
   writeOptimizer();
-  Node loader = config.root["train_dataset"]["data_loader"];
+  Node loader = config.root[known::trainDataset.name][known::dataLoader];
   if (loader)
-    to.set("train_dataset.dataloader", loader);
+    to.set(dataloader::section, loader);
   else
-    to.set("train_dataset.dataloader.type", "MindDataset", config.root);
+    set(dataloader::type, "MindDataset", config.root);
   writeModel();
-  if (Node memory = config.context.node[known::deviceMemory.name])
-    to.set(("context." + known::deviceMemory.name).str(), memory);
+  set(context::maxDeviceMemory, config.context.node[known::deviceMemory.name]);
   return to.build();
 }
 

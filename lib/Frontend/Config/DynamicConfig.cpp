@@ -7,9 +7,10 @@
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/StageMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 namespace mf {
+
+using namespace dynamic;
 
 //===----------------------------------------------------------------------===//
 // Which of the two formats a YAML has
@@ -17,29 +18,32 @@ namespace mf {
 
 /// Returns the first entry that only one of the formats has.
 static Node findFormatKey(const Node &root, bool isDynamic) {
-  static constexpr llvm::StringRef dynamicSections[] = {
-      "training",  "parallelism",    "lr_scheduler",
-      "recompute", "recompute_comm", "swap"};
-  static constexpr llvm::StringRef staticSections[] = {
-      "runner_config", "parallel_config", "lr_schedule", "recompute_config",
-      "swap_config",   "trainer",         "use_legacy",  "runner_wrapper",
-      "moe_config",    "parallel",        "use_parallel"};
+  const llvm::StringRef dynamicSections[] = {
+      training::section,  parallelism::section,   lrScheduler::section,
+      recompute::section, recomputeComm::section, swap::section};
+  const llvm::StringRef staticSections[] = {
+      runnerSection.name,    parallelConfigSection.name, lrScheduleSection.name,
+      recomputeSection.name, swapSection.name,           "trainer",
+      known::useLegacy.name, wrapperSection.name,        moeSection.name,
+      parallelSection.name,  known::useParallel.name};
   const llvm::ArrayRef<llvm::StringRef> names =
       isDynamic ? llvm::ArrayRef(dynamicSections)
                 : llvm::ArrayRef(staticSections);
   for (const Node::Entry &entry : root.getEntries())
     if (llvm::is_contained(names, entry.key.getText()))
       return entry.key;
-  Node model = root["model"];
+  Node model = root[model::section];
+  Node data = root[dataset::section];
   if (isDynamic) {
     for (const ModelKey *key : {&keys::modelType, &keys::architectures})
-      if (!model["model_config"] && !model["arch"] && key->find(model))
+      if (!model[known::modelConfig.name] && !model[known::arch.name] &&
+          key->find(model))
         return model.getKeyNode(key->getName());
-    return root["train_dataset"].getKeyNode("dataloader");
+    return data.getKeyNode(dataset::dataloader.name);
   }
-  if (Node key = model.getKeyNode("model_config"))
+  if (Node key = model.getKeyNode(known::modelConfig.name))
     return key;
-  return root["train_dataset"].getKeyNode("data_loader");
+  return data.getKeyNode(known::dataLoader);
 }
 
 bool isDynamicFormat(const Node &root, DiagnosticList &diagnostics) {
@@ -68,106 +72,117 @@ class StaticSections {
 public:
   StaticSections(const Node &root, const DynamicLayout &layout,
                  DiagnosticList &diagnostics)
-      : root(root), layout(layout), diagnostics(diagnostics), to(root) {}
+      : root(root), layout(layout), diagnostics(diagnostics),
+        reader(root, diagnostics), to(root) {}
 
   Node write();
 
 private:
   void writeRanks();
-  void writeSharding(const DynamicReader &reader);
+  void writeSharding();
   void writePipeline();
-  void checkSchedule(const DynamicReader &reader, llvm::StringRef name);
+  void checkSchedule(llvm::StringRef name);
   void writeOffset(const Node &model);
   void writeBatch();
   void writeOptimizer();
-  void writeMuon(const DynamicReader &reader);
+  void writeMuon();
   void writeRates();
   void writeModel();
   void writeBalance(const Node &model);
 
+  /// Sets the counterpart of `key` to a value that follows from it.
+  void set(const DynamicKey &key, const llvm::Twine &text) {
+    to.set(getPath(key.counterpart()), text, reader.get(key));
+  }
+  /// Sets the counterpart to the same value.
+  void copy(const DynamicKey &key) {
+    to.set(getPath(key.counterpart()), reader.get(key));
+  }
+  /// Sets the key with this member to a value that follows from `key`.
+  template <typename Part, typename Value>
+  void set(Value Part::*member, const llvm::Twine &text,
+           const DynamicKey &key) {
+    to.set(getPath(member), text, reader.get(key));
+  }
+  template <typename Part, typename Value>
+  void set(Value Part::*member, const llvm::Twine &text, const Node &origin) {
+    to.set(getPath(member), text, origin);
+  }
+
   const Node &root;
   const DynamicLayout &layout;
   DiagnosticList &diagnostics;
+  DynamicReader reader;
   NodeBuilder to;
 };
 
 } // namespace
 
 void StaticSections::writeRanks() {
-  DynamicReader reader(root, "parallelism", diagnostics);
-  to.place("parallel_config", reader.getNode());
-  auto set = [&](llvm::StringRef key, int64_t value, llvm::StringRef from) {
-    to.set(("parallel_config." + key).str(), llvm::Twine(value),
-           reader.get(from));
-  };
-  set("data_parallel", layout.data, "data_parallel_shard");
-  set("model_parallel", layout.tensor, "tensor_parallel");
-  set("context_parallel", layout.context, "context_parallel");
+  const Node section = reader.getSection(parallelism::section);
+  to.place(parallelConfigSection.name, section);
+  set(&ParallelConfig::dataParallel, llvm::Twine(layout.data),
+      parallelism::dataParallelShard);
+  set(parallelism::tensorParallel, llvm::Twine(layout.tensor));
+  set(parallelism::contextParallel, llvm::Twine(layout.context));
   if (layout.expert > 1)
-    set("expert_parallel", layout.expert, "expert_parallel");
-  set("pipeline_stage", layout.pipeline, "pipeline_parallel");
-  to.set("parallel_config.use_seq_parallel",
-         layout.tensor > 1 ? "True" : "False", reader.get("tensor_parallel"));
-  to.set("parallel_config.vocab_emb_dp", "False",
-         reader.get("tensor_parallel"));
+    set(parallelism::expertParallel, llvm::Twine(layout.expert));
+  set(parallelism::pipelineParallel, llvm::Twine(layout.pipeline));
+  set(&ParallelConfig::useSeqParallel, printBool(layout.tensor > 1),
+      parallelism::tensorParallel);
+  set(&ParallelConfig::vocabEmbDp, printBool(false),
+      parallelism::tensorParallel);
   if (layout.context > 1) {
-    const llvm::StringRef algorithm =
-        llvm::StringSwitch<llvm::StringRef>(
-            reader.getString("context_parallel_method"))
-            .Case("ulysses", "ulysses_cp")
-            .Case("hybrid", "hybrid_cp")
-            .Default("colossalai_cp");
-    to.set("parallel_config.context_parallel_algo", algorithm,
-           reader.get("context_parallel_method"));
+    const ContextMethod &method =
+        getContextMethod(reader.getString(parallelism::contextParallelMethod),
+                         &ContextMethod::name);
+    set(parallelism::contextParallelMethod, method.algorithm);
     // Without it there is an error already.
-    if (algorithm == "hybrid_cp" && reader.getWritten("ulysses_degree_in_cp"))
-      to.set("parallel_config.ulysses_degree_in_cp",
-             reader.get("ulysses_degree_in_cp"));
+    if (&method == &hybridMethod &&
+        reader.getWritten(parallelism::ulyssesDegreeInCp))
+      copy(parallelism::ulyssesDegreeInCp);
   }
-  to.set("parallel.parallel_mode", "1", reader.getNode());
-  to.set("parallel.full_batch", "True", reader.getNode());
-  writeSharding(reader);
+  to.set(getPath(parallelSection, known::parallelMode), "1", section);
+  set(&ParallelConfig::fullBatch, printBool(true), section);
+  writeSharding();
 }
 
 /// Writes the parallel optimizer's closest equivalent: weights are sharded over
 /// the data-parallel ranks, and with one stage gradients are reduced once per
 /// micro-batch.
-void StaticSections::writeSharding(const DynamicReader &reader) {
+void StaticSections::writeSharding() {
   if (layout.data * layout.context == 1)
     return;
-  Node origin = reader.get("data_parallel_shard");
-  const bool reshards =
-      layout.pipeline == 1 &&
-      reader.getString("reshard_after_forward_policy") != "never";
-  to.set("parallel.enable_parallel_optimizer", "True", origin);
+  const DynamicKey &key = parallelism::dataParallelShard;
+  const bool reshards = layout.pipeline == 1 &&
+                        reader.getString(parallelism::reshardPolicy) != "never";
+  set(&ParallelConfig::enableParallelOptimizer, printBool(true), key);
   const llvm::StringRef level = reshards               ? "level3"
                                 : layout.pipeline == 1 ? "level2"
                                                        : "level1";
-  to.set("parallel.parallel_optimizer_config.optimizer_level", level, origin);
-  to.set("parallel.parallel_optimizer_config.parallel_optimizer_threshold", "0",
-         origin);
+  to.set(getPath(parallelOptimizerSection, known::optimizerLevel), level,
+         reader.get(key));
+  set(&OptimizerShardConfig::threshold, "0", key);
   if (layout.replicate > 1)
-    to.set("parallel.parallel_optimizer_config.optimizer_weight_shard_size",
-           llvm::Twine(layout.shard * layout.context), origin);
+    set(&OptimizerShardConfig::weightShardSize,
+        llvm::Twine(layout.shard * layout.context), key);
 }
 
-void StaticSections::checkSchedule(const DynamicReader &reader,
-                                   llvm::StringRef name) {
-  const llvm::StringRef key = "pipeline_parallel_schedule";
+void StaticSections::checkSchedule(llvm::StringRef name) {
+  const DynamicKey &key = parallelism::schedule;
+  const llvm::StringRef interleave = parallelism::interleaveNum.name;
   const bool isInterleaved = layout.interleave > 1;
   if (name != "1f1b" && name != "gpipe" && name != "interleaved_1f1b")
-    reader.error(key, "Unsupported pipeline_parallel_schedule '" +
-                          reader.getString(key) +
+    reader.error(key, "Unsupported " + key.name + " '" + reader.getString(key) +
                           "'; supported values: 1f1b, gpipe, "
                           "interleaved_1f1b");
   else if (name == "interleaved_1f1b" && !isInterleaved)
-    reader.error(key, "pipeline_parallel_schedule='interleaved_1f1b' requires "
-                      "pipeline_parallel_interleave_num > 1, but got " +
-                          llvm::Twine(layout.interleave) +
+    reader.error(key, key.name + "='interleaved_1f1b' requires " + interleave +
+                          " > 1, but got " + llvm::Twine(layout.interleave) +
                           "; use '1f1b' schedule instead, or set "
                           "interleave_num > 1");
   else if (name == "gpipe" && isInterleaved)
-    reader.error(key, "gpipe with pipeline_parallel_interleave_num " +
+    reader.error(key, "gpipe with " + interleave + " " +
                           llvm::Twine(layout.interleave) +
                           " does not work in the trainer; expected 1");
   const int64_t rest = layout.microBatches % layout.pipeline;
@@ -176,44 +191,41 @@ void StaticSections::checkSchedule(const DynamicReader &reader,
                          llvm::Twine(rest) +
                          " that are over, which the trainer spreads over the "
                          "first rounds");
-  const bool overlaps = reader.getBool("pipeline_parallel_overlap_b_f");
-  for (llvm::StringRef option :
-       {"pipeline_parallel_overlap_p2p", "pipeline_parallel_overlap_b_f",
-        "pipeline_parallel_enable_dxdw_split"}) {
-    if (!reader.getBool(option))
+  const bool overlaps = reader.getBool(parallelism::overlapBackward);
+  for (const DynamicKey *option :
+       {&parallelism::overlapP2p, &parallelism::overlapBackward,
+        &parallelism::dxdwSplit}) {
+    if (!reader.getBool(*option))
       continue;
     if (!isInterleaved)
-      reader.warn(option, quote(option) + " has no effect: the trainer drops "
-                                          "it for other schedules than "
-                                          "interleaved_1f1b");
-    else if (option == "pipeline_parallel_enable_dxdw_split" && !overlaps)
-      reader.warn(option, "enable_dxdw_split=True requires overlap_b_f=True, "
-                          "but overlap_b_f is False; the trainer sets "
-                          "enable_dxdw_split=False");
-    else if (option == "pipeline_parallel_overlap_p2p")
-      reader.warn(option, quote(option) + " is not lowered; the order is that "
-                                          "of interleaved_1f1b");
+      reader.warnUnused(*option, "the trainer drops "
+                                 "it for other schedules than "
+                                 "interleaved_1f1b");
+    else if (option == &parallelism::dxdwSplit && !overlaps)
+      reader.warn(*option, "enable_dxdw_split=True requires overlap_b_f=True, "
+                           "but overlap_b_f is False; the trainer sets "
+                           "enable_dxdw_split=False");
+    else if (option == &parallelism::overlapP2p)
+      reader.warn(*option, quote(option->name) +
+                               " is not lowered; the order is that "
+                               "of interleaved_1f1b");
   }
 }
 
 void StaticSections::writePipeline() {
-  DynamicReader reader(root, "parallelism", diagnostics);
+  const DynamicKey &interleave = parallelism::interleaveNum;
   if (layout.pipeline == 1) {
     if (layout.interleave > 1)
-      reader.warn("pipeline_parallel_interleave_num",
-                  "'pipeline_parallel_interleave_num' has no effect with one "
-                  "stage");
+      reader.warn(interleave,
+                  quote(interleave.name) + " has no effect with one stage");
     return;
   }
   const std::string name =
-      llvm::StringRef(reader.getString("pipeline_parallel_schedule")).lower();
-  checkSchedule(reader, name);
-  Node origin = reader.get("pipeline_parallel_schedule");
-  to.set("parallel.pipeline_config.pipeline_scheduler",
-         name == "gpipe" ? "gpipe" : "1f1b", origin);
-  to.set("parallel.pipeline_config.pipeline_interleave",
-         layout.interleave > 1 ? "True" : "False",
-         reader.get("pipeline_parallel_interleave_num"));
+      llvm::StringRef(reader.getString(parallelism::schedule)).lower();
+  checkSchedule(name);
+  set(parallelism::schedule, name == "gpipe" ? "gpipe" : "1f1b");
+  set(&ParallelConfig::pipelineInterleave, printBool(layout.interleave > 1),
+      interleave);
 }
 
 void StaticSections::writeOffset(const Node &model) {
@@ -222,128 +234,143 @@ void StaticSections::writeOffset(const Node &model) {
       readDynamicStages(root, layout, depth.layers, diagnostics);
   if (counts.empty())
     return;
-  DynamicReader reader(root, "parallelism", diagnostics);
-  Node origin = reader.get("pipeline_parallel_layers_per_stage");
+  Node origin = reader.get(parallelism::layersPerStage);
   counts.back().back() += depth.nextTokens;
   const int64_t average =
       depth.getAll() / (layout.pipeline * layout.interleave);
   for (std::vector<int64_t> &row : counts)
     for (int64_t &count : row)
       count -= average;
-  to.set(offsetPath, makeNumberTable(origin, counts));
+  to.set(getPath(keys::offset), makeNumberTable(origin, counts));
   if (layout.interleave > 1)
-    to.set(interleavePath, llvm::Twine(layout.interleave),
-           reader.get("pipeline_parallel_interleave_num"));
+    to.set(getPath(keys::interleave), llvm::Twine(layout.interleave),
+           reader.get(parallelism::interleaveNum));
 }
 
 void StaticSections::writeBatch() {
-  DynamicReader training(root, "training", diagnostics);
-  to.place("runner_config", training.getNode());
-  to.set("runner_config.batch_size",
-         llvm::Twine(std::max<int64_t>(training.getInt("local_batch_size"), 1)),
-         training.get("local_batch_size"));
-  Node origin = training.get("global_batch_size");
-  to.set(layout.pipeline > 1 ? "parallel_config.micro_batch_num"
-                             : "runner_config.gradient_accumulation_steps",
-         llvm::Twine(layout.microBatches), origin);
-  const double norm = training.getFloat("max_norm");
-  to.set("runner_wrapper.type", "MFTrainOneStepCell", training.getNode());
-  to.set("runner_wrapper.scale_sense", "1.0", training.getNode());
-  to.set("runner_wrapper.use_clip_grad", norm > 0 ? "True" : "False",
-         training.get("max_norm"));
-  if (norm > 0)
-    to.set("runner_wrapper.max_grad_norm", training.get("max_norm"));
+  const Node section = reader.getSection(training::section);
+  to.place(runnerSection.name, section);
+  set(training::localBatchSize,
+      llvm::Twine(
+          std::max<int64_t>(reader.getInt(training::localBatchSize), 1)));
+  if (layout.pipeline > 1)
+    set(&ParallelConfig::microBatchNum, llvm::Twine(layout.microBatches),
+        training::globalBatchSize);
   else
-    training.warn("max_norm", "gradients are not clipped, as the trainer's "
-                              "documentation says for 'max_norm' of at most "
-                              "0; its code multiplies all of them by 0");
+    set(&RunnerConfig::gradientAccumulationSteps,
+        llvm::Twine(layout.microBatches), training::globalBatchSize);
+  const DynamicKey &norm = training::maxNorm;
+  const bool clips = reader.getFloat(norm) > 0;
+  set(&RunnerWrapper::type, "MFTrainOneStepCell", section);
+  to.set(getPath(wrapperSection, known::scaleSense), "1.0", section);
+  set(&RunnerWrapper::useClipGrad, printBool(clips), norm);
+  if (clips)
+    copy(norm);
+  else
+    reader.warn(norm, "gradients are not clipped, as the trainer's "
+                      "documentation says for " +
+                          quote(norm.name) +
+                          " of at most 0; its code multiplies all of them by "
+                          "0");
 }
 
 /// The keys have the same names in both formats, but some defaults differ.
-void StaticSections::writeMuon(const DynamicReader &reader) {
-  const Node &section = reader.getNode();
-  if (!section["adamw_include"])
-    to.set("optimizer.adamw_include",
-           makeList(section, {makeString(section, "*word_embeddings*"),
-                              makeString(section, "*output_layer*")}));
-  if (!section["adamw_betas"])
-    to.set("optimizer.adamw_betas",
-           makeList(section, {makeScalar(section, "0.95"),
-                              makeScalar(section, "0.95")}));
-  Node model = root["model"];
+void StaticSections::writeMuon() {
+  const Node section = reader.getSection(optimizer::section);
+  auto set = [&](const KnownKey &key, const Node &value) {
+    if (!section[key.name])
+      to.set(getPath(optimizerSection, key), value);
+  };
+  auto makeNumber = [&](llvm::StringRef text) {
+    return makeScalar(reader.get(optimizer::type), text);
+  };
+  set(known::adamwInclude,
+      makeList(section, {makeString(section, "*word_embeddings*"),
+                         makeString(section, "*output_layer*")}));
+  set(known::adamwBetas, makeList(section, {makeScalar(section, "0.95"),
+                                            makeScalar(section, "0.95")}));
+  Node model = root[model::section];
   // Hybrid attention has no largest logits by which weights could be clipped.
-  if (section["qk_clip_threshold"] || section["qk_clip_enabled"] ||
-      !hasHybridAttention(model)) {
-    if (!section["qk_clip_threshold"])
-      to.set("optimizer.qk_clip_threshold", "100.0", reader.get("type"));
-  } else {
-    to.set("optimizer.qk_clip_enabled", "False", reader.get("type"));
-  }
+  if (section[known::qkClipThreshold.name] ||
+      section[known::qkClipEnabled.name] || !hasHybridAttention(model))
+    set(known::qkClipThreshold, makeNumber("100.0"));
+  else
+    set(known::qkClipEnabled, makeNumber("False"));
   const bool isLatent =
       keys::multiLatentAttention.find(model).getBool().value_or(
           keys::modelType.find(model).getText() != "qwen3");
   if (!isLatent)
-    reader.error("type", "Current Muon implementation only supports models "
-                         "with Multi-Latent Attention enabled; set " +
-                             quote(keys::multiLatentAttention.getName()) +
-                             " or take AdamW");
+    reader.error(optimizer::type,
+                 "Current Muon implementation only supports models "
+                 "with Multi-Latent Attention enabled; set " +
+                     quote(keys::multiLatentAttention.getName()) +
+                     " or take AdamW");
 }
 
 void StaticSections::writeOptimizer() {
-  DynamicReader reader(root, "optimizer", diagnostics);
-  const std::string type = reader.getString("type");
-  to.place("optimizer", reader.getNode());
-  if (type != "AdamW" && type != "Muon")
-    reader.error("type", "Optimizer type " + type +
-                             " is not implemented yet; expected AdamW or "
-                             "Muon");
-  for (llvm::StringRef key : {"type", "eps", "weight_decay"})
-    to.set(("optimizer." + key).str(), reader.get(key));
-  to.set("optimizer.betas",
-         type == "Muon" ? reader.getWritten("betas") : reader.get("betas"));
+  const Node section = reader.getSection(optimizer::section);
+  const std::string type = reader.getString(optimizer::type);
+  const bool isMuon = type == "Muon";
+  to.place(optimizerSection.name, section);
+  if (type != "AdamW" && !isMuon)
+    reader.error(optimizer::type, "Optimizer type " + type +
+                                      " is not implemented yet; expected "
+                                      "AdamW or Muon");
+  auto getSamePath = [](llvm::StringRef key) {
+    return (optimizerSection.name + "." + key).str();
+  };
+  for (const DynamicKey *key :
+       {&optimizer::type, &optimizer::eps, &optimizer::weightDecay})
+    to.set(getSamePath(key->name), reader.get(*key));
+  to.set(getSamePath(optimizer::betas.name),
+         isMuon ? reader.getWritten(optimizer::betas)
+                : reader.get(optimizer::betas));
   // With another type the static graph's reader says that they do nothing.
-  static constexpr llvm::StringLiteral ofClasses[] = {
-      "momentum",        "nesterov",          "matched_adamw_rms",
-      "ns_steps",        "ns_coefficients",   "adamw_betas",
-      "adamw_eps",       "adamw_include",     "comm_strategy",
-      "qk_clip_enabled", "qk_clip_threshold", "swap"};
-  for (llvm::StringRef key : ofClasses)
-    to.set(("optimizer." + key).str(), reader.getNode()[key]);
-  llvm::SmallVector<llvm::StringRef> names(std::begin(ofClasses),
-                                           std::end(ofClasses));
-  llvm::append_range(names,
-                     llvm::ArrayRef<llvm::StringRef>(
-                         {"use_fused", "enable_fused_opt", "use_fused_adamw"}));
-  reader.warnAboutOthers(names);
-  if (type == "Muon")
-    writeMuon(reader);
+  llvm::SmallVector<llvm::StringRef> names = {
+      known::nameOf(&MuonConfig::momentum),
+      known::nameOf(&MuonConfig::nesterov),
+      known::nameOf(&MuonConfig::matchedAdamWRms),
+      known::nsSteps.name,
+      known::nsCoefficients.name,
+      known::adamwBetas.name,
+      known::adamwEps.name,
+      known::adamwInclude.name,
+      known::commStrategy.name,
+      known::qkClipEnabled.name,
+      known::qkClipThreshold.name,
+      known::nameOf(&OptimizerConfig::swap)};
+  for (llvm::StringRef key : names)
+    to.set(getSamePath(key), section[key]);
+  llvm::append_range(names, fusedAdamKeys);
+  reader.warnAboutOthers(optimizer::section, names);
+  if (isMuon)
+    writeMuon();
 }
 
 void StaticSections::writeRates() {
-  DynamicReader reader(root, "lr_scheduler", diagnostics);
-  to.place("lr_schedule", reader.getNode());
+  const Node section = reader.getSection(lrScheduler::section);
+  to.place(lrScheduleSection.name, section);
   // A type that is null is an error already.
-  if (reader.getNode()["type"].getKind() == NodeKind::Null)
+  if (section[lrScheduler::type.name].getKind() == NodeKind::Null)
     return;
-  reader.warnAboutOthers(lrScheduleSection.getNames());
-  for (const Node::Entry &entry : reader.getNode().getEntries())
-    if (llvm::StringRef key = entry.key.getText(); lrScheduleSection.find(key))
-      to.set(("lr_schedule." + key).str(), entry.value);
-  Node rate = reader.get("learning_rate");
-  to.set("lr_schedule.learning_rate", rate);
-  DynamicReader training(root, "training", diagnostics);
-  Node steps = training.get("steps");
-  if (training.getInt("steps") < 1)
-    training.error("steps",
-                   "expected 'steps' of at least 1, but got " + steps.repr(60));
+  reader.warnAboutOthers(lrScheduler::section, lrScheduleSection.getNames());
+  for (const Node::Entry &entry : section.getEntries())
+    if (const KnownKey *key = lrScheduleSection.find(entry.key.getText()))
+      to.set(getPath(*key), entry.value);
+  copy(lrScheduler::learningRate);
+  const DynamicKey &key = training::steps;
+  Node steps = reader.get(key);
+  if (reader.getInt(key) < 1)
+    reader.error(key, "expected " + quote(key.name) +
+                          " of at least 1, but got " + steps.repr(60));
   else
-    to.set("lr_schedule.total_steps", steps);
-  if (Node given = reader.getNode()["total_steps"];
-      given && given.getInt() != steps.getInt())
+    copy(key);
+  const llvm::StringRef total = key.counterpart().name;
+  if (Node given = section[total]; given && given.getInt() != steps.getInt())
     diagnostics.warning(given.getLocation(),
-                        "'total_steps' has no effect: the trainer sets it to "
-                        "training.steps " +
-                            steps.repr(60));
+                        quote(total) +
+                            " has no effect: the trainer sets it to " +
+                            key.getPath() + " " + steps.repr(60));
 }
 
 /// Writes the callback that updates the bias of the experts once per step, with
@@ -357,26 +384,27 @@ void StaticSections::writeBalance(const Node &model) {
       readDynamicDepth(model).layers)
     return;
   NodeBuilder callback(bias);
-  callback.set("type", "TopkBiasBalanceCallback", bias);
-  callback.set("balance_via_topk_bias", "True", bias);
-  callback.set("expert_num", experts);
-  callback.set("micro_batch_num",
+  callback.set(known::callbackType.name, balanceCallbackSection.name, bias);
+  callback.set(known::balanceSwitch.name, printBool(true), bias);
+  callback.set(known::nameOf(&BalanceCallback::expertNum), experts);
+  callback.set(known::nameOf(&BalanceCallback::microBatchNum),
                llvm::Twine(layout.pipeline > 1 ? layout.microBatches : 1),
                bias);
-  callback.set("gradient_accumulation_steps",
+  callback.set(known::nameOf(&BalanceCallback::gradientAccumulationSteps),
                llvm::Twine(layout.pipeline > 1 ? 1 : layout.microBatches),
                bias);
-  to.set("callbacks", makeList(bias, {callback.build()}));
+  to.set(known::callbackList.name, makeList(bias, {callback.build()}));
 }
 
 void StaticSections::writeModel() {
   Node model = readDynamicModel(root, layout, diagnostics);
   if (!model)
     return;
-  to.place("model", root["model"]);
-  to.place("model.model_config", root["model"]);
+  const std::string path = getPath(modelSection, known::modelConfig);
+  to.place(modelSection.name, root[model::section]);
+  to.place(path, root[model::section]);
   for (const Node::Entry &entry : model.getEntries())
-    to.set("model.model_config." + entry.key.getText().str(), entry.value);
+    to.set(path + "." + entry.key.getText().str(), entry.value);
   writeOffset(model);
   writeBalance(model);
 }
@@ -388,9 +416,8 @@ Node StaticSections::write() {
   writeOptimizer();
   writeRates();
   writeModel();
-  DynamicReader context(root, "context", diagnostics);
-  const llvm::StringRef memory = known::deviceMemory.name;
-  to.set(("context." + memory).str(), context.get(memory));
+  to.set(getPath(contextSection, known::deviceMemory),
+         reader.get(context::maxDeviceMemory));
   return to.build();
 }
 

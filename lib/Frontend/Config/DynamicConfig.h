@@ -59,6 +59,26 @@ Node translateDynamicFormat(const Node &root, const DynamicLayout &layout,
 void addDynamicSettings(const Node &root, const DynamicLayout &layout,
                         TrainingConfig &config, DiagnosticList &diagnostics);
 
+/// What attention exchanges over context-parallel ranks, as the formats name
+/// it.
+struct ContextMethod {
+  llvm::StringLiteral name;      ///< of the dynamic graph
+  llvm::StringLiteral algorithm; ///< of the static graph
+};
+inline constexpr ContextMethod colossalMethod = {"colossal", "colossalai_cp"};
+inline constexpr ContextMethod ulyssesMethod = {"ulysses", "ulysses_cp"};
+inline constexpr ContextMethod hybridMethod = {"hybrid", "hybrid_cp"};
+
+/// Returns the method of this name in one of the formats; colossal for others.
+inline const ContextMethod &
+getContextMethod(llvm::StringRef name,
+                 llvm::StringLiteral ContextMethod::*format) {
+  for (const ContextMethod *method : {&ulyssesMethod, &hybridMethod})
+    if (name == method->*format)
+      return *method;
+  return colossalMethod;
+}
+
 /// Prints layers as the format has them: '5' or '0-19', both ends included.
 std::string printLayerRange(int64_t first, int64_t last);
 

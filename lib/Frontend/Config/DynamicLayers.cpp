@@ -3,10 +3,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "DynamicConfig.h"
+#include "mf/Frontend/Config/ModelKeys.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
 namespace mf {
+
+using namespace dynamic;
+
+/// Returns the name by which the trainer's messages call a section or a key.
+static std::string getTrainerName(llvm::StringRef path) {
+  return (getDynamicSection("").className + "." + path).str();
+}
 
 namespace {
 
@@ -126,32 +134,36 @@ readModulePatterns(const Node &map, const std::string &prefix,
   setting.kind = LayerSetting::Kind::PatternMap;
   setting.location = map.getLocation();
   if (!map.isMap()) {
-    diagnostics.error(map.getLocation(),
-                      prefix +
-                          ".select_module must be a dict (module path -> "
-                          "list of layer ranges), got " +
-                          getPythonType(map));
+    diagnostics.error(map.getLocation(), prefix + "." +
+                                             recompute::selectModule.name +
+                                             " must be a dict (module path -> "
+                                             "list of layer ranges), got " +
+                                             getPythonType(map));
     return setting;
   }
   for (const Node::Entry &entry : map.getEntries()) {
     const std::string quoted = "'" + getPythonText(entry.key) + "'";
     if (!entry.key.isString() || entry.key.getText().trim().empty()) {
       diagnostics.error(entry.key.getLocation(),
-                        prefix + ".select_module: invalid module path key " +
-                            entry.key.repr(60));
+                        prefix + "." + recompute::selectModule.name +
+                            ": invalid module path key " + entry.key.repr(60));
       continue;
     }
     if (!entry.value.isList()) {
       diagnostics.error(entry.value.getLocation(),
-                        prefix + ".select_module[" + quoted +
+                        prefix + "." + recompute::selectModule.name + "[" +
+                            quoted +
                             "]: value must be a list or tuple of layer "
                             "ranges, got " +
                             getPythonType(entry.value));
       continue;
     }
-    auto numbers = readLayerNumbers(
-        entry.value, specPrefix + ".select_module[" + quoted + "]", depth,
-        /*prefetch=*/0, checksRange, diagnostics);
+    auto numbers =
+        readLayerNumbers(entry.value,
+                         specPrefix + "." + recompute::selectModule.name.str() +
+                             "[" + quoted + "]",
+                         depth,
+                         /*prefetch=*/0, checksRange, diagnostics);
     if (numbers)
       setting.patterns.push_back(
           {entry.key.getText().str(),
@@ -174,7 +186,7 @@ static bool isLeftOut(const Node &value) {
 
 /// Reads `mode`; emits an error for an unknown one.
 static std::string readRecomputeMode(const DynamicReader &reader) {
-  Node mode = reader.getNode()["mode"];
+  Node mode = reader.getAny(recompute::mode);
   if (!mode)
     return "None";
   std::string text = getPythonText(mode);
@@ -191,11 +203,13 @@ static std::string readRecomputeMode(const DynamicReader &reader) {
 
 static void readExcludedOperators(const DynamicReader &reader,
                                   RecomputeConfig &config) {
-  for (const Node &item : reader.getWritten("exclude_op").getElements()) {
+  const DynamicKey &key = recompute::excludeOp;
+  for (const Node &item : reader.getWritten(key).getElements()) {
     if (item.getText().trim().empty())
       reader.diagnostics.error(item.getLocation(),
-                               "TrainConfig.recompute.exclude_op: expected "
-                               "non-empty strings, but got " +
+                               getTrainerName(key.getPath()) +
+                                   ": expected "
+                                   "non-empty strings, but got " +
                                    item.repr(60));
     else
       config.keptOperators.push_back(item.getText().lower());
@@ -208,33 +222,37 @@ static void readRecomputeSection(const DynamicReader &reader,
                                  RecomputeConfig &config) {
   DiagnosticList &diagnostics = reader.diagnostics;
   const std::string mode = readRecomputeMode(reader);
-  const std::string prefix = "TrainConfig.recompute";
-  const std::string specs = "TrainConfig.recompute_config.recompute";
-  Node layers = reader.getWritten("full_recompute_layer");
-  Node modules = reader.getWritten("select_module");
+  const std::string prefix = getTrainerName(recompute::section);
+  const std::string specs =
+      getTrainerName((recomputeSection.name + "." + recompute::section).str());
+  Node layers = reader.getWritten(recompute::fullRecomputeLayer);
+  Node modules = reader.getWritten(recompute::selectModule);
   readExcludedOperators(reader, config);
   config.recompute.selection = selectNumbers({}, {});
   if (mode == "None") {
-    for (llvm::StringRef key :
-         {"full_recompute_layer", "select_module", "exclude_op"})
-      if (Node value = reader.getWritten(key))
-        reader.warn(key, "'" + key +
-                             "' has no effect: mode of recompute is "
-                             "'None'");
+    for (const DynamicKey *key :
+         {&recompute::fullRecomputeLayer, &recompute::selectModule,
+          &recompute::excludeOp})
+      if (reader.getWritten(*key))
+        reader.warnUnused(*key, "mode of recompute is "
+                                "'None'");
     config.keptOperators.clear();
     return;
   }
-  if (mode == "full" && isLeftOut(reader.getNode()["full_recompute_layer"]))
-    return reader.error("mode", prefix + ": mode is 'full' but "
-                                         "full_recompute_layer is missing or "
-                                         "empty");
+  if (mode == "full" && isLeftOut(reader.getAny(recompute::fullRecomputeLayer)))
+    return reader.error(recompute::mode,
+                        prefix + ": mode is 'full' but " +
+                            recompute::fullRecomputeLayer.name +
+                            " is missing or empty");
   if (mode == "select" && isEmpty(modules))
-    return reader.error("mode", prefix + ": mode is 'select' but "
-                                         "select_module is missing or empty");
+    return reader.error(recompute::mode, prefix + ": mode is 'select' but " +
+                                             recompute::selectModule.name +
+                                             " is missing or empty");
   if (!isEmpty(layers))
-    if (auto numbers = readLayerNumbers(layers, specs + ".full_recompute_layer",
-                                        depth, /*prefetch=*/0,
-                                        /*checksRange=*/true, diagnostics)) {
+    if (auto numbers = readLayerNumbers(
+            layers, specs + "." + recompute::fullRecomputeLayer.name.str(),
+            depth, /*prefetch=*/0,
+            /*checksRange=*/true, diagnostics)) {
       config.recompute.selection =
           selectNumbers(std::move(*numbers), layers.getLocation());
       config.recompute.location = layers.getLocation();
@@ -243,45 +261,48 @@ static void readRecomputeSection(const DynamicReader &reader,
     config.selectRecompute = readModulePatterns(modules, prefix, specs, depth,
                                                 isEmpty(layers), diagnostics);
   else if (modules)
-    reader.warn("select_module", "'select_module' has no effect: mode of "
-                                 "recompute is 'full'");
+    reader.warnUnused(recompute::selectModule, "mode of recompute is 'full'");
 }
 
 /// Fills the section of `config` from recompute and recompute_comm.
-static void readDynamicRecompute(const Node &root, const DynamicDepth &depth,
-                                 TrainingConfig &config,
-                                 DiagnosticList &diagnostics) {
-  DynamicReader reader(root, "recompute", diagnostics);
+static void readDynamicRecompute(const DynamicReader &reader,
+                                 const DynamicDepth &depth,
+                                 TrainingConfig &config) {
   readRecomputeSection(reader, depth, config.recompute);
-  DynamicReader communication(root, "recompute_comm", diagnostics);
-  Node modules = communication.getWritten("select_module");
-  if (!communication.getBool("enable")) {
+  const DynamicKey &key = recomputeComm::selectModule;
+  const DynamicKey &enable = recomputeComm::enable;
+  Node modules = reader.getWritten(key);
+  if (!reader.getBool(enable)) {
     if (modules)
-      communication.warn("select_module",
-                         "'select_module' has no effect: 'enable' of "
-                         "recompute_comm is not True");
+      reader.warnUnused(key, quote(enable.name) + " of " + enable.section +
+                                 " is not True");
     return;
   }
+  const std::string prefix = getTrainerName(recomputeComm::section);
   if (isEmpty(modules))
-    return communication.error("enable",
-                               "TrainConfig.recompute_comm: enable is True but "
-                               "select_module is missing or empty");
-  config.recompute.selectCommRecompute =
-      readModulePatterns(modules, "TrainConfig.recompute_comm",
-                         "TrainConfig.recompute_config.recompute_comm", depth,
-                         /*checksRange=*/true, diagnostics);
+    return reader.error(enable, prefix + ": enable is True but " + key.name +
+                                    " is missing or empty");
+  config.recompute.selectCommRecompute = readModulePatterns(
+      modules, prefix,
+      getTrainerName(
+          (recomputeSection.name + "." + recomputeComm::section).str()),
+      depth, /*checksRange=*/true, reader.diagnostics);
 }
 
 //===----------------------------------------------------------------------===//
 // Swap
 //===----------------------------------------------------------------------===//
 
+static std::string getSwapLabel(const DynamicKey &key) {
+  return getTrainerName((swapSection.name + "." + key.name).str());
+}
+
 /// Returns the maps of a list. Emits an error and returns none for another
 /// form.
 static std::optional<std::vector<Node>>
-getSwapItems(const DynamicReader &reader, llvm::StringRef key,
+getSwapItems(const DynamicReader &reader, const DynamicKey &key,
              llvm::ArrayRef<llvm::StringRef> keys) {
-  const std::string label = "TrainConfig.swap_config." + key.str();
+  const std::string label = getSwapLabel(key);
   Node value = reader.getWritten(key);
   if (!value)
     return std::nullopt;
@@ -302,16 +323,16 @@ getSwapItems(const DynamicReader &reader, llvm::StringRef key,
         reader.diagnostics.error(
             item.getLocation(),
             at + ": each entry must include " +
-                (keys.size() > 1 ? "'op_name' and 'layers'" : "'layers'") +
-                ", got " + item.repr(60));
+                (keys.size() > 1 ? quote(known::swapName) + " and " : "") +
+                quote(known::swapLayers) + ", got " + item.repr(60));
         return std::nullopt;
       }
-    Node layers = item["layers"];
+    Node layers = item[known::swapLayers];
     if (!layers.isList()) {
       reader.diagnostics.error(
           layers.getLocation(),
-          at +
-              ".layers: expected list/tuple of layer ids or ranges like "
+          at + "." + known::swapLayers +
+              ": expected list/tuple of layer ids or ranges like "
               "['5'], ['0-19'], got " +
               getPythonType(layers) + ": " + layers.repr(60));
       return std::nullopt;
@@ -326,7 +347,8 @@ static std::optional<SwapEntry> readSwapItem(const Node &item,
                                              int64_t prefetch,
                                              DiagnosticList &diagnostics) {
   auto numbers =
-      readLayerNumbers(item["layers"], label + ".layers", depth, prefetch,
+      readLayerNumbers(item[known::swapLayers],
+                       label + "." + known::swapLayers.str(), depth, prefetch,
                        /*checksRange=*/true, diagnostics);
   if (!numbers)
     return std::nullopt;
@@ -339,129 +361,119 @@ static std::optional<SwapEntry> readSwapItem(const Node &item,
 }
 
 static void readLayerSwap(const DynamicReader &reader,
-                          const DynamicDepth &depth, SwapConfig &swap) {
-  auto items = getSwapItems(reader, "layer_swap", {"layers"});
-  swap.layerSwap.emplace();
+                          const DynamicDepth &depth, SwapConfig &config) {
+  auto items = getSwapItems(reader, swap::layerSwap, {known::swapLayers});
+  config.layerSwap.emplace();
   if (!items)
     return;
   for (auto [number, item] : llvm::enumerate(*items)) {
-    auto entry = readSwapItem(item,
-                              "TrainConfig.swap_config.layer_swap[" +
-                                  std::to_string(number) + "]",
-                              depth, swap.defaultPrefetch, reader.diagnostics);
+    auto entry = readSwapItem(
+        item,
+        getSwapLabel(swap::layerSwap) + "[" + std::to_string(number) + "]",
+        depth, config.defaultPrefetch, reader.diagnostics);
     if (entry && number == 0)
-      swap.layerSwap->push_back(std::move(*entry));
+      config.layerSwap->push_back(std::move(*entry));
     else if (entry)
       reader.diagnostics.warning(item.getLocation(),
-                                 "item " + llvm::Twine(number) +
-                                     " of 'layer_swap' has no effect: the "
+                                 "item " + llvm::Twine(number) + " of " +
+                                     quote(swap::layerSwap.name) +
+                                     " has no effect: the "
                                      "trainer applies the first one only");
   }
 }
 
 static void readOperatorSwap(const DynamicReader &reader,
-                             const DynamicDepth &depth, SwapConfig &swap) {
-  auto items = getSwapItems(reader, "op_swap", {"op_name", "layers"});
-  swap.opSwap.emplace();
+                             const DynamicDepth &depth, SwapConfig &config) {
+  auto items =
+      getSwapItems(reader, swap::opSwap, {known::swapName, known::swapLayers});
+  config.opSwap.emplace();
   if (!items)
     return;
   for (auto [number, item] : llvm::enumerate(*items)) {
     const std::string label =
-        "TrainConfig.swap_config.op_swap[" + std::to_string(number) + "]";
-    Node name = item["op_name"];
+        getSwapLabel(swap::opSwap) + "[" + std::to_string(number) + "]";
+    Node name = item[known::swapName];
     if (!name.isString() || name.getText().trim().empty()) {
-      reader.diagnostics.error(
-          name.getLocation(),
-          label + ".op_name must be a non-empty str, got " + name.repr(60));
+      reader.diagnostics.error(name.getLocation(),
+                               label + "." + known::swapName +
+                                   " must be a non-empty str, got " +
+                                   name.repr(60));
       continue;
     }
-    auto entry = readSwapItem(item, label, depth, swap.defaultPrefetch,
+    auto entry = readSwapItem(item, label, depth, config.defaultPrefetch,
                               reader.diagnostics);
     if (!entry)
       continue;
     // Layers that are swapped as a whole have no swap of their modules.
-    for (const SwapEntry &whole : *swap.layerSwap)
+    for (const SwapEntry &whole : *config.layerSwap)
       llvm::erase_if(entry->layers, [&](int64_t layer) {
         return llvm::is_contained(whole.layers, layer);
       });
-    swap.opSwap->push_back(
+    config.opSwap->push_back(
         {name.getText().str(), {std::move(*entry)}, name.getLocation()});
   }
 }
 
 /// Fills the section of `config` from swap.
-static void readDynamicSwap(const Node &root, const DynamicDepth &depth,
-                            const DynamicLayout &layout, TrainingConfig &config,
-                            DiagnosticList &diagnostics) {
-  DynamicReader reader(root, "swap", diagnostics);
-  SwapConfig &swap = config.swap;
-  swap.node = reader.getNode();
-  if (!reader.getBool("enable")) {
-    for (llvm::StringRef key : {"default_prefetch", "layer_swap", "op_swap"})
-      if (reader.getWritten(key))
-        reader.warn(key, quote(key) + " has no effect: 'enable' of swap is not "
-                                      "True");
+static void readDynamicSwap(const DynamicReader &reader,
+                            const DynamicDepth &depth,
+                            const DynamicLayout &layout, SwapConfig &config) {
+  const DynamicKey &enable = swap::enable, &prefetch = swap::defaultPrefetch;
+  config.node = reader.getSection(swap::section);
+  if (!reader.getBool(enable)) {
+    for (const DynamicKey *key : {&prefetch, &swap::layerSwap, &swap::opSwap})
+      if (reader.getWritten(*key))
+        reader.warnUnused(*key, quote(enable.name) + " of swap is not True");
     return;
   }
-  swap.location = reader.get("enable").getLocation();
-  swap.defaultPrefetch = reader.getInt("default_prefetch");
-  if (swap.defaultPrefetch < 1 || swap.defaultPrefetch >= depth.getAll()) {
-    reader.error("default_prefetch",
-                 "TrainConfig.swap_config.default_prefetch: value " +
-                     llvm::Twine(swap.defaultPrefetch) + " out of range [1, " +
-                     llvm::Twine(depth.getAll() - 1) + "]");
+  config.location = reader.get(enable).getLocation();
+  config.defaultPrefetch = reader.getInt(prefetch);
+  if (config.defaultPrefetch < 1 || config.defaultPrefetch >= depth.getAll()) {
+    reader.error(prefetch, getSwapLabel(prefetch) + ": value " +
+                               llvm::Twine(config.defaultPrefetch) +
+                               " out of range [1, " +
+                               llvm::Twine(depth.getAll() - 1) + "]");
     return;
   }
-  swap.swap = true;
-  readLayerSwap(reader, depth, swap);
-  readOperatorSwap(reader, depth, swap);
-  if (!reader.getWritten("layer_swap") && !reader.getWritten("op_swap"))
-    reader.warn("enable",
-                "'enable' of swap has no effect: neither 'layer_swap' "
-                "nor 'op_swap' says which layers");
+  config.swap = true;
+  readLayerSwap(reader, depth, config);
+  readOperatorSwap(reader, depth, config);
+  if (!reader.getWritten(swap::layerSwap) && !reader.getWritten(swap::opSwap))
+    reader.warn(enable, quote(enable.name) +
+                            " of swap has no effect: neither " +
+                            quote(swap::layerSwap.name) + " nor " +
+                            quote(swap::opSwap.name) + " says which layers");
   if (layout.pipeline > 1)
-    reader.warn("enable", "releases before MindSpore 2.11 refuse swap with "
-                          "several stages: swap is not supported with "
-                          "pipeline parallel");
+    reader.warn(enable, "releases before MindSpore 2.11 refuse swap with "
+                        "several stages: swap is not supported with "
+                        "pipeline parallel");
 }
 
 //===----------------------------------------------------------------------===//
 // What no section of the static graph has
 //===----------------------------------------------------------------------===//
 
-static void addSharding(const Node &root, const DynamicLayout &layout,
-                        TrainingConfig &config, DiagnosticList &diagnostics) {
+static void addSharding(const DynamicReader &reader,
+                        const DynamicLayout &layout, ParallelConfig &parallel) {
   if (layout.getNumRanks() == 1)
     return;
-  DynamicReader reader(root, "parallelism", diagnostics);
-  FullyShardedConfig &sharded = config.parallel.fullySharded.emplace();
+  FullyShardedConfig &sharded = parallel.fullySharded.emplace();
   sharded.replicate = layout.replicate;
   sharded.shard = layout.shard;
-  if (Node dense = reader.getWritten("dense_fsdp_shard_size"))
+  if (Node dense = reader.getWritten(parallelism::denseFsdpShardSize))
     sharded.denseShardSize = dense.getInt();
   sharded.reshardAfterForward =
       llvm::StringSwitch<ReshardPolicy>(
-          reader.getString("reshard_after_forward_policy"))
+          reader.getString(parallelism::reshardPolicy))
           .Case("always", ReshardPolicy::Always)
           .Case("never", ReshardPolicy::Never)
           .Default(ReshardPolicy::Default);
-  sharded.dividesGradients = !reader.getBool("disable_gradient_division");
-}
-
-/// The trainer drops both for other schedules than the interleaved one.
-static void addOverlap(const Node &root, const DynamicLayout &layout,
-                       TrainingConfig &config, DiagnosticList &diagnostics) {
-  if (layout.interleave == 1)
-    return;
-  DynamicReader reader(root, "parallelism", diagnostics);
-  config.parallel.overlapsBackward =
-      reader.getBool("pipeline_parallel_overlap_b_f");
-  config.parallel.detachesWeights =
-      reader.getBool("pipeline_parallel_enable_dxdw_split");
+  sharded.dividesGradients =
+      !reader.getBool(parallelism::disableGradientDivision);
 }
 
 static std::vector<std::string> readPatterns(const DynamicReader &reader,
-                                             llvm::StringRef key) {
+                                             const DynamicKey &key) {
   std::vector<std::string> patterns;
   for (const Node &item : reader.get(key).getElements())
     patterns.push_back(item.getText().str());
@@ -471,9 +483,9 @@ static std::vector<std::string> readPatterns(const DynamicReader &reader,
 /// The fused AdamW counts steps from -1, and takes the rate before it counts.
 static void addLateRates(const Node &optimizer, LrScheduleConfig &rates,
                          DiagnosticList &diagnostics) {
-  if (optimizer["type"].getText() != "AdamW")
+  if (optimizer[optimizer::type.name].getText() != "AdamW")
     return;
-  for (llvm::StringRef key : {"use_fused", "enable_fused_opt"}) {
+  for (llvm::StringRef key : lateAdamKeys) {
     if (!optimizer[key].getBool().value_or(false))
       continue;
     rates.lateSteps = 1;
@@ -496,12 +508,11 @@ static void addLateRates(const Node &optimizer, LrScheduleConfig &rates,
 
 /// Layers read such weights in the type in which they compute.
 static bool asksForHalf(const Node &model) {
-  return llvm::any_of(
-      llvm::ArrayRef<llvm::StringRef>{"params_dtype", "param_init_type"},
-      [&](llvm::StringRef key) {
-        const llvm::StringRef type = model[key].getText();
-        return type == "bfloat16" || type == "float16";
-      });
+  return llvm::any_of(keys::paramType.getNames(keys::Mcore),
+                      [&](llvm::StringRef key) {
+                        const llvm::StringRef type = model[key].getText();
+                        return type == "bfloat16" || type == "float16";
+                      });
 }
 
 void addDynamicSettings(const Node &root, const DynamicLayout &layout,
@@ -509,22 +520,28 @@ void addDynamicSettings(const Node &root, const DynamicLayout &layout,
   config.wrapper.hasLocalLoss = true;
   config.recompute.isOfDynamicGraph = true;
   config.chunkLossNum = readDynamicLossPieces(root, diagnostics);
-  config.parallel.takesFewMicroBatches = true;
-  addSharding(root, layout, config, diagnostics);
-  addOverlap(root, layout, config, diagnostics);
-  DynamicReader optimizer(root, "optimizer", diagnostics);
+  const DynamicReader reader(root, diagnostics);
+  ParallelConfig &parallel = config.parallel;
+  parallel.takesFewMicroBatches = true;
+  addSharding(reader, layout, parallel);
+  // The trainer drops both for other schedules than the interleaved one.
+  if (layout.interleave > 1) {
+    parallel.overlapsBackward = reader.getBool(parallelism::overlapBackward);
+    parallel.detachesWeights = reader.getBool(parallelism::dxdwSplit);
+  }
   config.optimizer.decayInclude =
-      readPatterns(optimizer, "weight_decay_include");
+      readPatterns(reader, optimizer::weightDecayInclude);
   config.optimizer.decayExclude =
-      readPatterns(optimizer, "weight_decay_exclude");
-  addLateRates(optimizer.getNode(), config.lrSchedule, diagnostics);
-  config.model.asksForHalf = asksForHalf(root["model"]);
-  config.model.adapters = root["lora_config"];
+      readPatterns(reader, optimizer::weightDecayExclude);
+  addLateRates(reader.getSection(optimizer::section), config.lrSchedule,
+               diagnostics);
+  config.model.asksForHalf = asksForHalf(root[model::section]);
+  config.model.adapters = root[lora::section];
   const DynamicDepth depth = readDynamicDepth(config.model.config);
   if (depth.getAll() == 0)
     return;
-  readDynamicRecompute(root, depth, config, diagnostics);
-  readDynamicSwap(root, depth, layout, config, diagnostics);
+  readDynamicRecompute(reader, depth, config);
+  readDynamicSwap(reader, depth, layout, config.swap);
   if (layout.appliesMemorySettings())
     return;
   const bool isAsked = config.recompute.recompute.isTruthy() ||
@@ -536,7 +553,9 @@ void addDynamicSettings(const Node &root, const DynamicLayout &layout,
   config.swap = SwapConfig();
   if (isAsked)
     diagnostics.warning(
-        (root["recompute"] ? root["recompute"] : root["swap"]).getLocation(),
+        (root[recompute::section] ? root[recompute::section]
+                                  : root[swap::section])
+            .getLocation(),
         "recompute and swap have no effect: the trainer applies neither to "
         "one rank, which RANK_SIZE asks for");
 }

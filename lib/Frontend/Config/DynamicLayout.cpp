@@ -9,6 +9,8 @@
 
 namespace mf {
 
+using namespace dynamic;
+
 //===----------------------------------------------------------------------===//
 // Batches that grow
 //===----------------------------------------------------------------------===//
@@ -45,28 +47,30 @@ struct RampNumbers {
 /// Checks the numbers in the trainer's order; empty if they are right.
 static std::string checkRamp(const RampNumbers &ramp, int64_t units) {
   auto number = [](int64_t value) { return std::to_string(value); };
+  const std::string name = training::rampupBatchSize.name.str();
   if (ramp.increment <= 0)
-    return "rampup_batch_size[1] (batch_size_increment) must be > 0, got " +
+    return name + "[1] (batch_size_increment) must be > 0, got " +
            number(ramp.increment) + ".";
   if (ramp.samples < 0)
-    return "rampup_batch_size[2] (rampup_samples) must be >= 0, got " +
+    return name + "[2] (rampup_samples) must be >= 0, got " +
            number(ramp.samples) + ".";
-  const std::string start = "rampup_batch_size[0] start_global_batch_size(" +
-                            number(ramp.start) + ") must be ";
-  const std::string whole =
-      "training.global_batch_size(" + number(ramp.most) + ") must be ";
+  const std::string start =
+      name + "[0] start_global_batch_size(" + number(ramp.start) + ") must be ";
+  const std::string whole = training::globalBatchSize.getPath() + "(" +
+                            number(ramp.most) + ") must be ";
   if (ramp.start <= 0)
     return start + "positive.";
   if (ramp.most < ramp.start)
-    return whole + ">= rampup_batch_size[0] start_global_batch_size(" +
+    return whole + ">= " + name + "[0] start_global_batch_size(" +
            number(ramp.start) + ").";
   if ((ramp.most - ramp.start) % ramp.increment != 0)
     return "(global_batch_size - start_global_batch_size)=" +
            number(ramp.most - ramp.start) +
            " must be divisible by batch_size_increment=" +
            number(ramp.increment) + ".";
-  const std::string divisible =
-      "divisible by data_parallel*local_batch_size(" + number(units) + ").";
+  const std::string divisible = "divisible by data_parallel*" +
+                                training::localBatchSize.name.str() + "(" +
+                                number(units) + ").";
   if (ramp.start % units != 0)
     return start + divisible;
   if (ramp.most % units != 0)
@@ -89,25 +93,24 @@ static std::vector<BatchRamp> readBatchRamp(const Node &root, int64_t baseUnits,
                                             DiagnosticList &diagnostics) {
   /// Levels that a message lists; more have no use in it.
   constexpr size_t mostLevels = 256;
-  DynamicReader training(root, "training", diagnostics);
-  Node written = training.getWritten("rampup_batch_size");
+  const DynamicReader reader(root, diagnostics);
+  const DynamicKey &key = training::rampupBatchSize;
+  Node written = reader.getWritten(key);
   if (!written)
     return {};
   const std::vector<Node> &items = written.getElements();
   if (items.size() != 3 ||
       llvm::any_of(items, [](const Node &item) { return !item.getInt(); })) {
-    training.error("rampup_batch_size",
-                   "expected [start, increment, samples], three ints, for "
-                   "'rampup_batch_size', but got " +
-                       written.repr(60));
+    reader.error(key, "expected [start, increment, samples], three ints, for " +
+                          quote(key.name) + ", but got " + written.repr(60));
     return {};
   }
   const RampNumbers ramp = {*items[0].getInt(), *items[1].getInt(),
                             *items[2].getInt(),
-                            training.getInt("global_batch_size")};
+                            reader.getInt(training::globalBatchSize)};
   const std::string problem = checkRamp(ramp, std::max<int64_t>(baseUnits, 1));
   if (!problem.empty()) {
-    training.error("rampup_batch_size", problem);
+    reader.error(key, problem);
     return {};
   }
   std::vector<BatchRamp> levels;
@@ -172,9 +175,10 @@ static bool readStageRow(const Node &row, int64_t rank,
                          DiagnosticList &diagnostics) {
   if (!row.isString()) {
     diagnostics.error(row.getLocation(),
-                      "expected a string such as '0-3' for each stage in "
-                      "'pipeline_parallel_layers_per_stage', but got " +
-                          row.repr(60) + ", on which the trainer fails");
+                      "expected a string such as '0-3' for each stage in " +
+                          quote(parallelism::layersPerStage.name) +
+                          ", but got " + row.repr(60) +
+                          ", on which the trainer fails");
     return false;
   }
   llvm::SmallVector<llvm::StringRef> chunks;
@@ -183,9 +187,9 @@ static bool readStageRow(const Node &row, int64_t rank,
     diagnostics.error(
         row.getLocation(),
         "PP rank " + llvm::Twine(rank) + " has " + llvm::Twine(chunks.size()) +
-            " chunk(s) in 'pipeline_parallel_layers_per_stage' (got '" +
-            getPythonText(row) +
-            "'), but 'pipeline_parallel_interleave_num' is " +
+            " chunk(s) in " + quote(parallelism::layersPerStage.name) +
+            " (got '" + getPythonText(row) + "'), but " +
+            quote(parallelism::interleaveNum.name) + " is " +
             llvm::Twine(layout.interleave) +
             "; each PP rank must have exactly " +
             llvm::Twine(layout.interleave) + " comma-separated chunk(s)");
@@ -212,11 +216,10 @@ static bool checkCoverage(const Node &written,
   for (const ChunkRange &range : ranges) {
     if (range.first != next) {
       diagnostics.error(written.getLocation(),
-                        "expected the next stage of "
-                        "'pipeline_parallel_layers_per_stage' to begin with "
-                        "layer " +
-                            llvm::Twine(next) + ", but it has " +
-                            llvm::Twine(range.first) + "-" +
+                        "expected the next stage of " +
+                            quote(parallelism::layersPerStage.name) +
+                            " to begin with layer " + llvm::Twine(next) +
+                            ", but it has " + llvm::Twine(range.first) + "-" +
                             llvm::Twine(range.last) +
                             "; each layer has one stage, in their order");
       return false;
@@ -226,9 +229,9 @@ static bool checkCoverage(const Node &written,
   if (next == numLayers)
     return true;
   diagnostics.error(written.getLocation(),
-                    "'pipeline_parallel_layers_per_stage' has layers up to " +
-                        llvm::Twine(next - 1) + ", but the model has " +
-                        llvm::Twine(numLayers));
+                    quote(parallelism::layersPerStage.name) +
+                        " has layers up to " + llvm::Twine(next - 1) +
+                        ", but the model has " + llvm::Twine(numLayers));
   return false;
 }
 
@@ -239,10 +242,10 @@ readDynamicStages(const Node &root, const DynamicLayout &layout,
     return {};
   /// A limit for hostile input.
   constexpr int64_t mostStages = 1 << 16;
-  DynamicReader reader(root, "parallelism", diagnostics);
+  DynamicReader reader(root, diagnostics);
   const int64_t stages = layout.pipeline * layout.interleave;
-  const llvm::StringLiteral key = "pipeline_parallel_layers_per_stage";
-  Node written = reader.getNode()[key];
+  const DynamicKey &key = parallelism::layersPerStage;
+  Node written = reader.getAny(key);
   if (!written)
     written = reader.get(key);
   std::vector<std::vector<int64_t>> counts(
@@ -257,8 +260,8 @@ readDynamicStages(const Node &root, const DynamicLayout &layout,
       reader.error(key, "Number of layers (" + llvm::Twine(numLayers) +
                             ") is not divisible by total stages (" +
                             llvm::Twine(stages) +
-                            "); configure the model distribution via "
-                            "'pipeline_parallel_layers_per_stage'");
+                            "); configure the model distribution via " +
+                            quote(key.name));
       return {};
     }
     for (std::vector<int64_t> &row : counts)
@@ -267,18 +270,17 @@ readDynamicStages(const Node &root, const DynamicLayout &layout,
   }
   if (!written.isList()) {
     diagnostics.error(written.getLocation(),
-                      "expected 'auto' or a list of strings for "
-                      "'pipeline_parallel_layers_per_stage' with several "
-                      "stages, but got " +
+                      "expected 'auto' or a list of strings for " +
+                          quote(key.name) + " with several stages, but got " +
                           written.repr(60) + ", on which the trainer fails");
     return {};
   }
   const std::vector<Node> &rows = written.getElements();
   if (static_cast<int64_t>(rows.size()) != layout.pipeline) {
     diagnostics.error(written.getLocation(),
-                      "The length of 'pipeline_parallel_layers_per_stage' (" +
-                          llvm::Twine(rows.size()) +
-                          ") must equal 'pipeline_parallel' (" +
+                      "The length of " + quote(key.name) + " (" +
+                          llvm::Twine(rows.size()) + ") must equal " +
+                          quote(parallelism::pipelineParallel.name) + " (" +
                           llvm::Twine(layout.pipeline) + "), but got " +
                           llvm::Twine(rows.size()) + " entries for " +
                           llvm::Twine(layout.pipeline) + " PP ranks");
@@ -314,13 +316,13 @@ static int64_t getLaunchedRanks() {
   return std::max<int64_t>(count, 0);
 }
 
-static int64_t readDegree(const DynamicReader &reader, llvm::StringRef key) {
+static int64_t readDegree(const DynamicReader &reader, const DynamicKey &key) {
   const int64_t degree = reader.getInt(key);
   if (degree >= 1 && degree <= mostRanks)
     return degree;
   reader.error(key, "Parallelism degree should be >= 1: expected from 1 to " +
-                        llvm::Twine(mostRanks) + " for '" + key +
-                        "', but got " + llvm::Twine(degree));
+                        llvm::Twine(mostRanks) + " for " + quote(key.name) +
+                        ", but got " + llvm::Twine(degree));
   return 1;
 }
 
@@ -335,16 +337,16 @@ static int64_t getFewestReplicas(const DynamicLayout &layout, int64_t shard) {
 
 static void resolveDataParallel(const DynamicReader &reader,
                                 DynamicLayout &layout) {
-  const int64_t asked = reader.getInt("data_parallel_shard");
+  const DynamicKey &key = parallelism::dataParallelShard;
+  const int64_t asked = reader.getInt(key);
   const int64_t others = layout.tensor * layout.context * layout.pipeline;
   const int64_t launched = getLaunchedRanks();
   layout.isLaunched = launched > 0;
   layout.data =
       layout.isLaunched ? launched / others : getFewestReplicas(layout, asked);
   if (asked == 0) {
-    reader.error("data_parallel_shard",
-                 "integer division or modulo by zero: expected "
-                 "'data_parallel_shard' to be at least 1, or -1 for all");
+    reader.error(key, "integer division or modulo by zero: expected " +
+                          quote(key.name) + " to be at least 1, or -1 for all");
     layout.data = std::max<int64_t>(layout.data, 1);
   }
   const bool isWhole = layout.data * others == launched;
@@ -352,164 +354,170 @@ static void resolveDataParallel(const DynamicReader &reader,
   layout.shard = layout.data / layout.replicate;
   if (layout.isLaunched &&
       (!isWhole || layout.replicate * layout.shard != layout.data)) {
-    reader.error("data_parallel_shard",
-                 "Invalid parallel dims: dp_replicate(" +
-                     llvm::Twine(layout.replicate) + ") * dp_shard(" +
-                     llvm::Twine(layout.shard) + ") * cp(" +
-                     llvm::Twine(layout.context) + ") * tp(" +
-                     llvm::Twine(layout.tensor) + ") * pp(" +
-                     llvm::Twine(layout.pipeline) + ") != WORLD_SIZE(" +
-                     llvm::Twine(launched) + ")");
+    reader.error(key, "Invalid parallel dims: dp_replicate(" +
+                          llvm::Twine(layout.replicate) + ") * dp_shard(" +
+                          llvm::Twine(layout.shard) + ") * cp(" +
+                          llvm::Twine(layout.context) + ") * tp(" +
+                          llvm::Twine(layout.tensor) + ") * pp(" +
+                          llvm::Twine(layout.pipeline) + ") != WORLD_SIZE(" +
+                          llvm::Twine(launched) + ")");
     layout.data = std::max<int64_t>(layout.data, 1);
     layout.shard = layout.data;
     layout.replicate = 1;
   } else if (asked > 0 && layout.shard != asked) {
-    reader.warn("data_parallel_shard",
-                "'data_parallel_shard' " + llvm::Twine(asked) + " becomes " +
-                    llvm::Twine(layout.shard) + ": there are " +
-                    llvm::Twine(layout.data) + " data-parallel ranks");
+    reader.warn(key, quote(key.name) + " " + llvm::Twine(asked) + " becomes " +
+                         llvm::Twine(layout.shard) + ": there are " +
+                         llvm::Twine(layout.data) + " data-parallel ranks");
   }
   if (!layout.isLaunched)
-    reader.warn("data_parallel_shard",
-                "the YAML does not say how many ranks are started; the "
-                "program is for " +
-                    llvm::Twine(layout.getNumRanks()) +
-                    ", set RANK_SIZE in the environment to their number");
+    reader.warn(key, "the YAML does not say how many ranks are started; the "
+                     "program is for " +
+                         llvm::Twine(layout.getNumRanks()) +
+                         ", set RANK_SIZE in the environment to their number");
 }
 
 static void checkExpertRanks(const DynamicReader &reader, const Node &root,
                              const DynamicLayout &layout) {
+  const DynamicKey &key = parallelism::expertParallel;
   const int64_t ranks = layout.shard * layout.context * layout.tensor;
   if (layout.expert > 1 && ranks % layout.expert != 0) {
-    reader.error("expert_parallel",
-                 "Invalid expert_parallel: ep(" + llvm::Twine(layout.expert) +
+    reader.error(key,
+                 "Invalid " + key.name + ": ep(" + llvm::Twine(layout.expert) +
                      ") must divide dp_shard(" + llvm::Twine(layout.shard) +
                      ") * cp(" + llvm::Twine(layout.context) + ") * tp(" +
                      llvm::Twine(layout.tensor) + ") = " + llvm::Twine(ranks));
     return;
   }
-  const Node experts = keys::numExperts.find(root["model"], keys::Mcore);
+  const Node experts = keys::numExperts.find(root[model::section], keys::Mcore);
   const int64_t count = experts.getInt().value_or(0);
   if (layout.expert > 1 && count > 0 && count % ranks != 0)
-    reader.error("expert_parallel",
-                 "Uneven sharding on dim 0 not supported: the " +
-                     llvm::Twine(count) +
-                     " experts do not divide over dp_shard(" +
-                     llvm::Twine(layout.shard) + ") * cp(" +
-                     llvm::Twine(layout.context) + ") * tp(" +
-                     llvm::Twine(layout.tensor) + ") = " + llvm::Twine(ranks) +
-                     " ranks; set data_parallel_shard so that they do");
-  if (reader.getString("moe_token_dispatcher_type") ==
-          "alltoall_deredundancy" &&
-      layout.expert < reader.getInt("npu_nums_per_device"))
-    reader.error("expert_parallel",
-                 "expert_parallel must be greater than or equal to "
-                 "npu_nums_per_device when moe_token_dispatcher_type is "
-                 "alltoall_deredundancy, but got " +
-                     llvm::Twine(layout.expert) + " and " +
-                     llvm::Twine(reader.getInt("npu_nums_per_device")));
+    reader.error(
+        key, "Uneven sharding on dim 0 not supported: the " +
+                 llvm::Twine(count) + " experts do not divide over dp_shard(" +
+                 llvm::Twine(layout.shard) + ") * cp(" +
+                 llvm::Twine(layout.context) + ") * tp(" +
+                 llvm::Twine(layout.tensor) + ") = " + llvm::Twine(ranks) +
+                 " ranks; set " + parallelism::dataParallelShard.name +
+                 " so that they do");
+  const DynamicKey &dispatcher = parallelism::moeTokenDispatcherType;
+  const DynamicKey &perMachine = parallelism::npuNumsPerDevice;
+  if (reader.getString(dispatcher) == "alltoall_deredundancy" &&
+      layout.expert < reader.getInt(perMachine))
+    reader.error(key, key.name + " must be greater than or equal to " +
+                          perMachine.name + " when " + dispatcher.name +
+                          " is alltoall_deredundancy, but got " +
+                          llvm::Twine(layout.expert) + " and " +
+                          llvm::Twine(reader.getInt(perMachine)));
 }
 
 static void checkTensorParallel(const DynamicReader &reader, const Node &model,
                                 int64_t degree) {
   if (degree == 1)
     return;
-  if (!reader.getBool("sequence_parallel"))
-    reader.error("tensor_parallel",
-                 "PyNative tensor parallelism requires sequence_parallel=True "
-                 "when tensor_parallel > 1, but got tensor_parallel=" +
-                     llvm::Twine(degree));
-  auto divide = [&](const ModelKey &key, llvm::StringRef name) {
-    const Node value = key.find(model, keys::Mcore);
+  const DynamicKey &key = parallelism::tensorParallel;
+  if (!reader.getBool(parallelism::sequenceParallel))
+    reader.error(key, "PyNative tensor parallelism requires " +
+                          parallelism::sequenceParallel.name + "=True when " +
+                          key.name + " > 1, but got " + key.name + "=" +
+                          llvm::Twine(degree));
+  auto divide = [&](const ModelKey &size) {
+    const Node value = size.find(model, keys::Mcore);
     if (value.getInt().value_or(0) % degree != 0)
       reader.diagnostics.error(value.getLocation(),
-                               name + " (" + llvm::Twine(*value.getInt()) +
+                               size.getNames(keys::Mcore).back() + " (" +
+                                   llvm::Twine(*value.getInt()) +
                                    ") must be divisible by the TP degree (" +
                                    llvm::Twine(degree) + ")");
   };
-  divide(keys::vocabSize, "vocab_size");
+  divide(keys::vocabSize);
   const bool isLatent =
       keys::multiLatentAttention.find(model).getBool().value_or(
           !keys::keyValueRank.find(model).isUndefinedOrNull() ||
           keys::modelType.find(model).getText().starts_with("deepseek"));
   if (!isLatent)
-    divide(keys::numKeyValueHeads, "num_query_groups");
+    divide(keys::numKeyValueHeads);
   Node rank = keys::queryRank.find(model);
   if (isLatent && rank.getKind() == NodeKind::Null)
     reader.diagnostics.error(rank.getLocation(),
-                             "NotImplementedError: tensor_parallel above 1 "
-                             "needs a q_lora_rank");
+                             "NotImplementedError: " + key.name +
+                                 " above 1 needs a " +
+                                 keys::queryRank.getName());
 }
 
 static bool hasCompressedMask(const Node &root) {
   for (const ModelKey *key :
        {&keys::compressedMask, &keys::compressedDocumentMask})
-    if (key->find(root["model"]).getBool().value_or(false))
+    if (key->find(root[model::section]).getBool().value_or(false))
       return true;
-  return root["train_dataset"]["dataloader"]["config"]
-             ["create_compressed_eod_mask"]
-                 .getBool()
-                 .value_or(false);
+  return root.getPath(dataloader::section)["config"][dataloader::documentMask]
+      .getBool()
+      .value_or(false);
 }
 
 static void checkContextParallel(const DynamicReader &reader, const Node &root,
                                  int64_t degree) {
-  const std::string method = reader.getString("context_parallel_method");
+  const DynamicKey &key = parallelism::contextParallel;
+  const DynamicKey &methodKey = parallelism::contextParallelMethod;
+  const DynamicKey &headKey = parallelism::ulyssesDegreeInCp;
+  const DynamicKey &asyncKey = parallelism::contextParallelAsync;
+  const std::string method = reader.getString(methodKey);
   if (degree == 1)
     return;
-  if (method != "colossal" && method != "ulysses" && method != "hybrid")
-    reader.error("context_parallel_method",
-                 "Unsupported context_parallel_method: " + method +
-                     "; expected colossal, ulysses or hybrid");
+  if (method != getContextMethod(method, &ContextMethod::name).name)
+    reader.error(methodKey, "Unsupported " + methodKey.name + ": " + method +
+                                "; expected colossal, ulysses or hybrid");
   if (!hasCompressedMask(root))
-    reader.error("context_parallel",
-                 "Context parallel (context_parallel > 1) requires a "
-                 "compressed attention mask. Set " +
-                     keys::compressedMask.getName() + " or " +
-                     keys::compressedDocumentMask.getName() +
-                     " of the model to True");
-  Node columns = root["train_dataset"]["dataloader"]["column_names"];
+    reader.error(key, "Context parallel (" + key.name +
+                          " > 1) requires a compressed attention mask. Set " +
+                          keys::compressedMask.getName() + " or " +
+                          keys::compressedDocumentMask.getName() +
+                          " of the model to True");
+  const DynamicKey &columnKey = dataloader::columnNames;
+  Node columns = root.getPath(columnKey.getPath());
   if (columns.isList() &&
       llvm::none_of(columns.getElements(), [](const Node &column) {
         return column.getText() == "position_ids";
       }))
     reader.diagnostics.error(columns.getLocation(),
-                             "context_parallel above 1 needs 'position_ids' "
-                             "among column_names");
-  Node given = reader.getWritten("ulysses_degree_in_cp");
+                             key.name + " above 1 needs 'position_ids' among " +
+                                 columnKey.name);
+  Node given = reader.getWritten(headKey);
   const int64_t heads = given.getInt().value_or(0);
-  const bool isRight = method == "hybrid"
+  const bool isRight = method == hybridMethod.name
                            ? heads > 1 && heads < degree && degree % heads == 0
-                       : method == "ulysses" ? !given || heads == degree
-                                             : !given || heads == 1;
+                       : method == ulyssesMethod.name
+                           ? !given || heads == degree
+                           : !given || heads == 1;
   if (!isRight)
-    reader.error("ulysses_degree_in_cp",
-                 "expected ulysses_degree_in_cp to be context_parallel with "
-                 "ulysses, 1 with colossal, and a divisor between them with "
-                 "hybrid, but got " +
-                     reader.get("ulysses_degree_in_cp").repr(60) + " with " +
-                     method + " and context_parallel " + llvm::Twine(degree));
-  if (method == "colossal" && reader.getBool("context_parallel_async"))
-    reader.warn("context_parallel_async",
-                "'context_parallel_async' has no effect: only ulysses and "
-                "hybrid exchange beside computation");
+    reader.error(headKey,
+                 "expected " + headKey.name + " to be " + key.name +
+                     " with ulysses, 1 with colossal, and a divisor between "
+                     "them with hybrid, but got " +
+                     reader.get(headKey).repr(60) + " with " + method +
+                     " and " + key.name + " " + llvm::Twine(degree));
+  if (method == colossalMethod.name && reader.getBool(asyncKey))
+    reader.warnUnused(asyncKey, "only ulysses and hybrid "
+                                "exchange beside computation");
 }
 
 static void checkSharding(const DynamicReader &reader,
                           const DynamicLayout &layout) {
-  const std::string policy = reader.getString("reshard_after_forward_policy");
+  const DynamicKey &policyKey = parallelism::reshardPolicy;
+  const DynamicKey &offload = parallelism::cpuOffload;
+  const DynamicKey &denseKey = parallelism::denseFsdpShardSize;
+  const std::string policy = reader.getString(policyKey);
   if (policy != "always" && policy != "never" && policy != "default")
-    reader.error("reshard_after_forward_policy",
-                 "Invalid reshard_after_forward_policy: " + policy +
-                     "; valid options are: 'always', 'never', 'default'");
-  if (reader.getBool("cpu_offload"))
-    reader.error("cpu_offload", "RuntimeError: cpu_offload True is not "
-                                "supported; expected False");
+    reader.error(policyKey, "Invalid " + policyKey.name + ": " + policy +
+                                "; valid options are: 'always', 'never', "
+                                "'default'");
+  if (reader.getBool(offload))
+    reader.error(offload, "RuntimeError: " + offload.name +
+                              " True is not supported; expected False");
   const int64_t ranks = layout.shard * layout.context;
-  Node dense = reader.getWritten("dense_fsdp_shard_size");
+  Node dense = reader.getWritten(denseKey);
   if (dense && (*dense.getInt() < 1 || ranks % *dense.getInt() != 0))
-    reader.error("dense_fsdp_shard_size",
-                 "Invalid parallel dims: dense_fsdp_shard_size(" +
+    reader.error(denseKey,
+                 "Invalid parallel dims: " + denseKey.name + "(" +
                      llvm::Twine(*dense.getInt()) + ") must divide dp_shard(" +
                      llvm::Twine(layout.shard) + ") * cp(" +
                      llvm::Twine(layout.context) + ") = " + llvm::Twine(ranks));
@@ -517,31 +525,34 @@ static void checkSharding(const DynamicReader &reader,
 
 static void countMicroBatches(const Node &root, DynamicLayout &layout,
                               DiagnosticList &diagnostics) {
-  DynamicReader training(root, "training", diagnostics);
-  for (llvm::StringRef key : {"global_batch_size", "local_batch_size"})
-    if (training.getInt(key) <= 0 || training.getInt(key) > INT32_MAX) {
-      training.error(key, "training." + key + " in config must be positive");
+  const DynamicReader reader(root, diagnostics);
+  const DynamicKey &globalKey = training::globalBatchSize;
+  const DynamicKey &localKey = training::localBatchSize;
+  for (const DynamicKey *key : {&globalKey, &localKey})
+    if (reader.getInt(*key) <= 0 || reader.getInt(*key) > INT32_MAX) {
+      reader.error(*key, key->getPath() + " in config must be positive");
       return;
     }
-  const int64_t local = training.getInt("local_batch_size");
-  const int64_t global = training.getInt("global_batch_size");
+  const int64_t local = reader.getInt(localKey);
+  const int64_t global = reader.getInt(globalKey);
   const int64_t unit = layout.data * local;
   layout.microBatches = global / unit;
   if (layout.microBatches < 1) {
-    training.error("global_batch_size",
-                   "The product of data_parallel and local_batch_size exceeds "
-                   "global_batch_size, data_parallel " +
-                       llvm::Twine(layout.data) + " * local_batch_size " +
-                       llvm::Twine(local) + " > " + llvm::Twine(global) +
-                       "; raise it to a multiple of " + llvm::Twine(unit) +
-                       " or start fewer ranks");
+    reader.error(globalKey,
+                 "The product of data_parallel and " + localKey.name +
+                     " exceeds " + globalKey.name + ", data_parallel " +
+                     llvm::Twine(layout.data) + " * " + localKey.name + " " +
+                     llvm::Twine(local) + " > " + llvm::Twine(global) +
+                     "; raise it to a multiple of " + llvm::Twine(unit) +
+                     " or start fewer ranks");
     layout.microBatches = 1;
   } else if (const int64_t rest = global % unit) {
-    training.warn("global_batch_size",
-                  llvm::Twine(rest) + " of the " + llvm::Twine(global) +
-                      " samples of global_batch_size are dropped: a step has " +
-                      llvm::Twine(layout.microBatches) + " micro-batches of " +
-                      llvm::Twine(unit) + " samples");
+    reader.warn(globalKey, llvm::Twine(rest) + " of the " +
+                               llvm::Twine(global) + " samples of " +
+                               globalKey.name + " are dropped: a step has " +
+                               llvm::Twine(layout.microBatches) +
+                               " micro-batches of " + llvm::Twine(unit) +
+                               " samples");
   }
   const std::vector<BatchRamp> ramp = readBatchRamp(root, unit, diagnostics);
   if (ramp.empty())
@@ -553,30 +564,29 @@ static void countMicroBatches(const Node &root, DynamicLayout &layout,
             (&level == &ramp.back()
                  ? ""
                  : " for " + std::to_string(level.steps) + " steps");
-  training.warn("rampup_batch_size",
-                "the program is that of the last batch size of "
-                "'rampup_batch_size': " +
-                    text);
+  reader.warn(training::rampupBatchSize,
+              "the program is that of the last batch size of " +
+                  quote(training::rampupBatchSize.name) + ": " + text);
 }
 
 DynamicLayout resolveDynamicLayout(const Node &root,
                                    DiagnosticList &diagnostics) {
-  DynamicReader reader(root, "parallelism", diagnostics);
+  DynamicReader reader(root, diagnostics);
   DynamicLayout layout;
-  layout.tensor = readDegree(reader, "tensor_parallel");
-  layout.context = readDegree(reader, "context_parallel");
-  layout.pipeline = readDegree(reader, "pipeline_parallel");
-  layout.expert = readDegree(reader, "expert_parallel");
-  layout.interleave = readDegree(reader, "pipeline_parallel_interleave_num");
+  layout.tensor = readDegree(reader, parallelism::tensorParallel);
+  layout.context = readDegree(reader, parallelism::contextParallel);
+  layout.pipeline = readDegree(reader, parallelism::pipelineParallel);
+  layout.expert = readDegree(reader, parallelism::expertParallel);
+  layout.interleave = readDegree(reader, parallelism::interleaveNum);
   if (layout.tensor * layout.context > mostRanks ||
       layout.tensor * layout.context * layout.pipeline > mostRanks) {
-    reader.error("tensor_parallel",
+    reader.error(parallelism::tensorParallel,
                  "the number of ranks is above " + llvm::Twine(mostRanks));
     return {};
   }
   resolveDataParallel(reader, layout);
   checkExpertRanks(reader, root, layout);
-  checkTensorParallel(reader, root["model"], layout.tensor);
+  checkTensorParallel(reader, root[model::section], layout.tensor);
   checkContextParallel(reader, root, layout.context);
   checkSharding(reader, layout);
   countMicroBatches(root, layout, diagnostics);

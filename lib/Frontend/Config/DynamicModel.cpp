@@ -8,6 +8,8 @@
 
 namespace mf {
 
+using namespace dynamic;
+
 namespace {
 
 /// The value of a key if the YAML does not have the key.
@@ -205,16 +207,16 @@ static void checkBalancingLoss(const Node &model, DiagnosticList &diagnostics) {
 /// Keys of parallelism that layers read, under their names in the model.
 static void setExpertKeys(const Node &root, const DynamicLayout &layout,
                           NodeBuilder &model, DiagnosticList &diagnostics) {
-  DynamicReader reader(root, "parallelism", diagnostics);
+  DynamicReader reader(root, diagnostics);
   const llvm::StringRef dispatcher = keys::tokenDispatcher.getName();
   model.remove(dispatcher);
-  if (Node value = reader.getWritten(dispatcher))
+  if (Node value = reader.getWritten(parallelism::moeTokenDispatcherType))
     model.set(dispatcher, value);
   for (llvm::StringRef key : keys::padTokens.getAllNames())
     model.remove(key);
   model.remove(keys::nodeRanks.getName());
   model.remove(keys::tokenDropPolicy.getName());
-  Node safe = reader.get("expert_parallel_use_safe_tokens");
+  Node safe = reader.get(parallelism::useSafeTokens);
   if (layout.expert > 1 && safe.getBool().value_or(false))
     model.set(keys::padTokens.getName(), safe);
 }
@@ -230,7 +232,7 @@ static void warnAboutDropout(const Node &written, DiagnosticList &diagnostics) {
 }
 
 int64_t readDynamicLossPieces(const Node &root, DiagnosticList &diagnostics) {
-  Node pieces = keys::chunkLossNum.find(root["model"]);
+  Node pieces = keys::chunkLossNum.find(root[model::section]);
   if (pieces.isUndefinedOrNull())
     return 1;
   const std::optional<int64_t> count = pieces.getInt();
@@ -241,7 +243,7 @@ int64_t readDynamicLossPieces(const Node &root, DiagnosticList &diagnostics) {
                           pieces.repr());
     return 1;
   }
-  if (Node perToken = keys::calculatePerTokenLoss.find(root["model"]);
+  if (Node perToken = keys::calculatePerTokenLoss.find(root[model::section]);
       *count > 1 && perToken.getBool().value_or(false))
     diagnostics.error(perToken.getLocation(),
                       llvm::formatv("For {0} > 1, {1} is not supported; "
@@ -283,12 +285,12 @@ static bool isHybrid(const NodeBuilder &model) {
 /// documents. `data` describes the files of tokens.
 static void setDocuments(const Node &data, const DynamicLayout &layout,
                          NodeBuilder &model, DiagnosticList &diagnostics) {
-  Node mask = data["create_compressed_eod_mask"];
+  Node mask = data[dataloader::documentMask];
   if (!mask.getBool().value_or(false))
     return;
   auto refuse = [&](const llvm::Twine &why) {
-    diagnostics.error(mask.getLocation(), why + ": expected False for "
-                                                "'create_compressed_eod_mask'");
+    diagnostics.error(mask.getLocation(), why + ": expected False for " +
+                                              quote(dataloader::documentMask));
   };
   if (model.get(keys::fusedSparseAttention.getName()).getBool().value_or(true))
     return refuse("fused hybrid attention (" +
@@ -296,13 +298,15 @@ static void setDocuments(const Node &data, const DynamicLayout &layout,
                   ") currently supports BSND layout only, which has no "
                   "documents");
   if (layout.context > 1)
-    return refuse("ranks that share a sequence of hybrid attention "
-                  "('context_parallel') do not know its documents");
-  Node end = data["eod"];
+    return refuse("ranks that share a sequence of hybrid attention (" +
+                  quote(parallelism::contextParallel.name) +
+                  ") do not know its documents");
+  Node end = data[dataloader::documentEnd];
   if (end.getInt().value_or(-1) < 0) {
     diagnostics.error((end ? end : mask).getLocation(),
-                      "expected the token that ends a document for 'eod', as "
-                      "'create_compressed_eod_mask' is True" +
+                      "expected the token that ends a document for " +
+                          quote(dataloader::documentEnd) + ", as " +
+                          quote(dataloader::documentMask) + " is True" +
                           (end ? ", but got " + end.repr(60) : ""));
     return;
   }
@@ -366,7 +370,8 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
   ignore(keys::routerScore.getName(), model.get(score).getText(),
          "routers read " + quote(score));
   ignore(keys::resetsDocuments.getName(), "False",
-         "documents follow from 'create_compressed_eod_mask' of the data");
+         "documents follow from " + quote(dataloader::documentMask) +
+             " of the data");
   ignore(keys::mlaQkvConcat.getName(), "True",
          "the projections of latent attention are one weight");
   auto getType = [&](const ModelKey &key, llvm::StringRef missing) {
@@ -385,17 +390,19 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
             ", but got " + stored + ": products of experts fail otherwise");
   if (!isHybrid(model))
     return;
-  if (Node method = root["parallelism"]["context_parallel_method"];
-      layout.context > 1 &&
-      (method.getText() == "ulysses" || method.getText() == "hybrid"))
+  const DynamicKey &methodKey = parallelism::contextParallelMethod;
+  if (Node method = root.getPath(methodKey.getPath());
+      layout.context > 1 && (method.getText() == ulyssesMethod.name ||
+                             method.getText() == hybridMethod.name))
     diagnostics.error(method.getLocation(),
                       "ranks that share a sequence of hybrid attention "
                       "(" +
                           quote(hybridVariant) +
                           ") exchange keys, not heads: expected "
-                          "colossal for 'context_parallel_method', but got " +
+                          "colossal for " +
+                          quote(methodKey.name) + ", but got " +
                           method.repr(60));
-  setDocuments(root["train_dataset"]["dataloader"]["config"], layout, model,
+  setDocuments(root.getPath(dataloader::section)["config"], layout, model,
                diagnostics);
 }
 
@@ -408,7 +415,7 @@ bool hasHybridAttention(const Node &model) {
 
 Node readDynamicModel(const Node &root, const DynamicLayout &layout,
                       DiagnosticList &diagnostics) {
-  Node written = root["model"];
+  Node written = root[model::section];
   if (!written.isMap())
     return {};
   NodeBuilder model(written);
@@ -442,9 +449,11 @@ Node readDynamicModel(const Node &root, const DynamicLayout &layout,
         width && !model.get(count))
       model.set(count, "0", width);
   } else if (layout.pipeline > 1) {
-    diagnostics.error(root["parallelism"]["pipeline_parallel"].getLocation(),
+    const DynamicKey &key = parallelism::pipelineParallel;
+    diagnostics.error(root.getPath(key.getPath()).getLocation(),
                       "the dynamic graph's Qwen3ForCausalLM has no stages: "
-                      "expected pipeline_parallel 1, but got " +
+                      "expected " +
+                          key.name + " 1, but got " +
                           llvm::Twine(layout.pipeline) +
                           ", which is a TypeError there");
   }

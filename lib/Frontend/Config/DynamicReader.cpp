@@ -52,18 +52,17 @@ static std::string checkDynamicType(const Node &value, const DynamicType &type,
   return {};
 }
 
-static std::string checkDynamicType(const Node &value,
-                                    const DynamicSection &section,
-                                    const DynamicKey &key) {
+static std::string checkDynamicType(const Node &value, const DynamicKey &key) {
   return checkDynamicType(value, key.type,
-                          section.className.str() + "." + key.name.str());
+                          getDynamicSection(key.section).className.str() + "." +
+                              key.name.str());
 }
 
 static void checkUnknownFields(const Node &map, const DynamicSection &section,
                                DiagnosticList &diagnostics) {
   llvm::SmallVector<llvm::StringRef> names;
-  for (const DynamicKey &key : section.keys)
-    names.push_back(key.name);
+  for (const DynamicKey *key : section.keys)
+    names.push_back(key->name);
   std::string list, hints;
   Location first;
   for (const Node::Entry &entry : map.getEntries()) {
@@ -107,30 +106,31 @@ static void checkFieldValues(const Node &map, const DynamicSection &section,
                              DiagnosticList &diagnostics) {
   if (!section.takesOthers)
     checkUnknownFields(map, section, diagnostics);
-  for (const DynamicKey &key : section.keys) {
-    Node value = map[key.name];
-    if (!value && key.isRequired)
+  for (const DynamicKey *key : section.keys) {
+    Node value = map[key->name];
+    if (!value && key->isRequired)
       diagnostics.error(map.getLocation(), "Field '" + section.className + "." +
-                                               key.name + "' cannot be None");
-    if (!value || key.use == DynamicUse::Section)
+                                               key->name + "' cannot be None");
+    if (!value || key->use == DynamicUse::Section)
       continue;
-    std::string problem = checkDynamicType(value, section, key);
+    std::string problem = checkDynamicType(value, *key);
     if (!problem.empty())
       diagnostics.error(value.getLocation(), problem);
-    else if (!key.instead.empty() && !isSameValue(value, getMissing(map, key)))
+    else if (!key->instead.empty() &&
+             !isSameValue(value, getMissing(map, *key)))
       diagnostics.warning(value.getLocation(),
-                          "'" + key.name + "' has no effect: " + key.instead);
+                          "'" + key->name + "' has no effect: " + key->instead);
   }
 }
 
 static void checkMissingSection(const Node &root, const DynamicSection &section,
                                 DiagnosticList &diagnostics) {
-  for (const DynamicKey &key : section.keys)
-    if (key.isRequired)
+  for (const DynamicKey *key : section.keys)
+    if (key->isRequired)
       diagnostics.warning(root.getLocation(),
                           "the trainer fails without '" + section.name + "." +
-                              key.name + "': Field '" + section.className +
-                              "." + key.name + "' cannot be None");
+                              key->name + "': Field '" + section.className +
+                              "." + key->name + "' cannot be None");
 }
 
 /// Sections of other names are kept by the trainer, and read by nothing.
@@ -138,8 +138,8 @@ static void warnAboutUnknownSections(const Node &root,
                                      DiagnosticList &diagnostics) {
   const DynamicSection &document = getDynamicSection("");
   llvm::SmallVector<llvm::StringRef> names;
-  for (const DynamicKey &key : document.keys)
-    names.push_back(key.name);
+  for (const DynamicKey *key : document.keys)
+    names.push_back(key->name);
   for (const Node::Entry &entry : root.getEntries())
     if (llvm::StringRef name = entry.key.getText(); !document.find(name))
       diagnostics.warning(entry.key.getLocation(),
@@ -152,7 +152,7 @@ void checkDynamicFields(const Node &root, DiagnosticList &diagnostics) {
   warnAboutUnknownSections(root, diagnostics);
   for (const DynamicSection &section : getDynamicSections()) {
     Node node = root.getPath(section.name);
-    if (section.name == "callbacks") {
+    if (section.name == dynamic::callback::section) {
       for (const Node &callback : node.getElements())
         if (callback.isMap())
           checkFieldValues(callback, section, diagnostics);
@@ -184,69 +184,70 @@ void checkDynamicFields(const Node &root, DiagnosticList &diagnostics) {
   }
 }
 
-DynamicReader::DynamicReader(const Node &root, llvm::StringRef name,
-                             DiagnosticList &diagnostics)
-    : diagnostics(diagnostics), known(getDynamicSection(name)),
-      section(root.getPath(name)) {
-  // Defaults then point to the document.
-  if (!section.isMap())
-    section = NodeBuilder(root).build();
+Node DynamicReader::getSection(llvm::StringRef name) const {
+  Node section = root.getPath(name);
+  return section.isMap() ? section : NodeBuilder(root).build();
 }
 
 void DynamicReader::warnAboutOthers(
-    llvm::ArrayRef<llvm::StringRef> names) const {
+    llvm::StringRef section, llvm::ArrayRef<llvm::StringRef> names) const {
   llvm::SmallVector<llvm::StringRef> all(names);
-  for (const DynamicKey &key : known.keys)
-    all.push_back(key.name);
-  for (const Node::Entry &entry : section.getEntries())
+  for (const DynamicKey *key : getDynamicSection(section).keys)
+    all.push_back(key->name);
+  for (const Node::Entry &entry : getSection(section).getEntries())
     if (llvm::StringRef name = entry.key.getText();
         !llvm::is_contained(all, name))
       diagnostics.warning(entry.key.getLocation(),
-                          "unknown key " + quote(name) + " in " + known.name +
+                          "unknown key " + quote(name) + " in " + section +
                               suggestName(name, all) + " (the key is ignored)");
 }
 
-Node DynamicReader::getWritten(llvm::StringRef key) const {
-  Node value = section[key];
-  const DynamicKey *record = known.find(key);
-  if (value.isUndefinedOrNull() ||
-      (record && !checkDynamicType(value, known, *record).empty()))
+Node DynamicReader::getWritten(const DynamicKey &key) const {
+  Node value = getAny(key);
+  if (value.isUndefinedOrNull() || !checkDynamicType(value, key).empty())
     return {};
   return value;
 }
 
-Node DynamicReader::get(llvm::StringRef key) const {
+Node DynamicReader::get(const DynamicKey &key) const {
   if (Node value = getWritten(key))
     return value;
-  const DynamicKey *record = known.find(key);
-  Node written = section[key];
-  return record ? getMissing(written ? written : section, *record) : Node();
+  const Node given = getAny(key);
+  return getMissing(given ? given : getSection(key.section), key);
 }
 
-int64_t DynamicReader::getInt(llvm::StringRef key) const {
+bool DynamicReader::hasDefault(const DynamicKey &key) const {
+  return isSameValue(get(key), getMissing(root, key));
+}
+
+int64_t DynamicReader::getInt(const DynamicKey &key) const {
   return get(key).getInt().value_or(0);
 }
 
-double DynamicReader::getFloat(llvm::StringRef key) const {
+double DynamicReader::getFloat(const DynamicKey &key) const {
   return get(key).getFloat().value_or(0);
 }
 
-bool DynamicReader::getBool(llvm::StringRef key) const {
+bool DynamicReader::getBool(const DynamicKey &key) const {
   return get(key).getBool().value_or(false);
 }
 
-std::string DynamicReader::getString(llvm::StringRef key) const {
+std::string DynamicReader::getString(const DynamicKey &key) const {
   return get(key).getText().str();
 }
 
-void DynamicReader::error(llvm::StringRef key, const llvm::Twine &text) const {
-  diagnostics.error(get(key) ? get(key).getLocation() : section.getLocation(),
-                    text);
+Location DynamicReader::getLocation(const DynamicKey &key) const {
+  const Node value = get(key);
+  return (value ? value : getSection(key.section)).getLocation();
 }
 
-void DynamicReader::warn(llvm::StringRef key, const llvm::Twine &text) const {
-  diagnostics.warning(get(key) ? get(key).getLocation() : section.getLocation(),
-                      text);
+void DynamicReader::error(const DynamicKey &key,
+                          const llvm::Twine &text) const {
+  diagnostics.error(getLocation(key), text);
+}
+
+void DynamicReader::warn(const DynamicKey &key, const llvm::Twine &text) const {
+  diagnostics.warning(getLocation(key), text);
 }
 
 } // namespace mf

@@ -7,6 +7,8 @@
 
 namespace mf {
 
+using namespace dynamic;
+
 namespace {
 
 /// The keys of settings that do not need the others' to be settled.
@@ -59,30 +61,33 @@ void DynamicSettingKeys::refuse() {
     reject("collectives to recompute");
   if (isChanged(settings.scheduler, old.scheduler) &&
       *settings.scheduler != "1f1b" && *settings.scheduler != "gpipe")
-    reject("pipeline_scheduler " + *settings.scheduler);
+    reject(parallelism::schedule.counterpart().name.str() + " " +
+           *settings.scheduler);
 }
 
 void DynamicSettingKeys::setSizes() {
   auto set = [&](const std::optional<int64_t> &wanted,
-                 const std::optional<int64_t> &current, llvm::StringRef path) {
+                 const std::optional<int64_t> &current, const DynamicKey &key) {
     if (isChanged(wanted, current))
-      keys.set(path, SettingValue::fromInt(*wanted));
+      keys.set(key.getPath(), SettingValue::fromInt(*wanted));
   };
-  set(settings.stages, old.stages, "parallelism.pipeline_parallel");
-  set(settings.modelParallel, old.modelParallel, "parallelism.tensor_parallel");
-  set(settings.contextParallel, old.contextParallel,
-      "parallelism.context_parallel");
-  set(settings.expertParallel, old.expertParallel,
-      "parallelism.expert_parallel");
-  set(settings.interleave, old.interleave,
-      "parallelism.pipeline_parallel_interleave_num");
-  set(settings.batchSize, old.batchSize, "training.local_batch_size");
+  auto setSize = [&](const DynamicKey &key) {
+    const NumberSetting number = key.counterpart().number;
+    set(settings.*number, old.*number, key);
+  };
+  setSize(parallelism::pipelineParallel);
+  setSize(parallelism::tensorParallel);
+  setSize(parallelism::contextParallel);
+  setSize(parallelism::expertParallel);
+  set(settings.interleave, old.interleave, parallelism::interleaveNum);
+  setSize(training::localBatchSize);
   if (isChanged(settings.scheduler, old.scheduler))
-    keys.set("parallelism.pipeline_parallel_schedule",
+    keys.set(parallelism::schedule.getPath(),
              SettingValue::fromName(*settings.scheduler));
   if (isChanged(settings.modelParallel, old.modelParallel) &&
       *settings.modelParallel > 1)
-    keys.set("parallelism.sequence_parallel", SettingValue::fromBool(true));
+    keys.set(parallelism::sequenceParallel.getPath(),
+             SettingValue::fromBool(true));
   const int64_t stages = settings.stages.value_or(old.stages.value_or(1));
   const auto &batches =
       stages > 1 ? settings.microBatches : settings.gradientAccumulation;
@@ -90,7 +95,7 @@ void DynamicSettingKeys::setSizes() {
       stages > 1 ? old.microBatches : old.gradientAccumulation;
   if (isChanged(batches, current) ||
       isChanged(settings.batchSize, old.batchSize))
-    keys.set("training.global_batch_size",
+    keys.set(training::globalBatchSize.getPath(),
              SettingValue::fromInt(
                  batches.value_or(current.value_or(1)) *
                  settings.batchSize.value_or(old.batchSize.value_or(1)) *
@@ -126,7 +131,7 @@ void DynamicSettingKeys::setStages() {
   SettingValue list = SettingValue::makeList();
   for (const std::string &row : rows)
     list.elements.push_back(SettingValue::fromPattern(row));
-  keys.set(dynamic::stagePath, std::move(list));
+  keys.set(parallelism::layersPerStage.getPath(), std::move(list));
 }
 
 SettingValue getDynamicLayoutKeys(const MemorySettings &settings,
@@ -164,7 +169,7 @@ public:
   DynamicRecomputeKeys(const MemorySettings &settings,
                        const MemorySettings &old, const Node &document,
                        const StageMap &stages)
-      : settings(settings), old(old), section(document["recompute"]),
+      : settings(settings), old(old), section(document[recompute::section]),
         stages(stages) {
     if (settings.swap && settings.leavesOutSwapped)
       for (const SwapItem &item : *settings.swap)
@@ -184,12 +189,12 @@ public:
     const llvm::StringRef mode = hasModules  ? "select"
                                  : hasLayers ? "full"
                                              : "None";
-    const Node given = section["mode"];
+    const Node given = section[recompute::mode.name];
     if (given.isDefined() ? given.getText() != mode : mode != "None")
       // A bare None would be a string, too, but reads like Python's.
-      all.set(dynamic::modePath, mode == "None"
-                                     ? SettingValue::fromPattern(mode)
-                                     : SettingValue::fromName(mode));
+      all.set(recompute::mode.getPath(), mode == "None"
+                                             ? SettingValue::fromPattern(mode)
+                                             : SettingValue::fromName(mode));
     all.merge(keys);
     return all;
   }
@@ -209,24 +214,25 @@ private:
 
   /// Says whether layers are recomputed as a whole.
   bool setLayers() {
-    const Node given = section["full_recompute_layer"];
-    const bool counts = section["mode"].isDefined() &&
-                        section["mode"].getText() != "None" && isFilled(given);
+    const Node given = section[recompute::fullRecomputeLayer.name];
+    const bool counts = section[recompute::mode.name].isDefined() &&
+                        section[recompute::mode.name].getText() != "None" &&
+                        isFilled(given);
     if (!settings.recompute)
       return counts;
     const std::vector<int64_t> layers = getLayers(*settings.recompute);
     // An old list would take effect again if modules are set.
     if (!layers.empty() || isFilled(given))
-      set(dynamic::fullPath, given, makeLayerList(layers));
+      set(recompute::fullRecomputeLayer, given, makeLayerList(layers));
     return !layers.empty();
   }
 
   /// Says whether modules are recomputed.
   bool setModules() {
-    const Node given = section["select_module"];
+    const Node given = section[recompute::selectModule.name];
     if (!settings.selectRecompute)
-      return section["mode"].isDefined() &&
-             section["mode"].getText() == "select";
+      return section[recompute::mode.name].isDefined() &&
+             section[recompute::mode.name].getText() == "select";
     SettingValue map = SettingValue::makeMap();
     for (const OperatorCounts &modules : *settings.selectRecompute)
       if (std::vector<int64_t> layers = getLayers(modules.layers);
@@ -234,13 +240,13 @@ private:
         map.entries.emplace_back(modules.pattern, makeLayerList(layers));
     const bool isAny = !map.entries.empty();
     if (isAny)
-      set(dynamic::modulePath, given, std::move(map));
+      set(recompute::selectModule, given, std::move(map));
     return isAny;
   }
 
-  void set(llvm::StringRef path, const Node &given, SettingValue value) {
+  void set(const DynamicKey &key, const Node &given, SettingValue value) {
     if (!given.isDefined() || !says(given, value))
-      keys.set(path, std::move(value));
+      keys.set(key.getPath(), std::move(value));
   }
 
   const MemorySettings &settings, &old;
@@ -274,36 +280,37 @@ SettingValue getDynamicSwapKeys(const MemorySettings &settings,
     return keys;
   const std::vector<SwapItem> items = groupByPrefetch(*settings.swap);
   if (config.swap.swap != !items.empty())
-    keys.set(dynamic::swapPath, SettingValue::fromBool(!items.empty()));
+    keys.set(swap::enable.getPath(), SettingValue::fromBool(!items.empty()));
   if (items.empty())
     return keys;
   SettingValue whole = SettingValue::makeList(),
                modules = SettingValue::makeList();
   for (const SwapItem &item : items) {
     if (item.backwardPrefetch != items.front().backwardPrefetch) {
-      diagnostics.error(
-          {config.root.getLocation().file, 0, 0},
-          "the YAML of the dynamic graph has one default_prefetch for all "
-          "that is swapped; expected " +
-              llvm::Twine(items.front().backwardPrefetch) +
-              " layers for each item, but got " +
-              llvm::Twine(item.backwardPrefetch));
+      diagnostics.error({config.root.getLocation().file, 0, 0},
+                        "the YAML of the dynamic graph has one " +
+                            swap::defaultPrefetch.name +
+                            " for all that is swapped; expected " +
+                            llvm::Twine(items.front().backwardPrefetch) +
+                            " layers for each item, but got " +
+                            llvm::Twine(item.backwardPrefetch));
       return keys;
     }
     SettingValue map = SettingValue::makeMap();
     if (!item.operatorName.empty())
-      map.entries.emplace_back("op_name",
+      map.entries.emplace_back(known::swapName.str(),
                                SettingValue::fromPattern(item.operatorName));
-    map.entries.emplace_back("layers", makeLayerList(item.layers));
+    map.entries.emplace_back(known::swapLayers.str(),
+                             makeLayerList(item.layers));
     (item.operatorName.empty() ? whole : modules)
         .elements.push_back(std::move(map));
   }
-  keys.set(dynamic::prefetchPath,
+  keys.set(swap::defaultPrefetch.getPath(),
            SettingValue::fromInt(items.front().backwardPrefetch));
   if (!whole.elements.empty() || config.swap.layerSwap)
-    keys.set(dynamic::layerSwapPath, std::move(whole));
+    keys.set(swap::layerSwap.getPath(), std::move(whole));
   if (!modules.elements.empty() || config.swap.opSwap)
-    keys.set(dynamic::opSwapPath, std::move(modules));
+    keys.set(swap::opSwap.getPath(), std::move(modules));
   return keys;
 }
 

@@ -191,7 +191,7 @@ static KeyHelp makeFieldHelp(const DynamicKey &key) {
   help.name = key.name;
   help.meaning = key.meaning;
   help.isSection = key.use == DynamicUse::Section;
-  help.takesPatterns = key.name == "select_module";
+  help.takesPatterns = key.name == dynamic::recompute::selectModule.name;
   if (help.isSection)
     return help;
   help.takes = key.type.name.empty() ? "anything" : key.type.name.str();
@@ -209,8 +209,8 @@ std::vector<KeyHelp> describeDynamicKeys(llvm::StringRef section) {
   std::vector<KeyHelp> keys;
   for (const DynamicSection &known : getDynamicSections())
     if (known.name == section)
-      for (const DynamicKey &key : known.keys)
-        keys.push_back(makeFieldHelp(key));
+      for (const DynamicKey *key : known.keys)
+        keys.push_back(makeFieldHelp(*key));
   return keys;
 }
 
@@ -230,11 +230,11 @@ void printDynamicKeyPage(llvm::raw_ostream &out) {
     if (section.takesOthers)
       out << "Other fields are taken, too.\n\n";
     out << "| field | takes | default | meaning |\n|---|---|---|---|\n";
-    for (const DynamicKey &key : section.keys)
-      if (key.use == DynamicUse::Section)
-        out << "| `" << key.name << "` | a section | | |\n";
+    for (const DynamicKey *key : section.keys)
+      if (key->use == DynamicUse::Section)
+        out << "| `" << key->name << "` | a section | | |\n";
       else
-        printField(key, out);
+        printField(*key, out);
   }
 }
 

@@ -121,8 +121,7 @@ constexpr KnownSection parallelConfigSection = {
     "parallel_config", true, parallelConfigKeys, parallelConfigRest};
 
 static constexpr KnownKey parallelKeys[] = {
-    used("parallel_mode",
-         "0 data, 1 semi-auto, 2 auto, 3 hybrid parallel, or their names"),
+    parallelMode,
     key<&Parallel::fullBatch>("full_batch", "every rank reads the whole batch",
                               withPlace),
     key<&Parallel::gradientsMean>("gradients_mean",
@@ -134,7 +133,7 @@ static constexpr KnownKey parallelKeys[] = {
         plans(&Settings::optimizerSharding)),
     section("parallel_optimizer_config"),
     section("pipeline_config"),
-    used("dataset_strategy", "how a batch is cut where ranks read parts of it"),
+    datasetStrategy,
     key<&Parallel::deviceNum>("device_num",
                               "devices that the launcher starts; 0 if not said",
                               orNull),
@@ -160,8 +159,7 @@ static constexpr KnownKey parallelOptimizerKeys[] = {
     key<&Parallel::gradientAccumulationShard>(
         "gradient_accumulation_shard",
         "accumulated gradients are sharded as well"),
-    used("optimizer_level",
-         "level1 shards state, level2 also gradients, level3 also weights"),
+    optimizerLevel,
     key<&OptimizerShardConfig::threshold>(
         "parallel_optimizer_threshold",
         "size in KB from which on a parameter is sharded", from(0)),
@@ -207,7 +205,7 @@ static constexpr KnownKey wrapperKeys[] = {
                                "gradients are clipped by their global norm"),
     key<&ClippingConfig::maxNorm>(
         "max_grad_norm", "the norm to which they are clipped", positive),
-    used("scale_sense", "factor on the loss, or a map with a type"),
+    scaleSense,
     key<&Wrapper::calculatePerTokenLoss>(
         "calculate_per_token_loss", "the loss is the mean over all tokens",
         notLowered("the loss is the mean of each micro-batch's")),
@@ -229,7 +227,7 @@ constexpr KnownSection wrapperSection = {"runner_wrapper", false, wrapperKeys,
                                          wrapperRest};
 
 static constexpr KnownKey lossScaleKeys[] = {
-    used("type", "the class that updates the factor"),
+    scaleType,
     key<&Scale::value>("loss_scale_value", "the first factor"),
     key<&ScaleUpdate::factor>("scale_factor", "by what an overflow divides it"),
     key<&ScaleUpdate::window>("scale_window",
@@ -241,8 +239,8 @@ constexpr KnownSection lossScaleSection = {"runner_wrapper.scale_sense", false,
                                            lossScaleKeys};
 
 static constexpr KnownKey balanceCallbackKeys[] = {
-    used("type", "the class of the callback"),
-    used("balance_via_topk_bias", "whether it does anything"),
+    callbackType,
+    balanceSwitch,
     key<&Balance::rate>("topk_bias_update_rate", "what a step adds to a bias"),
     key<&Balance::expertNum>("expert_num", "routed experts of a layer"),
     key<&Balance::microBatchNum>("micro_batch_num",
@@ -258,12 +256,12 @@ constexpr KnownSection balanceCallbackSection = {
     "TopkBiasBalanceCallback", false, balanceCallbackKeys, balanceCallbackRest};
 
 static constexpr KnownKey dropRateCallbackKeys[] = {
-    used("type", "the class of the callback"),
+    callbackType,
     key<&Drops::expertNum>("expert_num", "routed experts of a layer"),
     key<&Drops::capacityFactor>("capacity_factor",
                                 "room of an expert, in shares of all tokens"),
     key<&Drops::numLayers>("num_layers", "layers that are looked at"),
-    used("mtp_depth", "layers of multi-token prediction besides", from(0)),
+    mtpDepth,
 };
 constexpr KnownSection dropRateCallbackSection = {"MoEDropRateCallback", false,
                                                   dropRateCallbackKeys};
@@ -280,11 +278,10 @@ using Rate = LrScheduleConfig;
 
 static constexpr KnownKey optimizerKeys[] = {
     key<&Adam::type>("type", "the class of the optimizer"),
-    used("betas", "beta1 and beta2 as a list"),
+    betas,
     key<&Adam::beta1>("beta1", "decay of the first moment"),
     key<&Adam::beta2>("beta2", "decay of the second moment"),
-    used("eps", "what is added to the root of the second moment; a list of "
-                "three numbers of Came"),
+    eps,
     key<&Adam::weightDecay>("weight_decay",
                             "decay of parameters of rank two and more",
                             notNegative),
@@ -298,8 +295,7 @@ static constexpr KnownKey optimizerKeys[] = {
                             "averages until parameters take it (PmaAdamW)"),
     key<&Average::emaAlpha>(
         "ema_alpha", "share of the parameter in an average (PmaAdamW)", share),
-    used("fused_algo", "ema or sma, the kind of average (PmaAdamW)",
-         of<Average>),
+    fusedAlgo,
     key<&Orthogonal::momentum>("momentum", "decay of the momentum (Muon)",
                                ratio),
     key<&Orthogonal::nesterov>("nesterov",
@@ -307,17 +303,12 @@ static constexpr KnownKey optimizerKeys[] = {
     key<&Orthogonal::matchedAdamWRms>(
         "matched_adamw_rms",
         "the root of the mean square of an update's elements (Muon)", positive),
-    used("ns_steps", "Newton-Schulz steps of one triple of coefficients (Muon)",
-         of<Orthogonal>),
-    used("ns_coefficients",
-         "their coefficients, or a list of triples with their steps (Muon)",
-         of<Orthogonal>),
-    used("adamw_betas", "beta1 and beta2 of what AdamW updates (Muon)",
-         of<Orthogonal>),
-    used("adamw_eps", "eps of what AdamW updates (Muon)", of<Orthogonal>),
-    used("adamw_include", "parameters that AdamW updates (Muon)",
-         of<Orthogonal>),
-    used("comm_strategy", "who works on which matrix (Muon)", of<Orthogonal>),
+    nsSteps,
+    nsCoefficients,
+    adamwBetas,
+    adamwEps,
+    adamwInclude,
+    commStrategy,
     key<&Factored::clipThreshold>(
         "clip_threshold", "the largest root mean square of an update (Came)",
         positive),
@@ -327,19 +318,13 @@ static constexpr KnownKey optimizerKeys[] = {
     key<&Factored::beta3>(
         "beta3", "decay of the squares of what updates differ by (Came)",
         ratio),
-    used("scale_parameter", "rates follow the parameter's norm (Came)",
-         of<Factored>),
-    used("relative_step", "rates follow the step's number (Came)",
-         of<Factored>),
-    used("warmup_init", "rates of relative_step begin low (Came)",
-         of<Factored>),
-    used("compression", "averages in fp16 (Came)", of<Factored>),
-    used("qk_clip_enabled", "weights shrink where logits are large (Muon)",
-         of<Orthogonal>),
-    used("qk_clip_threshold", "the logit from which on they do (Muon)",
-         of<Orthogonal>),
-    used("micro_batch_num",
-         "what qk_clip_threshold is multiplied by in the static graph (Muon)"),
+    scaleParameter,
+    relativeStep,
+    warmupInit,
+    compression,
+    qkClipEnabled,
+    qkClipThreshold,
+    qkClipBatches,
     notModelled("amsgrad", "False"),
     notModelled("maximize", "False"),
 };
@@ -352,7 +337,7 @@ constexpr KnownSection optimizerSection = {"optimizer", false, optimizerKeys,
 // After the first key, an item of grouped_lr_schedule has the keys of a
 // schedule.
 static constexpr KnownKey lrGroupKeys[] = {
-    used("params", "parts of names of parameters, or wildcards"),
+    rateParameters,
     key<&Rate::type>("type", "the class of the schedule"),
     key<&Rate::learningRate>("learning_rate", "the highest rate", notNegative),
     key<&Rate::lrEnd>("lr_end", "the last rate", notNegative, orNull),
@@ -376,7 +361,7 @@ static constexpr KnownKey lrGroupKeys[] = {
                                 "the step where decay starts", from(0), orNull),
     key<&Rate::decayStartRatio>(
         "decay_start_ratio", "that step as a share of the run", ratio, orNull),
-    used("base_lr", "learning_rate of the annealing schedules"),
+    baseRate,
     key<&Rate::tMax>("t_max", "half a period of CosineAnnealingLR", orNull),
     key<&Rate::t0>("t_0", "the first period of CosineAnnealingWarmRestarts",
                    orNull),
@@ -400,8 +385,8 @@ constexpr KnownSection lrScheduleSection = {
     lrScheduleRest};
 
 static constexpr KnownKey groupedLrKeys[] = {
-    used("default", "the schedule of parameters that no item names"),
-    used("grouped", "schedules of other parameters, each with params"),
+    standardRates,
+    groupedRates,
 };
 constexpr KnownSection groupedLrSection = {"grouped_lr_schedule", false,
                                            groupedLrKeys};
@@ -412,11 +397,10 @@ constexpr KnownSection groupedLrSection = {"grouped_lr_schedule", false,
 
 static constexpr KnownKey contextKeys[] = {
     deviceMemory,
-    used("memory_optimize_level",
-         "O1 reuses memory across devices, which excludes swap"),
+    memoryOptimizeLevel,
     notModelled("mode", "0|'GRAPH_MODE'"),
     section("ascend_config"),
-    used("enable_graph_kernel", "vector operators are fused"),
+    graphKernel,
     section("jit_config"),
     used("jit_level", "O1 fuses vector operators; older files have it here"),
     notModelled("memory_offload", "'OFF'"),
@@ -438,9 +422,7 @@ constexpr KnownSection contextSection = {"context", false, contextKeys,
                                          contextRest};
 
 static constexpr KnownKey ascendConfigKeys[] = {
-    used("parallel_speed_up_json_path",
-         "pp_1f1b_overlap in this file, beside the YAML, pairs forwards and "
-         "backwards of zero_bubble_v"),
+    speedUpPath,
     notModelled("precision_mode", "'must_keep_origin_dtype'"),
     notModelled("matmul_allow_hf32", "False"),
     notModelled("op_precision_mode", "''|None"),
@@ -455,7 +437,7 @@ constexpr KnownSection ascendConfigSection = {
     "context.ascend_config", false, ascendConfigKeys, ascendConfigRest};
 
 static constexpr KnownKey jitConfigKeys[] = {
-    used("jit_level", "O1 fuses vector operators"),
+    jitLevel,
 };
 static constexpr IrrelevantKeys jitConfigRest[] = {
     {compilation, "infer_boost jit_syntax_level exec_mode"},
@@ -478,8 +460,8 @@ static constexpr IrrelevantKeys moeRest[] = {
 constexpr KnownSection moeSection = {"moe_config", true, moeKeys, moeRest};
 
 static constexpr KnownKey modelKeys[] = {
-    used("model_config", "the model: sizes, types, layers of stages"),
-    used("arch", "the network's class, or a map with its type"),
+    modelConfig,
+    arch,
 };
 constexpr KnownSection modelSection = {"model", false, modelKeys};
 
@@ -496,15 +478,12 @@ static constexpr KnownKey topLevelKeys[] = {
     section("grouped_lr_schedule"),
     section("context"),
     section("model"),
-    used("callbacks", "a list of callbacks, each a map with a type"),
-    used("callback", "another name for callbacks"),
-    used("use_parallel", "False trains on one device"),
-    used("use_legacy",
-         "names of the classic layer classes, or of the mcore graph"),
-    used("micro_batch_interleave_num",
-         "copies of the model in each micro-batch"),
-    used("train_dataset",
-         "how samples are divided among ranks, by its data_loader.type"),
+    callbackList,
+    otherCallbackList,
+    useParallel,
+    useLegacy,
+    microBatchInterleaveNum,
+    trainDataset,
     notModelled("layer_scale", "False"),
     notModelled("lr_scale", "False"),
     notModelled("no_decay_params", "None|[]"),

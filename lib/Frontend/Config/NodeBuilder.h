@@ -13,6 +13,10 @@ namespace mf {
 /// Returns the scalar that a YAML has for the unquoted `text`. Messages about
 /// it point to `origin`, from which it is derived.
 Node makeScalar(const Node &origin, const llvm::Twine &text);
+/// Returns the text of a bool.
+inline llvm::StringRef printBool(bool value) {
+  return value ? "True" : "False";
+}
 /// Returns a string, even if `text` looks like another scalar.
 Node makeString(const Node &origin, const llvm::Twine &text);
 Node makeList(const Node &origin, std::vector<Node> elements);

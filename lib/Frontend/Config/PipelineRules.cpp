@@ -119,22 +119,27 @@ public:
   KeyRules(const TrainingConfig &config, llvm::StringRef schedule,
            DiagnosticList &diagnostics)
       : config(config), diagnostics(diagnostics),
-        pipeline(config.parallel.parallelNode["pipeline_config"]),
-        asked(schedule.empty() ? "pipeline_scheduler '" +
-                                     config.parallel.pipelineScheduler + "'"
-                               : "--schedule=" + schedule.str()) {}
+        asked(schedule.empty()
+                  ? known::nameOf(&ParallelConfig::pipelineScheduler).str() +
+                        " '" + config.parallel.pipelineScheduler + "'"
+                  : "--schedule=" + schedule.str()) {}
 
   void require(bool isKept, const Node &key, const llvm::Twine &wanted,
                const llvm::Twine &got) {
     if (isKept)
       return;
-    Location place = (key ? key : pipeline["pipeline_scheduler"]).getLocation();
-    diagnostics.error(place, asked + " needs " + wanted + ", but " + got);
+    const Node place = key ? key : find(&ParallelConfig::pipelineScheduler);
+    diagnostics.error(place.getLocation(),
+                      asked + " needs " + wanted + ", but " + got);
+  }
+
+  /// Returns the value of a key of pipeline_config.
+  template <typename Value> Node find(Value ParallelConfig::*member) const {
+    return known::find(pipelineSection, config.root, member);
   }
 
   const TrainingConfig &config;
   DiagnosticList &diagnostics;
-  Node pipeline;
   /// The schedule's name in messages.
   std::string asked;
 };
@@ -144,10 +149,12 @@ public:
 static void checkZeroBubbleV(KeyRules &rules, const StageMapOptions &options,
                              llvm::StringRef schedule) {
   const ParallelConfig &parallel = rules.config.parallel;
+  const llvm::StringRef stageKey =
+      known::nameOf(&ParallelConfig::pipelineStage);
   rules.require(options.pipelineStages >= 2,
                 known::find(parallel, &ParallelConfig::pipelineStage),
                 "at least 2 stages",
-                "pipeline_stage is " + llvm::Twine(options.pipelineStages));
+                stageKey + " is " + llvm::Twine(options.pipelineStages));
   // Chunks exist only with interleaving.
   if (parallel.pipelineInterleave)
     rules.require(options.interleave == 2,
@@ -160,7 +167,8 @@ static void checkZeroBubbleV(KeyRules &rules, const StageMapOptions &options,
                 known::find(parallel, &ParallelConfig::microBatchNum),
                 "at least twice as many micro-batches as stages (" +
                     llvm::Twine(2 * options.pipelineStages) + ")",
-                "micro_batch_num is " + llvm::Twine(parallel.microBatchNum));
+                known::nameOf(&ParallelConfig::microBatchNum) + " is " +
+                    llvm::Twine(parallel.microBatchNum));
   rules.require(options.offset.kind == StageOffset::Kind::PerMiniStage ||
                     options.offset.getSum() == 0,
                 keys::offset.find(rules.config.model.config),
@@ -180,9 +188,11 @@ static void checkMicroBatches(const ParallelConfig &parallel,
   diagnostics.error(
       (key ? key : known::find(parallel, &ParallelConfig::pipelineStage))
           .getLocation(),
-      "expected micro_batch_num to be at least pipeline_stage " +
-          llvm::Twine(parallel.pipelineStage) + ", but got " +
-          llvm::Twine(parallel.microBatchNum) +
+      "expected " + known::nameOf(&ParallelConfig::microBatchNum) +
+          " to be at least " +
+          known::nameWith(&ParallelConfig::pipelineStage,
+                          parallel.pipelineStage) +
+          ", but got " + llvm::Twine(parallel.microBatchNum) +
           ": MindSpore compiles no pipeline with fewer "
           "micro-batches than stages");
 }
@@ -192,6 +202,8 @@ void checkPipelineRules(const TrainingConfig &config,
                         llvm::StringRef schedule, DiagnosticList &diagnostics) {
   const ParallelConfig &parallel = config.parallel;
   KeyRules rules(config, schedule, diagnostics);
+  const llvm::StringRef interleaveKey =
+      known::nameOf(&ParallelConfig::pipelineInterleave);
   // With a single stage the schedule has no effect, but zero_bubble_v requires
   // more stages.
   const SchedulerKey &asked = getScheduler(parallel);
@@ -199,15 +211,15 @@ void checkPipelineRules(const TrainingConfig &config,
       parallel.pipelineStage == 1 && asked.cutsSequences ? schedulers[0]
                                                          : asked;
   rules.require(!scheduler.needsInterleave || parallel.pipelineInterleave,
-                rules.pipeline["pipeline_interleave"],
-                "pipeline_interleave: True", "it is not set to that");
+                rules.find(&ParallelConfig::pipelineInterleave),
+                interleaveKey + ": True", "it is not set to that");
   if (parallel.seqSplitNum > 1 && parallel.pipelineStage > 1 &&
       !asked.cutsSequences)
     diagnostics.error(
         known::find(parallel, &ParallelConfig::seqSplitNum).getLocation(),
-        "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
-            " needs pipeline_scheduler seqpipe, seqvpp or "
-            "seqsmartvpp, but it is '" +
+        known::nameWith(&ParallelConfig::seqSplitNum, parallel.seqSplitNum) +
+            " needs " + known::nameOf(&ParallelConfig::pipelineScheduler) +
+            " seqpipe, seqvpp or seqsmartvpp, but it is '" +
             parallel.pipelineScheduler + "'");
   // This schedule requires twice as many micro-batches.
   if (scheduler.name == "zero_bubble_v")
@@ -219,21 +231,22 @@ void checkPipelineRules(const TrainingConfig &config,
   if (scheduler.name == "seqvpp")
     rules.require(parallel.seqSplitNum > 1,
                   known::find(parallel, &ParallelConfig::seqSplitNum),
-                  "seq_split_num of at least 2",
+                  known::nameOf(&ParallelConfig::seqSplitNum) +
+                      " of at least 2",
                   "it is " + llvm::Twine(parallel.seqSplitNum));
   else if (scheduler.name == "seqsmartvpp")
     rules.require(options.pipelineStages % 2 == 0,
                   known::find(parallel, &ParallelConfig::pipelineStage),
                   "an even number of stages",
-                  "pipeline_stage is " + llvm::Twine(options.pipelineStages));
+                  known::nameOf(&ParallelConfig::pipelineStage) + " is " +
+                      llvm::Twine(options.pipelineStages));
 
   Node interleave = keys::interleave.find(config.model.config);
   if (!parallel.pipelineInterleave && interleave.getInt().value_or(1) > 1)
-    diagnostics.warning(
-        interleave.getLocation(),
-        keys::interleave.getName() + " " + interleave.repr(60) +
-            " has no effect: parallel.pipeline_config.pipeline_interleave is "
-            "not True");
+    diagnostics.warning(interleave.getLocation(),
+                        keys::interleave.getName() + " " + interleave.repr(60) +
+                            " has no effect: " + pipelineSection.name + "." +
+                            interleaveKey + " is not True");
 }
 
 } // namespace mf

@@ -18,10 +18,11 @@ static int64_t resolveHeadParallel(const ParallelConfig &parallel,
     return parallel.ulyssesDegreeInCp;
   diagnostics.error(
       known::find(parallel, &ParallelConfig::ulyssesDegreeInCp).getLocation(),
-      "expected a divisor of context_parallel " +
-          llvm::Twine(parallel.contextParallel) +
-          " for 'ulysses_degree_in_cp', but got " +
-          llvm::Twine(parallel.ulyssesDegreeInCp));
+      "expected a divisor of " +
+          known::nameWith(&ParallelConfig::contextParallel,
+                          parallel.contextParallel) +
+          " for " + quote(known::nameOf(&ParallelConfig::ulyssesDegreeInCp)) +
+          ", but got " + llvm::Twine(parallel.ulyssesDegreeInCp));
   return 1;
 }
 
@@ -29,7 +30,7 @@ static int64_t resolveHeadParallel(const ParallelConfig &parallel,
 /// agree.
 static void checkDatasetStrategy(const ParallelConfig &parallel,
                                  DiagnosticList &diagnostics) {
-  Node strategy = parallel.parallelNode["dataset_strategy"];
+  Node strategy = parallel.parallelNode[known::datasetStrategy.name];
   Node parts;
   if (strategy.isList() && !strategy.getElements().empty() &&
       strategy.getElements().front().isList() &&
@@ -44,10 +45,12 @@ static void checkDatasetStrategy(const ParallelConfig &parallel,
           : parallel.parallelNode[known::nameOf(&ParallelConfig::fullBatch)];
   diagnostics.error(
       place.getLocation(),
-      "full_batch False needs a list as 'dataset_strategy' whose rows are cut "
-      "into data_parallel " +
-          llvm::Twine(parallel.dataParallel) + " parts, such as [[" +
-          llvm::Twine(parallel.dataParallel) + ", 1]], but got " +
+      known::nameOf(&ParallelConfig::fullBatch) + " False needs a list as " +
+          quote(known::datasetStrategy.name) + " whose rows are cut into " +
+          known::nameWith(&ParallelConfig::dataParallel,
+                          parallel.dataParallel) +
+          " parts, such as [[" + llvm::Twine(parallel.dataParallel) +
+          ", 1]], but got " +
           (parts      ? parts.repr(60)
            : strategy ? strategy.repr(60)
                       : std::string("none")));
@@ -56,7 +59,7 @@ static void checkDatasetStrategy(const ParallelConfig &parallel,
 /// MindDataset splits a list into blocks, whereas data that are addressed by
 /// index are distributed in turn.
 static SampleOrder getShardOrder(const TrainingConfig &config) {
-  Node loader = config.root["train_dataset"]["data_loader"];
+  Node loader = config.root[known::trainDataset.name][known::dataLoader];
   return loader["type"].getText() == "MindDataset" ? SampleOrder::Blocks
                                                    : SampleOrder::RoundRobin;
 }
@@ -111,39 +114,46 @@ void checkExpertParallel(const TrainingConfig &config, const RankLayout &ranks,
     diagnostics.error(
         (key ? key : known::find(parallel, &ParallelConfig::modelParallel))
             .getLocation(),
-        "a model with experts needs use_seq_parallel True with "
-        "model_parallel " +
-            llvm::Twine(ranks.modelParallel));
+        "a model with experts needs " +
+            known::nameOf(&ParallelConfig::useSeqParallel) + " True with " +
+            known::nameWith(&ParallelConfig::modelParallel,
+                            ranks.modelParallel));
   const int64_t cut = getExpertModelParallel(config, ranks, isLegacy);
   if (cut != 1 && cut != ranks.modelParallel) {
-    diagnostics.error(
-        config.moe.node["expert_model_parallel"].getLocation(),
-        "expected 1 or model_parallel " + llvm::Twine(ranks.modelParallel) +
-            " for 'expert_model_parallel', but got " + llvm::Twine(cut));
+    const llvm::StringRef cutKey =
+        known::nameOf(&MoeConfig::expertModelParallel);
+    diagnostics.error(config.moe.node[cutKey].getLocation(),
+                      "expected 1 or " +
+                          known::nameWith(&ParallelConfig::modelParallel,
+                                          ranks.modelParallel) +
+                          " for " + quote(cutKey) + ", but got " +
+                          llvm::Twine(cut));
     return;
   }
   if (ranks.expertParallel == 1)
     return;
-  auto fail = [&](const llvm::Twine &problem) {
-    diagnostics.error(
-        known::find(parallel, &ParallelConfig::expertParallel).getLocation(),
-        problem);
+  auto fail = [&](const llvm::Twine &divided) {
+    const llvm::StringRef key = known::nameOf(&ParallelConfig::expertParallel);
+    diagnostics.error(parallel.node[key].getLocation(),
+                      "expected a divisor of " + divided + " for " +
+                          quote(key) + ", but got " +
+                          llvm::Twine(ranks.expertParallel));
   };
   if (numExperts % ranks.expertParallel != 0)
-    return fail("expected a divisor of the model's " + llvm::Twine(numExperts) +
-                " experts for 'expert_parallel', but got " +
-                llvm::Twine(ranks.expertParallel));
+    return fail("the model's " + llvm::Twine(numExperts) + " experts");
   const int64_t sharing = ranks.dataParallel * ranks.contextParallel *
                           (hasSequenceParallel ? ranks.modelParallel / cut : 1);
   if (sharing % ranks.expertParallel == 0)
     return;
-  std::string keys = "data_parallel " + std::to_string(ranks.dataParallel);
+  std::string sizes =
+      known::nameWith(&ParallelConfig::dataParallel, ranks.dataParallel);
   if (ranks.contextParallel > 1)
-    keys += " times context_parallel " + std::to_string(ranks.contextParallel);
+    sizes += " times " + known::nameWith(&ParallelConfig::contextParallel,
+                                         ranks.contextParallel);
   if (hasSequenceParallel && ranks.modelParallel > cut)
-    keys += " times model_parallel " + std::to_string(ranks.modelParallel);
-  fail("expected a divisor of " + keys + " for 'expert_parallel', but got " +
-       llvm::Twine(ranks.expertParallel));
+    sizes += " times " + known::nameWith(&ParallelConfig::modelParallel,
+                                         ranks.modelParallel);
+  fail(sizes);
 }
 
 /// More blocks than any sequence is cut into: a limit for hostile input.
@@ -166,12 +176,13 @@ int64_t resolveRowBlocks(const TrainingConfig &config, const RankLayout &ranks,
     return 1;
   if (ranks.sequenceParallel || ranks.contextParallel > 1)
     return *blocks;
-  diagnostics.error(value.getLocation(),
-                    key + " " + llvm::Twine(*blocks) + " with model_parallel " +
-                        llvm::Twine(ranks.modelParallel) +
-                        " needs use_seq_parallel: True or context_parallel "
-                        "above 1; expected one of them, or " +
-                        key + ": 1");
+  diagnostics.error(
+      value.getLocation(),
+      key + " " + llvm::Twine(*blocks) + " with " +
+          known::nameWith(&ParallelConfig::modelParallel, ranks.modelParallel) +
+          " needs " + known::nameOf(&ParallelConfig::useSeqParallel) +
+          ": True or " + known::nameOf(&ParallelConfig::contextParallel) +
+          " above 1; expected one of them, or " + key + ": 1");
   return 1;
 }
 

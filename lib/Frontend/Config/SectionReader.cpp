@@ -31,11 +31,6 @@ void checkKeys(const Node &section, const KnownSection &known,
   }
 }
 
-SectionReader::SectionReader(const Node &parent, llvm::StringRef key,
-                             const KnownSection &known,
-                             DiagnosticList &diagnostics)
-    : SectionReader(parent[key], known, diagnostics) {}
-
 SectionReader::SectionReader(const Node &section, const KnownSection &known,
                              DiagnosticList &diagnostics)
     : diagnostics(diagnostics), section(section), known(known) {
@@ -61,12 +56,12 @@ void rejectValue(const Node &value, const llvm::Twine &wanted,
                                              value.repr(60));
 }
 
-void SectionReader::rejectValue(llvm::StringRef key, const Node &value,
+void SectionReader::rejectValue(const KnownKey &key, const Node &value,
                                 const llvm::Twine &wanted) {
-  mf::rejectValue(value, wanted + " for '" + key + "'", diagnostics);
+  mf::rejectValue(value, wanted + " for " + quote(key.name), diagnostics);
 }
 
-bool SectionReader::readBool(llvm::StringRef key, bool missing) {
+bool SectionReader::readBool(const KnownKey &key, bool missing) {
   Node value = get(key);
   if (!value)
     return missing;
@@ -76,22 +71,20 @@ bool SectionReader::readBool(llvm::StringRef key, bool missing) {
   return missing;
 }
 
-int64_t SectionReader::readInt(llvm::StringRef name, int64_t missing) {
-  Node value = get(name);
+int64_t SectionReader::readInt(const KnownKey &key, int64_t missing) {
+  Node value = get(key);
   if (!value)
     return missing;
-  const KnownKey &key = *known.find(name);
   std::optional<int64_t> number = value.getInt();
   if (number && key.takesMinusOne && *number == -1)
     return -1;
   if (number && *number >= key.smallest && *number <= key.largest)
     return *number;
-  rejectValue(name, value,
-              key.describeNumbers(number && *number > key.largest));
+  rejectValue(key, value, key.describeNumbers(number && *number > key.largest));
   return missing;
 }
 
-double SectionReader::readFloat(llvm::StringRef key, double missing,
+double SectionReader::readFloat(const KnownKey &key, double missing,
                                 const NumberRange &range) {
   Node value = get(key);
   if (!value)
@@ -103,7 +96,7 @@ double SectionReader::readFloat(llvm::StringRef key, double missing,
   return missing;
 }
 
-std::string SectionReader::readString(llvm::StringRef key,
+std::string SectionReader::readString(const KnownKey &key,
                                       llvm::StringRef missing,
                                       llvm::ArrayRef<llvm::StringRef> choices) {
   Node value = get(key);
@@ -116,27 +109,27 @@ std::string SectionReader::readString(llvm::StringRef key,
     return text.str();
   else
     diagnostics.error(value.getLocation(),
-                      "unknown " + key + " " + quote(text) +
+                      "unknown " + key.name + " " + quote(text) +
                           suggestName(text, choices) + "; known are " +
                           llvm::join(choices, ", "));
   return missing.str();
 }
 
 void SectionReader::read(const KnownKey &key, TrainingConfig &config) {
-  Node value = get(key.name);
+  Node value = get(key);
   if (!key.field || !value ||
       (key.takesNull && value.getKind() == NodeKind::Null))
     return;
   auto readValue = [&](auto &member) {
     using Value = std::decay_t<decltype(member)>;
     if constexpr (std::is_same_v<Value, bool>)
-      member = readBool(key.name, member);
+      member = readBool(key, member);
     else if constexpr (std::is_same_v<Value, int64_t>)
-      member = readInt(key.name, member);
+      member = readInt(key, member);
     else if constexpr (std::is_same_v<Value, double>)
-      member = readFloat(key.name, member, key.range);
+      member = readFloat(key, member, key.range);
     else if constexpr (std::is_same_v<Value, std::string>)
-      member = readString(key.name, member,
+      member = readString(key, member,
                           key.choices ? key.choices()
                                       : llvm::ArrayRef<llvm::StringRef>());
     else if constexpr (std::is_same_v<Value, LayerSetting>)
@@ -158,13 +151,9 @@ void SectionReader::read(const KnownKey &key, TrainingConfig &config) {
   std::visit(readMember, key.field(config));
 }
 
-void SectionReader::read(llvm::StringRef key, TrainingConfig &config) {
-  read(*known.find(key), config);
-}
-
 void SectionReader::warnOfKeys(PartId part, const llvm::Twine &reason) {
   for (const KnownKey &key : known.keys)
-    if (Node value = key.part == part ? get(key.name) : Node())
+    if (Node value = key.part == part ? get(key) : Node())
       diagnostics.warning(value.getLocation(),
                           quote(key.name) + " has no effect: " + reason);
 }

@@ -12,45 +12,46 @@ namespace mf {
 /// wrong type is an error at its location, and the default is returned.
 class SectionReader {
 public:
-  /// Takes `parent[known.name]`, where an empty section is a missing one, and
-  /// checks its keys.
-  SectionReader(const Node &parent, llvm::StringRef key,
-                const KnownSection &known, DiagnosticList &diagnostics);
-
-  /// Takes `section` itself, an element of a list.
+  /// Checks the keys of `section`. An empty section is a missing one.
   SectionReader(const Node &section, const KnownSection &known,
                 DiagnosticList &diagnostics);
 
   const Node &getNode() const { return section; }
   /// True if the section has entries. An empty section counts as missing.
   bool isPresent() const { return !section.getEntries().empty(); }
-  Node get(llvm::StringRef key) const { return section[key]; }
+  Node get(const KnownKey &key) const { return section[key.name]; }
+  /// Returns the value of the key with this member.
+  template <typename Part, typename Value> Node get(Value Part::*member) const {
+    return get(known::findKey(member));
+  }
 
   /// Reads all keys with a member in `config`. The member is unchanged if the
   /// key is missing.
   void readAll(TrainingConfig &config);
-  void read(llvm::StringRef key, TrainingConfig &config);
+  void read(const KnownKey &key, TrainingConfig &config);
   /// Warns of all keys that only this struct uses, which the YAML does not ask
   /// for.
   void warnOfKeys(PartId part, const llvm::Twine &reason);
 
   /// The other reads are for keys that have no member of their own.
-  bool readBool(llvm::StringRef key, bool missing);
-  int64_t readInt(llvm::StringRef key, int64_t missing);
-  double readFloat(llvm::StringRef key, double missing,
+  bool readBool(const KnownKey &key, bool missing);
+  int64_t readInt(const KnownKey &key, int64_t missing);
+  double readFloat(const KnownKey &key, double missing,
                    const NumberRange &range = {});
-  std::string readString(llvm::StringRef key, llvm::StringRef missing,
+  std::string readString(const KnownKey &key, llvm::StringRef missing,
                          llvm::ArrayRef<llvm::StringRef> choices = {});
 
   /// Emits the error for a value that its key does not accept.
-  void rejectValue(llvm::StringRef key, const Node &value,
+  void rejectValue(const KnownKey &key, const Node &value,
                    const llvm::Twine &wanted);
+  /// Emits the error for the value that the key has.
+  void rejectValue(const KnownKey &key, const llvm::Twine &wanted) {
+    rejectValue(key, get(key), wanted);
+  }
 
   DiagnosticList &diagnostics;
 
 private:
-  void read(const KnownKey &key, TrainingConfig &config);
-
   Node section;
   const KnownSection &known;
 };

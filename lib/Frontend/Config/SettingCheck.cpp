@@ -88,7 +88,7 @@ void checkSettings(const MemorySettings &settings, StringRef fileName,
   if (!settings.swap)
     return;
   for (const SwapItem &item : *settings.swap) {
-    checker.checkAtLeastOne(item.backwardPrefetch, "backward_prefetch");
+    checker.checkAtLeastOne(item.backwardPrefetch, known::swapPrefetch);
     if (!item.operatorName.empty())
       checker.checkText(item.operatorName, getName(LayerKey::OpSwap));
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "SettingKeys.h"
+#include "DynamicKeys.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -38,21 +39,21 @@ ArrayRef<std::string> getSettingPaths() {
         getPath(LayerKey::Recompute),
         getPath(LayerKey::SelectRecompute),
         getPath(LayerKey::SelectCommRecompute),
-        offsetPath,
-        interleavePath,
+        getPath(keys::offset),
+        getPath(keys::interleave),
         getPath(&ParallelConfig::pipelineInterleave),
         getPath(&ParallelConfig::pipelineScheduler),
         getPath(&SwapConfig::swap),
         getPath(LayerKey::LayerSwap),
         getPath(LayerKey::OpSwap),
-        dynamic::modePath.str(),
-        dynamic::fullPath.str(),
-        dynamic::modulePath.str(),
-        dynamic::swapPath.str(),
-        dynamic::prefetchPath.str(),
-        dynamic::layerSwapPath.str(),
-        dynamic::opSwapPath.str(),
-        dynamic::stagePath.str()};
+        dynamic::recompute::mode.getPath(),
+        dynamic::recompute::fullRecomputeLayer.getPath(),
+        dynamic::recompute::selectModule.getPath(),
+        dynamic::swap::enable.getPath(),
+        dynamic::swap::defaultPrefetch.getPath(),
+        dynamic::swap::layerSwap.getPath(),
+        dynamic::swap::opSwap.getPath(),
+        dynamic::parallelism::layersPerStage.getPath()};
     for (const SettingKey &setting : getSettingKeys())
       paths.push_back(setting.path);
     return paths;
@@ -80,9 +81,10 @@ static StringRef getScheduler(const MemorySettings &settings,
       isWanted ? !canHave : settings.scheduler && scheduler == lessMemory;
   if (isContradiction)
     diagnostics.error(
-        parallel.parallelNode["pipeline_config"]["pipeline_scheduler"]
+        config.root.getPath(getPath(&ParallelConfig::pipelineScheduler))
             .getLocation(),
-        "settings: pipeline_scheduler " + quote(scheduler) +
+        "settings: " + known::nameOf(&ParallelConfig::pipelineScheduler) + " " +
+            quote(scheduler) +
             (isWanted ? " has no memory variant; expected 1f1b, seqpipe, "
                         "seqvpp or seqsmartvpp"
                       : " is the memory variant, which is not asked for"));
@@ -109,7 +111,7 @@ static void setInterleave(const MemorySettings &settings, StringRef scheduler,
              SettingValue::fromBool(false));
   // A key without effect is kept if nothing changes.
   if (given != wanted && (isOn || needsSwitch))
-    keys.set(interleavePath, SettingValue::fromInt(wanted));
+    keys.set(getPath(mf::keys::interleave), SettingValue::fromInt(wanted));
 }
 
 SettingValue getScheduleKeys(const MemorySettings &settings,
@@ -171,11 +173,12 @@ static SettingValue getSwapItems(ArrayRef<SwapItem> items, bool hasName) {
       continue;
     SettingValue map = SettingValue::makeMap();
     if (hasName)
-      map.entries.emplace_back("op_name",
+      map.entries.emplace_back(known::swapName,
                                SettingValue::fromPattern(item.operatorName));
-    map.entries.emplace_back("backward_prefetch",
+    map.entries.emplace_back(known::swapPrefetch,
                              SettingValue::fromInt(item.backwardPrefetch));
-    map.entries.emplace_back("layers", SettingValue::fromInts(item.layers));
+    map.entries.emplace_back(known::swapLayers,
+                             SettingValue::fromInts(item.layers));
     list.elements.push_back(std::move(map));
   }
   return list;
@@ -200,7 +203,7 @@ SettingValue getOffsetKeys(const StageTable &offset,
                            DiagnosticList &diagnostics) {
   SettingValue keys;
   if (!hasOffset(offset, config, diagnostics))
-    keys.set(offsetPath, getTableValue(offset));
+    keys.set(getPath(mf::keys::offset), getTableValue(offset));
   return keys;
 }
 

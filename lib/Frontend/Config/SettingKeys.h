@@ -47,23 +47,14 @@ std::string getPath(Value Part::*member) {
   return getPath(known::findKey(member));
 }
 std::string getPath(LayerKey key);
-inline const std::string offsetPath =
-    "model.model_config." + keys::offset.getName().str();
-inline const std::string interleavePath =
-    "model.model_config." + keys::interleave.getName().str();
-/// Paths of keys in the YAML of the dynamic graph.
-namespace dynamic {
-inline constexpr llvm::StringLiteral modePath = "recompute.mode";
-inline constexpr llvm::StringLiteral fullPath =
-    "recompute.full_recompute_layer";
-inline constexpr llvm::StringLiteral modulePath = "recompute.select_module";
-inline constexpr llvm::StringLiteral swapPath = "swap.enable";
-inline constexpr llvm::StringLiteral prefetchPath = "swap.default_prefetch";
-inline constexpr llvm::StringLiteral layerSwapPath = "swap.layer_swap";
-inline constexpr llvm::StringLiteral opSwapPath = "swap.op_swap";
-inline constexpr llvm::StringLiteral stagePath =
-    "parallelism.pipeline_parallel_layers_per_stage";
-} // namespace dynamic
+/// Returns the path of a key without a member, which other sections may have,
+/// too.
+inline std::string getPath(const KnownSection &section, const KnownKey &key) {
+  return (section.name + "." + key.name).str();
+}
+inline std::string getPath(const ModelKey &key) {
+  return getPath(modelSection, known::modelConfig) + "." + key.getName().str();
+}
 
 /// True if a setting is given and differs from the old one.
 template <typename Value>

@@ -44,11 +44,12 @@ static bool readRepeated(const Node &node, std::vector<Triple> &coefficients) {
 }
 
 static void readCoefficients(SectionReader &reader, MuonConfig &muon) {
-  const int64_t steps = reader.readInt("ns_steps", 5);
+  const KnownKey &stepKey = known::nsSteps, &key = known::nsCoefficients;
+  const int64_t steps = reader.readInt(stepKey, 5);
   if (steps < 1 || steps > maxSteps)
-    return reader.rejectValue("ns_steps", reader.get("ns_steps"),
+    return reader.rejectValue(stepKey,
                               "an int from 1 to " + llvm::Twine(maxSteps));
-  Node node = reader.get("ns_coefficients");
+  Node node = reader.get(key);
   if (node.isUndefinedOrNull()) {
     muon.coefficients.assign(steps, {3.4445, -4.7750, 2.0315});
     return;
@@ -63,17 +64,17 @@ static void readCoefficients(SectionReader &reader, MuonConfig &muon) {
       break;
     }
   if (muon.coefficients.empty())
-    reader.rejectValue("ns_coefficients", node,
-                       "three numbers, or a list of [[a, b, c], steps]");
-  else if (Node ignored = reader.get("ns_steps"))
-    reader.diagnostics.warning(
-        ignored.getLocation(),
-        "'ns_steps' has no effect: 'ns_coefficients' says how many steps each "
-        "of its triples is for");
+    reader.rejectValue(key, "three numbers, or a list of [[a, b, c], steps]");
+  else if (Node ignored = reader.get(stepKey))
+    reader.diagnostics.warning(ignored.getLocation(),
+                               quote(stepKey.name) +
+                                   " has no effect: " + quote(key.name) +
+                                   " says how many steps each of its triples "
+                                   "is for");
 }
 
 static void readIncluded(SectionReader &reader, MuonConfig &muon) {
-  Node node = reader.get("adamw_include");
+  Node node = reader.get(known::adamwInclude);
   if (node.isUndefinedOrNull()) {
     // Names of the mcore training graph, then those of legacy layer classes.
     muon.adamwInclude = {"*word_embeddings*", "*output_layer*", "*embedding*",
@@ -84,23 +85,20 @@ static void readIncluded(SectionReader &reader, MuonConfig &muon) {
     if (item.isString())
       muon.adamwInclude.push_back(item.getText().str());
   if (muon.adamwInclude.size() != node.getElements().size() || !node.isList())
-    reader.rejectValue("adamw_include", node, "a list of patterns");
+    reader.rejectValue(known::adamwInclude, "a list of patterns");
 }
 
 /// The class multiplies the threshold by a number that the trainer does not
 /// give it: it counts where the YAML has it.
 static void readLogitClip(SectionReader &reader, MuonConfig &muon) {
-  const int64_t batches = reader.readInt("micro_batch_num", 1);
-  const double threshold = reader.readFloat("qk_clip_threshold", 4.0);
-  if (!reader.readBool("qk_clip_enabled", true))
+  const int64_t batches = reader.readInt(known::qkClipBatches, 1);
+  const double threshold = reader.readFloat(known::qkClipThreshold, 4.0);
+  if (!reader.readBool(known::qkClipEnabled, true))
     return;
   if (threshold <= 0)
-    return reader.rejectValue("qk_clip_threshold",
-                              reader.get("qk_clip_threshold"),
-                              "a number above 0");
+    return reader.rejectValue(known::qkClipThreshold, "a number above 0");
   if (batches < 1)
-    return reader.rejectValue("micro_batch_num", reader.get("micro_batch_num"),
-                              "an int of at least 1");
+    return reader.rejectValue(known::qkClipBatches, "an int of at least 1");
   muon.logitThreshold = threshold * static_cast<double>(batches);
 }
 
@@ -110,18 +108,20 @@ static void readLogitClip(SectionReader &reader, MuonConfig &muon) {
 static void readMuon(SectionReader &reader, OptimizerConfig &config) {
   if (!config.muon)
     return reader.warnOfKeys(&partId<MuonConfig>, "the optimizer is not Muon");
-  if (Node betas = reader.get("betas"))
-    reader.diagnostics.warning(betas.getLocation(),
-                               "'betas' has no effect: Muon takes 'momentum', "
-                               "and what AdamW updates 'adamw_betas'");
+  if (Node betas = reader.get(known::betas))
+    reader.diagnostics.warning(
+        betas.getLocation(),
+        quote(known::betas.name) + " has no effect: Muon takes " +
+            quote(known::nameOf(&MuonConfig::momentum)) +
+            ", and what AdamW updates " + quote(known::adamwBetas.name));
   MuonConfig &muon = *config.muon;
   muon.eps = config.eps;
-  config.eps = reader.readFloat("adamw_eps", 1e-8);
+  config.eps = reader.readFloat(known::adamwEps, 1e-8);
   readCoefficients(reader, muon);
   readIncluded(reader, muon);
   readLogitClip(reader, muon);
   muon.spreadsWeights =
-      reader.readString("comm_strategy", "allgather",
+      reader.readString(known::commStrategy, "allgather",
                         {"allgather", "allgather_deredundency"}) != "allgather";
 }
 
@@ -132,7 +132,7 @@ static void readMuon(SectionReader &reader, OptimizerConfig &config) {
 /// Reads two lists: `[of squares, of parameters' norms, of instability]`. The
 /// second element is the epsilon that scale_parameter uses.
 static void readConstants(SectionReader &reader, CameConfig &came) {
-  Node eps = reader.get("eps");
+  Node eps = reader.get(known::eps);
   if (eps.isUndefinedOrNull())
     return;
   const std::vector<Node> &items = eps.getElements();
@@ -142,7 +142,7 @@ static void readConstants(SectionReader &reader, CameConfig &came) {
       if (*number >= 0)
         numbers.push_back(*number);
   if (items.size() != 3 || numbers.size() != 3)
-    return reader.rejectValue("eps", eps,
+    return reader.rejectValue(known::eps,
                               "a list of three numbers that are not negative, "
                               "as [1.e-30, 1.e-3, 1.e-16]");
   came.eps = numbers[0];
@@ -151,16 +151,19 @@ static void readConstants(SectionReader &reader, CameConfig &came) {
 
 /// Switches of Came that change the step are off in all that is lowered.
 static void checkSwitches(SectionReader &reader) {
-  if (reader.readBool("scale_parameter", false))
+  const KnownKey &scale = known::scaleParameter;
+  if (reader.readBool(scale, false))
     reader.diagnostics.error(
-        reader.get("scale_parameter").getLocation(),
-        "'scale_parameter' of Came, a rate that follows the norm of each "
-        "parameter, is not supported; expected False");
-  for (llvm::StringRef key : {"relative_step", "warmup_init", "compression"})
-    if (reader.readBool(key, false))
+        reader.get(scale).getLocation(),
+        quote(scale.name) +
+            " of Came, a rate that follows the norm of each parameter, is not "
+            "supported; expected False");
+  for (const KnownKey *key :
+       {&known::relativeStep, &known::warmupInit, &known::compression})
+    if (reader.readBool(*key, false))
       reader.diagnostics.error(
-          reader.get(key).getLocation(),
-          "expected " + quote(key) +
+          reader.get(*key).getLocation(),
+          "expected " + quote(key->name) +
               " to be False, which is all that Came takes beside an "
               "lr_schedule");
 }
@@ -171,18 +174,21 @@ static void readCame(SectionReader &reader, OptimizerConfig &config) {
     return reader.warnOfKeys(&partId<CameConfig>, "the optimizer is not Came");
   readConstants(reader, *config.came);
   checkSwitches(reader);
-  for (llvm::StringRef key : {"betas", "beta2"})
-    if (Node value = reader.get(key))
-      reader.diagnostics.error(value.getLocation(),
-                               "expected 'beta1', 'beta3' and 'decay_rate' of "
-                               "Came, but got " +
-                                   quote(key));
+  const KnownKey &beta1 = known::findKey(&OptimizerConfig::beta1);
+  const KnownKey &beta2 = known::findKey(&OptimizerConfig::beta2);
+  const KnownKey &beta3 = known::findKey(&CameConfig::beta3);
+  for (const KnownKey *key : {&known::betas, &beta2})
+    if (Node value = reader.get(*key))
+      reader.diagnostics.error(
+          value.getLocation(),
+          "expected " + quote(beta1.name) + ", " + quote(beta3.name) + " and " +
+              quote(known::nameOf(&CameConfig::decayRate)) +
+              " of Came, but got " + quote(key->name));
   if (config.beta1 <= 0)
-    reader.rejectValue("beta1", reader.get("beta1"),
-                       "a number above 0: without a first moment Came does "
-                       "not move parameters");
+    reader.rejectValue(beta1, "a number above 0: without a first moment Came "
+                              "does not move parameters");
   if (config.came->beta3 >= 1)
-    reader.rejectValue("beta3", reader.get("beta3"), "a number below 1");
+    reader.rejectValue(beta3, "a number below 1");
 }
 
 //===----------------------------------------------------------------------===//
@@ -206,7 +212,7 @@ static bool isLossScale(double value) {
 
 static void readLossScale(SectionReader &wrapper, TrainingConfig &config) {
   LossScaleConfig &scale = config.wrapper.scaleSense;
-  Node value = wrapper.get("scale_sense");
+  Node value = wrapper.get(known::scaleSense);
   if (value.isUndefinedOrNull())
     return;
   if (!value.isMap()) {
@@ -214,17 +220,17 @@ static void readLossScale(SectionReader &wrapper, TrainingConfig &config) {
     if (number && isLossScale(*number))
       scale.value = *number;
     else
-      wrapper.rejectValue("scale_sense", value,
+      wrapper.rejectValue(known::scaleSense,
                           "a positive number that fp32 can hold, or a map with "
-                          "a 'type'");
+                          "a " +
+                              quote(known::scaleType.name));
     return;
   }
-  SectionReader reader(wrapper.getNode(), "scale_sense", lossScaleSection,
-                       wrapper.diagnostics);
-  Node type = reader.get("type");
+  SectionReader reader(value, lossScaleSection, wrapper.diagnostics);
+  Node type = reader.get(known::scaleType);
   std::optional<LossScaleConfig::Kind> kind = getLossScaleKind(type.getText());
   if (!kind) {
-    reader.rejectValue("type", type ? type : reader.getNode(),
+    reader.rejectValue(known::scaleType, type ? type : reader.getNode(),
                        "'DynamicLossScaleUpdateCell', "
                        "'FixedLossScaleUpdateCell' or "
                        "'AdaptiveLossScaleUpdateCell'");
@@ -237,7 +243,7 @@ static void readLossScale(SectionReader &wrapper, TrainingConfig &config) {
   scale.value = 65536.0;
   reader.readAll(config);
   if (!isLossScale(scale.value))
-    reader.rejectValue("loss_scale_value", reader.get("loss_scale_value"),
+    reader.rejectValue(known::findKey(&LossScaleConfig::value),
                        "a positive number that fp32 can hold");
   if (scale.kind == LossScaleConfig::Kind::Adaptive)
     wrapper.diagnostics.warning(
@@ -248,7 +254,8 @@ static void readLossScale(SectionReader &wrapper, TrainingConfig &config) {
 
 void readRunnerWrapper(const Node &root, TrainingConfig &config,
                        DiagnosticList &diagnostics) {
-  SectionReader reader(root, "runner_wrapper", wrapperSection, diagnostics);
+  SectionReader reader(wrapperSection.getNode(root), wrapperSection,
+                       diagnostics);
   RunnerWrapper &wrapper = config.wrapper;
   wrapper.node = reader.getNode();
   if (!reader.isPresent()) {
@@ -261,7 +268,7 @@ void readRunnerWrapper(const Node &root, TrainingConfig &config,
   if (wrapper.type != "MFTrainOneStepCell" &&
       wrapper.type != "MFPipelineWithLossScaleCell")
     diagnostics.warning(
-        reader.get("type").getLocation(),
+        reader.get(&RunnerWrapper::type).getLocation(),
         "the step of " + quote(wrapper.type) +
             " is not modelled; MFTrainOneStepCell is used instead");
   readLossScale(reader, config);
@@ -283,14 +290,14 @@ static OptimizerKind getOptimizerKind(llvm::StringRef type) {
 /// Reads `betas: [b1, b2]`, or the keys `beta1` and `beta2`. Muon has
 /// `adamw_betas` instead.
 static void readBetas(SectionReader &reader, OptimizerConfig &config) {
-  const char *key = config.muon ? "adamw_betas" : "betas";
+  const KnownKey &key = config.muon ? known::adamwBetas : known::betas;
   Node betas = reader.get(key);
   if (betas) {
     const std::vector<Node> &items = betas.getElements();
     auto first = items.size() == 2 ? items[0].getNumber() : std::nullopt;
     auto second = items.size() == 2 ? items[1].getNumber() : std::nullopt;
     if (!first || !second)
-      return reader.rejectValue(key, betas, "a list of two numbers");
+      return reader.rejectValue(key, "a list of two numbers");
     config.beta1 = *first;
     config.beta2 = *second;
   }
@@ -303,11 +310,10 @@ static void readBetas(SectionReader &reader, OptimizerConfig &config) {
 /// `fused_algo` is the kind of average. Only PmaAdamW has one.
 static void readAverageKind(SectionReader &reader, OptimizerConfig &config) {
   if (config.average) {
-    const std::string algorithm = reader.readString("fused_algo", "ema");
+    const std::string algorithm = reader.readString(known::fusedAlgo, "ema");
     config.average->sums = algorithm == "sma";
     if (!config.average->sums && algorithm != "ema")
-      reader.rejectValue("fused_algo", reader.get("fused_algo"),
-                         "'ema' or 'sma'");
+      reader.rejectValue(known::fusedAlgo, "'ema' or 'sma'");
     return;
   }
   reader.warnOfKeys(&partId<WeightAverageConfig>,
@@ -316,12 +322,13 @@ static void readAverageKind(SectionReader &reader, OptimizerConfig &config) {
 
 void readOptimizer(const Node &root, TrainingConfig &training,
                    DiagnosticList &diagnostics) {
-  SectionReader reader(root, "optimizer", optimizerSection, diagnostics);
+  SectionReader reader(optimizerSection.getNode(root), optimizerSection,
+                       diagnostics);
   OptimizerConfig &config = training.optimizer;
   config.node = reader.getNode();
   if (!reader.isPresent())
     return;
-  if (Node type = reader.get("type"))
+  if (Node type = reader.get(&OptimizerConfig::type))
     config.kind = getOptimizerKind(type.getText());
   // MindSpore's own Adam with weight decay starts from another eps.
   if (config.kind != OptimizerKind::AdamW && !config.correctsEps())
@@ -338,7 +345,8 @@ void readOptimizer(const Node &root, TrainingConfig &training,
   if (config.kind == OptimizerKind::Came)
     config.came.emplace();
   else
-    config.eps = reader.readFloat("eps", config.eps, known::positive.value);
+    config.eps =
+        reader.readFloat(known::eps, config.eps, known::positive.value);
   reader.readAll(training);
   readBetas(reader, config);
   readAverageKind(reader, config);
@@ -357,8 +365,8 @@ static LrScheduleSection readSchedule(SectionReader &reader) {
   LrScheduleSection &config = training.lrSchedule;
   config.node = reader.getNode();
   // The annealing schedules call it base_lr.
-  if (!reader.get("learning_rate"))
-    config.learningRate = reader.readFloat("base_lr", config.learningRate,
+  if (!reader.get(&LrScheduleConfig::learningRate))
+    config.learningRate = reader.readFloat(known::baseRate, config.learningRate,
                                            known::notNegative.value);
   reader.readAll(training);
   return config;
@@ -366,7 +374,8 @@ static LrScheduleSection readSchedule(SectionReader &reader) {
 
 static LrScheduleSection readLrSchedule(const Node &root,
                                         DiagnosticList &diagnostics) {
-  SectionReader reader(root, "lr_schedule", lrScheduleSection, diagnostics);
+  SectionReader reader(lrScheduleSection.getNode(root), lrScheduleSection,
+                       diagnostics);
   if (reader.isPresent())
     return readSchedule(reader);
   // The template of the whole section.
@@ -380,20 +389,21 @@ static LrScheduleSection readLrSchedule(const Node &root,
 /// Reads an item of `grouped`. Its `params` is not a key of a schedule.
 static LrGroup readGroup(const Node &item, DiagnosticList &diagnostics) {
   LrGroup group;
-  const Node params = item["params"];
+  const Node params = item[known::rateParameters.name];
   group.patterns = params.getElements();
   if (group.patterns.empty())
     diagnostics.error(
         (params ? params : item).getLocation(),
-        "expected params of an item of grouped_lr_schedule to be "
-        "a list of names or wildcards, [..]" +
+        "expected " + known::rateParameters.name + " of an item of " +
+            groupedLrSection.name +
+            " to be a list of names or wildcards, [..]" +
             (params ? ", but got " + params.repr(60) : std::string()));
   for (const Node &pattern : group.patterns)
     if (!pattern.isString() || pattern.getText().empty())
-      diagnostics.error(pattern.getLocation(),
-                        "expected a name or a wildcard in params of "
-                        "grouped_lr_schedule, but got " +
-                            pattern.repr(60));
+      diagnostics.error(
+          pattern.getLocation(),
+          "expected a name or a wildcard in " + known::rateParameters.name +
+              " of " + groupedLrSection.name + ", but got " + pattern.repr(60));
   SectionReader reader(item, lrGroupSection, diagnostics);
   group.schedule = readSchedule(reader);
   return group;
@@ -401,30 +411,35 @@ static LrGroup readGroup(const Node &item, DiagnosticList &diagnostics) {
 
 void readLrSchedules(const Node &root, TrainingConfig &config,
                      DiagnosticList &diagnostics) {
-  SectionReader grouped(root, "grouped_lr_schedule", groupedLrSection,
+  SectionReader grouped(groupedLrSection.getNode(root), groupedLrSection,
                         diagnostics);
   if (!grouped.isPresent()) {
     config.lrSchedule = readLrSchedule(root, diagnostics);
     return;
   }
-  SectionReader standard(grouped.getNode(), "default", lrScheduleSection,
+  SectionReader standard(grouped.get(known::standardRates), lrScheduleSection,
                          diagnostics);
   if (!standard.isPresent())
     diagnostics.error(grouped.getNode().getLocation(),
-                      "expected grouped_lr_schedule to have a 'default', the "
-                      "schedule of parameters that no item of 'grouped' names");
+                      "expected " + groupedLrSection.name + " to have a " +
+                          quote(known::standardRates.name) +
+                          ", the schedule of parameters that no item of " +
+                          quote(known::groupedRates.name) + " names");
   config.lrSchedule = readSchedule(standard);
-  const Node items = grouped.get("grouped");
+  const llvm::StringRef parameters = known::rateParameters.name;
+  const Node items = grouped.get(known::groupedRates);
   if (!items.isUndefinedOrNull() && !items.isList())
-    grouped.rejectValue("grouped", items, "a list of schedules with params");
+    grouped.rejectValue(known::groupedRates,
+                        "a list of schedules with " + parameters);
   for (const Node &item : items.getElements()) {
     if (item.isMap())
       config.lrGroups.push_back(readGroup(item, diagnostics));
     else
-      diagnostics.error(item.getLocation(),
-                        "expected a schedule with params in grouped of "
-                        "grouped_lr_schedule, but got " +
-                            item.repr(60));
+      diagnostics.error(item.getLocation(), "expected a schedule with " +
+                                                parameters + " in " +
+                                                known::groupedRates.name +
+                                                " of " + groupedLrSection.name +
+                                                ", but got " + item.repr(60));
   }
 }
 
@@ -437,7 +452,7 @@ static void readBalance(const Node &callback, TrainingConfig &config,
   SectionReader reader(callback, balanceCallbackSection, diagnostics);
   config.callbacks.balance.emplace().node = callback;
   reader.readAll(config);
-  if (!reader.readBool("balance_via_topk_bias", false))
+  if (!reader.readBool(known::balanceSwitch, false))
     config.callbacks.balance.reset();
 }
 
@@ -447,28 +462,32 @@ static void readDropRate(const Node &callback, TrainingConfig &config,
   SectionReader reader(callback, dropRateCallbackSection, diagnostics);
   DropRateCallback &dropRate = config.callbacks.dropRate.emplace();
   dropRate.node = callback;
-  for (llvm::StringRef key :
-       {"expert_num", "num_layers", "mtp_depth", "capacity_factor"})
-    if (reader.get(key))
-      reader.read(key, config);
+  for (const KnownKey *key :
+       {&known::findKey(&DropRateCallback::expertNum),
+        &known::findKey(&DropRateCallback::numLayers), &known::mtpDepth,
+        &known::findKey(&DropRateCallback::capacityFactor)})
+    if (reader.get(*key))
+      reader.read(*key, config);
     else
       diagnostics.error(callback.getLocation(),
-                        "expected " + quote(key) + " of 'MoEDropRateCallback'");
-  dropRate.numLayers += reader.readInt("mtp_depth", 0);
+                        "expected " + quote(key->name) + " of " +
+                            quote(dropRateCallbackSection.name));
+  dropRate.numLayers += reader.readInt(known::mtpDepth, 0);
 }
 
 void readCallbacks(const Node &root, TrainingConfig &config,
                    DiagnosticList &diagnostics) {
   const CallbackConfig &callbacks = config.callbacks;
-  for (const Node &section : {root["callbacks"], root["callback"]}) {
+  for (const Node &section :
+       {root[known::callbackList.name], root[known::otherCallbackList.name]}) {
     if (!section.isUndefinedOrNull() && !section.isList())
       diagnostics.error(section.getLocation(),
-                        "expected a list of callbacks, each a map with a "
-                        "'type'");
+                        "expected a list of callbacks, each a map with a " +
+                            quote(known::callbackType.name));
     for (const Node &callback : section.getElements()) {
-      llvm::StringRef type = callback["type"].getText();
-      const bool isBalance = type == "TopkBiasBalanceCallback";
-      if (!isBalance && type != "MoEDropRateCallback")
+      llvm::StringRef type = callback[known::callbackType.name].getText();
+      const bool isBalance = type == balanceCallbackSection.name;
+      if (!isBalance && type != dropRateCallbackSection.name)
         continue;
       if (isBalance ? callbacks.balance.has_value()
                     : callbacks.dropRate.has_value())

@@ -25,7 +25,7 @@ private:
   bool readLayers(const Node &item, llvm::StringRef key, SwapEntry &entry);
   std::vector<Node> readNames(const Node &item);
   void checkItemKeys(const Node &item, llvm::StringRef key,
-                     llvm::ArrayRef<llvm::StringRef> known);
+                     llvm::ArrayRef<llvm::StringRef> keys);
   void mergeEntries(std::vector<SwapEntry> &entries, llvm::StringRef name);
 
   bool isSwapOn;
@@ -50,7 +50,8 @@ std::optional<std::vector<Node>> SwapListReader::getItems(const Node &value,
     if (item.isMap())
       continue;
     rejectValue(item,
-                "a map with 'backward_prefetch' and 'layers' in " + quote(key),
+                "a map with " + quote(known::swapPrefetch) + " and " +
+                    quote(known::swapLayers) + " in " + quote(key),
                 diagnostics);
     return std::nullopt;
   }
@@ -58,24 +59,24 @@ std::optional<std::vector<Node>> SwapListReader::getItems(const Node &value,
 }
 
 void SwapListReader::checkItemKeys(const Node &item, llvm::StringRef key,
-                                   llvm::ArrayRef<llvm::StringRef> known) {
+                                   llvm::ArrayRef<llvm::StringRef> keys) {
   for (const Node::Entry &entry : item.getEntries()) {
     llvm::StringRef name = entry.key.getText();
-    if (!llvm::is_contained(known, name))
+    if (!llvm::is_contained(keys, name))
       diagnostics.warning(entry.key.getLocation(),
                           "unknown key " + quote(name) + " in an item of " +
-                              quote(key) + suggestName(name, known) +
+                              quote(key) + suggestName(name, keys) +
                               " (the key is ignored)");
   }
 }
 
 bool SwapListReader::readPrefetch(const Node &item, llvm::StringRef key,
                                   SwapEntry &entry) {
-  Node value = item["backward_prefetch"];
+  Node value = item[known::swapPrefetch];
   if (!value) {
     diagnostics.error(item.getLocation(),
-                      "missing 'backward_prefetch' in an item of " +
-                          quote(key) +
+                      "missing " + quote(known::swapPrefetch) +
+                          " in an item of " + quote(key) +
                           "; give the kernels to prefetch ahead, an int of "
                           "at least 1");
     return false;
@@ -88,19 +89,22 @@ bool SwapListReader::readPrefetch(const Node &item, llvm::StringRef key,
   if (!isSwapOn)
     return true;
   rejectValue(value,
-              "an int of at least 1 for 'backward_prefetch' of " + quote(key),
+              "an int of at least 1 for " + quote(known::swapPrefetch) +
+                  " of " + quote(key),
               diagnostics);
   return false;
 }
 
 bool SwapListReader::readLayers(const Node &item, llvm::StringRef key,
                                 SwapEntry &entry) {
-  Node value = item["layers"];
-  llvm::StringRef wanted = "a bool or a list of layer indices for 'layers' of ";
+  Node value = item[known::swapLayers];
+  const std::string wanted = "a bool or a list of layer indices for " +
+                             quote(known::swapLayers) + " of " + quote(key);
   if (!value) {
-    diagnostics.error(item.getLocation(), "missing 'layers' in an item of " +
-                                              quote(key) + "; expected " +
-                                              wanted + quote(key));
+    diagnostics.error(item.getLocation(), "missing " +
+                                              quote(known::swapLayers) +
+                                              " in an item of " + quote(key) +
+                                              "; expected " + wanted);
     return false;
   }
   if (std::optional<bool> flag = value.getBool()) {
@@ -108,7 +112,7 @@ bool SwapListReader::readLayers(const Node &item, llvm::StringRef key,
     return true;
   }
   if (!value.isList()) {
-    rejectValue(value, wanted + quote(key), diagnostics);
+    rejectValue(value, wanted, diagnostics);
     return false;
   }
   for (const Node &layer : value.getElements()) {
@@ -117,7 +121,9 @@ bool SwapListReader::readLayers(const Node &item, llvm::StringRef key,
     if (!index && !isSwapOn && layer.isList())
       continue;
     if (!index) {
-      rejectValue(layer, "a layer index in 'layers' of " + quote(key),
+      rejectValue(layer,
+                  "a layer index in " + quote(known::swapLayers) + " of " +
+                      quote(key),
                   diagnostics);
       return false;
     }
@@ -176,7 +182,7 @@ SwapListReader::readLayerSwap(const Node &value) {
   std::vector<SwapEntry> entries;
   for (const Node &item : *items) {
     checkItemKeys(item, getName(LayerKey::LayerSwap),
-                  {"backward_prefetch", "layers"});
+                  {known::swapPrefetch, known::swapLayers});
     if (auto entry = readEntry(item, getName(LayerKey::LayerSwap)))
       entries.push_back(std::move(*entry));
   }
@@ -186,11 +192,12 @@ SwapListReader::readLayerSwap(const Node &value) {
 
 /// Returns the single name or the list of names of an item of op_swap.
 std::vector<Node> SwapListReader::readNames(const Node &item) {
-  Node value = item["op_name"];
+  Node value = item[known::swapName];
   if (!value) {
     diagnostics.error(
         item.getLocation(),
-        "missing 'op_name' in an item of " + quote(getName(LayerKey::OpSwap)) +
+        "missing " + quote(known::swapName) + " in an item of " +
+            quote(getName(LayerKey::OpSwap)) +
             "; expected an operator name pattern or a list of them");
     return {};
   }
@@ -200,8 +207,8 @@ std::vector<Node> SwapListReader::readNames(const Node &item) {
     if (name.isString())
       continue;
     rejectValue(name,
-                "an operator name pattern for 'op_name' of " +
-                    quote(getName(LayerKey::OpSwap)),
+                "an operator name pattern for " + quote(known::swapName) +
+                    " of " + quote(getName(LayerKey::OpSwap)),
                 diagnostics);
     return {};
   }
@@ -217,7 +224,7 @@ SwapListReader::readOpSwap(const Node &value) {
   llvm::StringMap<size_t> index;
   for (const Node &item : *items) {
     checkItemKeys(item, getName(LayerKey::OpSwap),
-                  {"op_name", "backward_prefetch", "layers"});
+                  {known::swapName, known::swapPrefetch, known::swapLayers});
     std::vector<Node> names = readNames(item);
     auto entry = readEntry(item, getName(LayerKey::OpSwap));
     if (!entry)
@@ -237,11 +244,11 @@ SwapListReader::readOpSwap(const Node &value) {
 
 void readSwapConfig(const Node &root, TrainingConfig &config,
                     DiagnosticList &diagnostics) {
-  SectionReader reader(root, "swap_config", swapSection, diagnostics);
+  SectionReader reader(swapSection.getNode(root), swapSection, diagnostics);
   SwapConfig &swap = config.swap;
   swap.node = reader.getNode();
-  const llvm::StringRef isOn = known::nameOf(&SwapConfig::swap);
-  const llvm::StringRef prefetch = known::nameOf(&SwapConfig::defaultPrefetch);
+  const KnownKey &isOn = known::findKey(&SwapConfig::swap);
+  const KnownKey &prefetch = known::findKey(&SwapConfig::defaultPrefetch);
   reader.read(isOn, config);
   swap.location = reader.get(isOn).getLocation();
   swap.prefetchLocation = reader.get(prefetch).getLocation();
@@ -249,9 +256,8 @@ void readSwapConfig(const Node &root, TrainingConfig &config,
   if (swap.swap)
     reader.read(prefetch, config);
   SwapListReader lists(swap.swap, diagnostics);
-  swap.layerSwap =
-      lists.readLayerSwap(reader.get(getName(LayerKey::LayerSwap)));
-  swap.opSwap = lists.readOpSwap(reader.get(getName(LayerKey::OpSwap)));
+  swap.layerSwap = lists.readLayerSwap(swap.node[getName(LayerKey::LayerSwap)]);
+  swap.opSwap = lists.readOpSwap(swap.node[getName(LayerKey::OpSwap)]);
 }
 
 } // namespace mf

@@ -67,7 +67,7 @@ static bool readOverlap(const Node &value, DiagnosticList &diagnostics) {
 /// is not there. Other keys of the file change no values and no memory.
 static void readSpeedUpFile(const Node &ascend, ParallelConfig &parallel,
                             DiagnosticList &diagnostics) {
-  const Node key = ascend["parallel_speed_up_json_path"];
+  const Node key = ascend[known::speedUpPath.name];
   // Other schedules have no pairs.
   if (!key.isString() || parallel.pipelineScheduler != "zero_bubble_v" ||
       parallel.pipelineStage == 1)
@@ -99,6 +99,16 @@ static int64_t countReplicas(const ParallelConfig &parallel) {
   return std::max<int64_t>(1, parallel.deviceNum / others);
 }
 
+/// Says how a YAML asks for a layout instead.
+static std::string adviseLayout() {
+  return ("set " + known::parallelMode.name + " to 1, " +
+          known::nameOf(&ParallelConfig::dataParallel) + " and " +
+          known::nameOf(&ParallelConfig::modelParallel) + ", and " +
+          known::nameOf(&RunnerConfig::batchSize) +
+          " to the rows of one replica")
+      .str();
+}
+
 /// Divides batch_size by the number of replicas: with full_batch it is the
 /// number of rows of all replicas.
 static void shareOutBatch(TrainingConfig &config, DiagnosticList &diagnostics) {
@@ -112,22 +122,24 @@ static void shareOutBatch(TrainingConfig &config, DiagnosticList &diagnostics) {
   }
   diagnostics.error(
       rows.getLocation(),
-      "batch_size " + llvm::Twine(config.runner.batchSize) +
-          " is that of a stage with parallel_mode 2 and no data_parallel, and "
-          "does not divide over " +
-          llvm::Twine(replicas) +
-          " ranks; set parallel_mode to 1, data_parallel and model_parallel, "
-          "and batch_size to the rows of one replica");
+      known::nameWith(&RunnerConfig::batchSize, config.runner.batchSize) +
+          " is that of a stage with " + known::parallelMode.name +
+          " 2 and no " + known::nameOf(&ParallelConfig::dataParallel) +
+          ", and does not divide over " + llvm::Twine(replicas) + " ranks; " +
+          adviseLayout());
 }
 
 static std::string describeLayout(const TrainingConfig &config) {
   const ParallelConfig &parallel = config.parallel;
-  std::string text = "data_parallel " + std::to_string(parallel.dataParallel) +
-                     ", model_parallel " +
-                     std::to_string(parallel.modelParallel);
-  if (parallel.contextParallel > 1)
-    text += ", context_parallel " + std::to_string(parallel.contextParallel);
-  return text + ", pipeline_stage " + std::to_string(parallel.pipelineStage);
+  auto print = [&](int64_t ParallelConfig::*size) {
+    return known::nameWith(size, parallel.*size);
+  };
+  return print(&ParallelConfig::dataParallel) + ", " +
+         print(&ParallelConfig::modelParallel) + ", " +
+         (parallel.contextParallel > 1
+              ? print(&ParallelConfig::contextParallel) + ", "
+              : "") +
+         print(&ParallelConfig::pipelineStage);
 }
 
 /// In auto parallel, MindSpore searches a layout for each operator. This
@@ -140,16 +152,17 @@ static void resolveAutoLayout(TrainingConfig &config,
   ParallelConfig &parallel = config.parallel;
   if (parallel.parallelMode != ParallelMode::Auto)
     return;
-  Node mode = parallel.parallelNode["parallel_mode"];
+  const std::string key = known::parallelMode.name.str();
+  Node mode = parallel.parallelNode[key];
   const std::string searched =
-      "parallel_mode " + mode.repr(60) +
+      key + " " + mode.repr(60) +
       " is auto parallel: MindSpore searches a layout for each operator, which "
       "is not modelled; ";
   if (known::find(parallel, &ParallelConfig::dataParallel) ||
       known::find(parallel, &ParallelConfig::modelParallel)) {
-    diagnostics.warning(mode.getLocation(),
-                        searched + "the step is that of parallel_mode 1 with " +
-                            describeLayout(config));
+    diagnostics.warning(mode.getLocation(), searched + "the step is that of " +
+                                                key + " 1 with " +
+                                                describeLayout(config));
     return;
   }
   parallel.dataParallel = countReplicas(parallel);
@@ -157,18 +170,14 @@ static void resolveAutoLayout(TrainingConfig &config,
   shareOutBatch(config, diagnostics);
   std::string batch;
   if (config.runner.batchSize != wholeBatch)
-    batch = " and batch_size " + std::to_string(wholeBatch) +
-            ", that of a "
-            "stage, as " +
-            std::to_string(config.runner.batchSize) + " of each replica";
-  diagnostics.warning(
-      mode.getLocation(),
-      searched +
-          "parallel_config has none either, so the step is that of "
-          "parallel_mode 1 with " +
-          describeLayout(config) + batch +
-          "; set parallel_mode to 1, data_parallel and model_parallel, and "
-          "batch_size to the rows of one replica");
+    batch = " and " + known::nameWith(&RunnerConfig::batchSize, wholeBatch) +
+            ", that of a stage, as " + std::to_string(config.runner.batchSize) +
+            " of each replica";
+  diagnostics.warning(mode.getLocation(),
+                      searched + parallelConfigSection.name +
+                          " has none either, so the step is that of " + key +
+                          " 1 with " + describeLayout(config) + batch + "; " +
+                          adviseLayout());
 }
 
 llvm::StringRef getName(ParallelMode mode) {
@@ -201,13 +210,13 @@ template <typename Part>
 static void readSection(const Node &root, const KnownSection &section,
                         Part TrainingConfig::*part, TrainingConfig &config,
                         DiagnosticList &diagnostics) {
-  SectionReader reader(root, section.name, section, diagnostics);
+  SectionReader reader(section.getNode(root), section, diagnostics);
   (config.*part).node = reader.getNode();
   reader.readAll(config);
 }
 
 static ParallelMode readParallelMode(SectionReader &reader) {
-  Node value = reader.get("parallel_mode");
+  Node value = reader.get(known::parallelMode);
   if (!value)
     return ParallelMode::SemiAuto;
   auto mode =
@@ -220,20 +229,20 @@ static ParallelMode readParallelMode(SectionReader &reader) {
           .Default(std::nullopt);
   if (mode)
     return *mode;
-  reader.rejectValue("parallel_mode", value,
+  reader.rejectValue(known::parallelMode,
                      "0 (data parallel), 1 (semi-auto parallel), 2 (auto "
                      "parallel), 3 (hybrid parallel) or one of their names");
   return ParallelMode::SemiAuto;
 }
 
-static void readOptimizerSharding(const Node &section, TrainingConfig &config,
+static void readOptimizerSharding(const Node &root, TrainingConfig &config,
                                   DiagnosticList &diagnostics) {
-  SectionReader reader(section, "parallel_optimizer_config",
+  SectionReader reader(parallelOptimizerSection.getNode(root),
                        parallelOptimizerSection, diagnostics);
   ParallelConfig &parallel = config.parallel;
   reader.readAll(config);
   std::string level = reader.readString(
-      "optimizer_level",
+      known::optimizerLevel,
       parallel.gradientAccumulationShard ? "level2" : "level1",
       {"level1", "level2", "level3"});
   parallel.optimizerShard.level = level.back() - '0';
@@ -244,32 +253,32 @@ static void readParallelConfig(const Node &root, TrainingConfig &config,
   readSection(root, parallelConfigSection, &TrainingConfig::parallel, config,
               diagnostics);
   ParallelConfig &parallel = config.parallel;
-  SectionReader reader(root, "parallel", parallelSection, diagnostics);
+  SectionReader reader(parallelSection.getNode(root), parallelSection,
+                       diagnostics);
   parallel.parallelNode = reader.getNode();
   parallel.parallelMode = readParallelMode(reader);
   reader.readAll(config);
-  readOptimizerSharding(reader.getNode(), config, diagnostics);
-  SectionReader(reader.getNode(), "pipeline_config", pipelineSection,
-                diagnostics)
+  readOptimizerSharding(root, config, diagnostics);
+  SectionReader(pipelineSection.getNode(root), pipelineSection, diagnostics)
       .readAll(config);
   if (parallel.pipelineStage > 1 || parallel.parallelMode == ParallelMode::Auto)
     parallel.vocabEmbDp = false;
 }
 
 /// jit_level is in jit_config, or in older files in the enclosing section.
-static bool readGraphKernelFusion(SectionReader &context,
+static bool readGraphKernelFusion(const Node &root, SectionReader &context,
                                   DiagnosticList &diagnostics) {
-  SectionReader jit(context.getNode(), "jit_config", jitConfigSection,
+  SectionReader jit(jitConfigSection.getNode(root), jitConfigSection,
                     diagnostics);
   bool fuses = false;
   for (SectionReader *reader : {&context, &jit})
-    if (Node value = reader->get("jit_level")) {
+    if (Node value = reader->get(known::jitLevel)) {
       llvm::StringRef level = value.getText();
       if (level != "O0" && level != "O1" && level != "O2")
-        reader->rejectValue("jit_level", value, "'O0', 'O1' or 'O2'");
+        reader->rejectValue(known::jitLevel, "'O0', 'O1' or 'O2'");
       fuses = level == "O1";
     }
-  return fuses || context.readBool("enable_graph_kernel", false);
+  return fuses || context.readBool(known::graphKernel, false);
 }
 
 /// MindSpore takes sizes in GB only; MB and KB are for small examples.
@@ -286,7 +295,7 @@ static void readDeviceMemory(SectionReader &reader, const Node &value,
     return;
   }
   const std::string inGb = text.rtrim("GiB").str() + "GB";
-  reader.rejectValue(known::deviceMemory.name, value,
+  reader.rejectValue(known::deviceMemory,
                      "a size such as '58GB'" +
                          std::string(parseMemorySize(inGb)
                                          ? " (write " + quote(inGb) + ")"
@@ -295,37 +304,37 @@ static void readDeviceMemory(SectionReader &reader, const Node &value,
 
 static ContextConfig readContext(const Node &root,
                                  DiagnosticList &diagnostics) {
-  SectionReader reader(root, "context", contextSection, diagnostics);
+  SectionReader reader(contextSection.getNode(root), contextSection,
+                       diagnostics);
   ContextConfig config;
   config.node = reader.getNode();
-  if (Node value = reader.get(known::deviceMemory.name)) {
+  if (Node value = reader.get(known::deviceMemory))
     readDeviceMemory(reader, value, config);
-  }
-  if (Node value = reader.get("memory_optimize_level")) {
+  if (Node value = reader.get(known::memoryOptimizeLevel)) {
     llvm::StringRef level = value.getText();
     config.hasMemoryOptimizeLevel = level == "O0" || level == "O1";
     if (config.hasMemoryOptimizeLevel)
       config.memoryOptimizeLevel = level.str();
     else
-      reader.rejectValue("memory_optimize_level", value, "'O0' or 'O1'");
+      reader.rejectValue(known::memoryOptimizeLevel, "'O0' or 'O1'");
   }
-  SectionReader ascend(reader.getNode(), "ascend_config", ascendConfigSection,
+  SectionReader ascend(ascendConfigSection.getNode(root), ascendConfigSection,
                        diagnostics);
-  config.graphKernelFusion = readGraphKernelFusion(reader, diagnostics);
+  config.graphKernelFusion = readGraphKernelFusion(root, reader, diagnostics);
   return config;
 }
 
 static ModelSection readModel(const Node &root, DiagnosticList &diagnostics) {
-  SectionReader reader(root, "model", modelSection, diagnostics);
+  SectionReader reader(modelSection.getNode(root), modelSection, diagnostics);
   ModelSection model;
   model.node = reader.getNode();
-  model.config = reader.get("model_config");
+  model.config = reader.get(known::modelConfig);
   if (!model.config.isUndefinedOrNull() && !model.config.isMap()) {
-    reader.rejectValue("model_config", model.config, "a map");
+    reader.rejectValue(known::modelConfig, "a map");
     model.config = Node();
   }
   model.adapters = keys::adapters.find(model.config);
-  Node arch = reader.get("arch");
+  Node arch = reader.get(known::arch);
   if (arch.isMap())
     arch = arch["type"];
   if (arch.isString())
@@ -336,30 +345,30 @@ static ModelSection readModel(const Node &root, DiagnosticList &diagnostics) {
 static void readTopLevel(const Node &root, TrainingConfig &config,
                          DiagnosticList &diagnostics) {
   checkKeys(root, topLevel, diagnostics);
-  auto reject = [&](const Node &value, llvm::StringRef key,
-                    llvm::StringRef wanted) {
+  auto reject = [&](const KnownKey &key, llvm::StringRef wanted) {
+    const Node value = root[key.name];
     diagnostics.error(value.getLocation(), "expected " + wanted + " for " +
-                                               quote(key) + ", but got " +
+                                               quote(key.name) + ", but got " +
                                                value.repr(60));
   };
-  if (Node value = root["use_parallel"]) {
+  if (Node value = root[known::useParallel.name]) {
     config.parallel.useParallelNode = value;
     if (!value.isBool())
-      reject(value, "use_parallel", "a bool");
+      reject(known::useParallel, "a bool");
     else if (!*value.getBool())
       config.parallel.parallelMode = ParallelMode::StandAlone;
   }
-  if (Node value = root["use_legacy"]) {
+  if (Node value = root[known::useLegacy.name]) {
     config.useLegacy = value.getBool();
     if (!value.isBool())
-      reject(value, "use_legacy", "a bool");
+      reject(known::useLegacy, "a bool");
   }
-  if (Node value = root["micro_batch_interleave_num"]) {
+  if (Node value = root[known::microBatchInterleaveNum.name]) {
     int64_t number = value.getInt().value_or(0);
     if (number >= 1 && number <= known::ofCopies.value)
       config.parallel.microBatchInterleaveNum = number;
     else
-      reject(value, "micro_batch_interleave_num",
+      reject(known::microBatchInterleaveNum,
              "an int from 1 to " + std::to_string(known::ofCopies.value));
   }
 }
@@ -392,44 +401,50 @@ static void checkMuon(const TrainingConfig &config,
                       DiagnosticList &diagnostics) {
   if (!config.optimizer.muon)
     return;
+  const KnownKey &swap = known::findKey(&OptimizerConfig::swap);
   if (config.optimizer.swap)
-    diagnostics.error(
-        known::find(config.optimizer, &OptimizerConfig::swap).getLocation(),
-        "optimizer Muon does not support swap; remove 'swap' or take "
-        "AdamW");
+    diagnostics.error(config.optimizer.node[swap.name].getLocation(),
+                      "optimizer Muon does not support swap; remove " +
+                          quote(swap.name) + " or take AdamW");
   const ParallelConfig &parallel = config.parallel;
   const int64_t shards = parallel.optimizerShard.weightShardSize;
   const int64_t replicas = parallel.dataParallel * parallel.contextParallel;
   if (parallel.enableParallelOptimizer && shards > replicas)
     diagnostics.error(
-        parallel
-            .parallelNode["parallel_optimizer_config"]
-                         ["optimizer_weight_shard_size"]
+        known::find(parallelOptimizerSection, config.root,
+                    &OptimizerShardConfig::weightShardSize)
             .getLocation(),
-        "expected at most the " + llvm::Twine(replicas) +
-            " replicas of data_parallel " + llvm::Twine(parallel.dataParallel) +
-            " and context_parallel " + llvm::Twine(parallel.contextParallel) +
-            " for 'optimizer_weight_shard_size' with Muon, but got " +
-            llvm::Twine(shards));
+        "expected at most the " + llvm::Twine(replicas) + " replicas of " +
+            known::nameWith(&ParallelConfig::dataParallel,
+                            parallel.dataParallel) +
+            " and " +
+            known::nameWith(&ParallelConfig::contextParallel,
+                            parallel.contextParallel) +
+            " for " +
+            quote(known::nameOf(&OptimizerShardConfig::weightShardSize)) +
+            " with Muon, but got " + llvm::Twine(shards));
 }
 
 /// Checks the conditions between sections.
 static void checkSections(const TrainingConfig &config,
                           DiagnosticList &diagnostics) {
+  const llvm::StringRef pieces = known::nameOf(&ParallelConfig::seqSplitNum);
+  const llvm::StringRef level = known::memoryOptimizeLevel.name;
   if (config.parallel.seqSplitNum > 1 && config.recompute.recompute.isTruthy())
     diagnostics.error(config.recompute.recompute.location,
-                      "full recompute does not work with seq_split_num > 1; "
-                      "set recompute to False, or seq_split_num to 1");
+                      "full recompute does not work with " + pieces +
+                          " > 1; set " + getName(LayerKey::Recompute) +
+                          " to False, or " + pieces + " to 1");
   checkMuon(config, diagnostics);
   if (!config.swap.swap)
     return;
   rejectNamesWithSwap(config.recompute, diagnostics);
   if (config.context.memoryOptimizeLevel != "O0")
-    diagnostics.warning(
-        config.context.node["memory_optimize_level"].getLocation(),
-        "swap needs memory_optimize_level 'O0': memory reuse across devices "
-        "is not supported at " +
-            quote(config.context.memoryOptimizeLevel));
+    diagnostics.warning(config.context.node[level].getLocation(),
+                        "swap needs " + level +
+                            " 'O0': memory reuse across devices "
+                            "is not supported at " +
+                            quote(config.context.memoryOptimizeLevel));
 }
 
 /// Reads the sections of the static graph.
@@ -447,7 +462,7 @@ static TrainingConfig readStaticFormat(const Node &root,
   readOptimizer(root, config, diagnostics);
   readLrSchedules(root, config, diagnostics);
   config.context = readContext(root, diagnostics);
-  readSpeedUpFile(config.context.node["ascend_config"], config.parallel,
+  readSpeedUpFile(ascendConfigSection.getNode(root), config.parallel,
                   diagnostics);
   config.model = readModel(root, diagnostics);
   readSection(root, moeSection, &TrainingConfig::moe, config, diagnostics);

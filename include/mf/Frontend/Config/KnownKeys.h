@@ -234,10 +234,22 @@ llvm::StringRef nameOf(Value Part::*member) {
   return findKey(member).name;
 }
 
+/// Returns the name with a value, as messages have both: `pipeline_stage 2`.
+template <typename Part, typename Value>
+std::string nameWith(Value Part::*member, int64_t value) {
+  return nameOf(member).str() + " " + std::to_string(value);
+}
+
 /// Returns the value of that key as the section of `part` has it.
 template <typename Part, typename Value>
 Node find(const Part &part, Value Part::*member) {
   return part.node[nameOf(member)];
+}
+
+/// Returns the value of that key in a section of a document.
+template <typename Part, typename Value>
+Node find(const KnownSection &section, const Node &root, Value Part::*member) {
+  return section.getNode(root)[nameOf(member)];
 }
 
 /// A property of a key, such as `orNull`. It is an argument after the key's
@@ -329,9 +341,110 @@ constexpr KnownKey notModelled(llvm::StringRef name,
   return {name, KeyUse::NotModelled, meaning, neutral};
 }
 
-/// A key of context.
+// Keys that separate code reads, and names.
+inline constexpr KnownKey parallelMode =
+    used("parallel_mode",
+         "0 data, 1 semi-auto, 2 auto, 3 hybrid parallel, or their names");
+inline constexpr KnownKey datasetStrategy =
+    used("dataset_strategy", "how a batch is cut where ranks read parts of it");
+inline constexpr KnownKey optimizerLevel =
+    used("optimizer_level",
+         "level1 shards state, level2 also gradients, level3 also weights");
+inline constexpr KnownKey scaleSense =
+    used("scale_sense", "factor on the loss, or a map with a type");
+inline constexpr KnownKey scaleType =
+    used("type", "the class that updates the factor");
+inline constexpr KnownKey callbackType =
+    used("type", "the class of the callback");
+inline constexpr KnownKey balanceSwitch =
+    used("balance_via_topk_bias", "whether it does anything");
+inline constexpr KnownKey mtpDepth =
+    used("mtp_depth", "layers of multi-token prediction besides", from(0));
+inline constexpr KnownKey betas = used("betas", "beta1 and beta2 as a list");
+inline constexpr KnownKey eps =
+    used("eps", "what is added to the root of the second moment; a list of "
+                "three numbers of Came");
+inline constexpr KnownKey fusedAlgo =
+    used("fused_algo", "ema or sma, the kind of average (PmaAdamW)",
+         of<WeightAverageConfig>);
+inline constexpr KnownKey nsSteps =
+    used("ns_steps", "Newton-Schulz steps of one triple of coefficients (Muon)",
+         of<MuonConfig>);
+inline constexpr KnownKey nsCoefficients =
+    used("ns_coefficients",
+         "their coefficients, or a list of triples with their steps (Muon)",
+         of<MuonConfig>);
+inline constexpr KnownKey adamwBetas =
+    used("adamw_betas", "beta1 and beta2 of what AdamW updates (Muon)",
+         of<MuonConfig>);
+inline constexpr KnownKey adamwEps =
+    used("adamw_eps", "eps of what AdamW updates (Muon)", of<MuonConfig>);
+inline constexpr KnownKey adamwInclude = used(
+    "adamw_include", "parameters that AdamW updates (Muon)", of<MuonConfig>);
+inline constexpr KnownKey commStrategy =
+    used("comm_strategy", "who works on which matrix (Muon)", of<MuonConfig>);
+inline constexpr KnownKey scaleParameter =
+    used("scale_parameter", "rates follow the parameter's norm (Came)",
+         of<CameConfig>);
+inline constexpr KnownKey relativeStep = used(
+    "relative_step", "rates follow the step's number (Came)", of<CameConfig>);
+inline constexpr KnownKey warmupInit = used(
+    "warmup_init", "rates of relative_step begin low (Came)", of<CameConfig>);
+inline constexpr KnownKey compression =
+    used("compression", "averages in fp16 (Came)", of<CameConfig>);
+inline constexpr KnownKey qkClipEnabled =
+    used("qk_clip_enabled", "weights shrink where logits are large (Muon)",
+         of<MuonConfig>);
+inline constexpr KnownKey qkClipThreshold =
+    used("qk_clip_threshold", "the logit from which on they do (Muon)",
+         of<MuonConfig>);
+inline constexpr KnownKey qkClipBatches =
+    used("micro_batch_num",
+         "what qk_clip_threshold is multiplied by in the static graph (Muon)");
+inline constexpr KnownKey rateParameters =
+    used("params", "parts of names of parameters, or wildcards");
+inline constexpr KnownKey baseRate =
+    used("base_lr", "learning_rate of the annealing schedules");
+inline constexpr KnownKey standardRates =
+    used("default", "the schedule of parameters that no item names");
+inline constexpr KnownKey groupedRates =
+    used("grouped", "schedules of other parameters, each with params");
+inline constexpr KnownKey memoryOptimizeLevel =
+    used("memory_optimize_level",
+         "O1 reuses memory across devices, which excludes swap");
+inline constexpr KnownKey jitLevel =
+    used("jit_level", "O1 fuses vector operators");
+inline constexpr KnownKey graphKernel =
+    used("enable_graph_kernel", "vector operators are fused");
+inline constexpr KnownKey speedUpPath =
+    used("parallel_speed_up_json_path",
+         "pp_1f1b_overlap in this file, beside the YAML, pairs forwards and "
+         "backwards of zero_bubble_v");
+inline constexpr KnownKey modelConfig =
+    used("model_config", "the model: sizes, types, layers of stages");
+inline constexpr KnownKey arch =
+    used("arch", "the network's class, or a map with its type");
+inline constexpr KnownKey callbackList =
+    used("callbacks", "a list of callbacks, each a map with a type");
+inline constexpr KnownKey otherCallbackList =
+    used("callback", "another name for callbacks");
+inline constexpr KnownKey useParallel =
+    used("use_parallel", "False trains on one device");
+inline constexpr KnownKey useLegacy = used(
+    "use_legacy", "names of the classic layer classes, or of the mcore graph");
+inline constexpr KnownKey microBatchInterleaveNum = used(
+    "micro_batch_interleave_num", "copies of the model in each micro-batch");
+inline constexpr KnownKey trainDataset =
+    used("train_dataset",
+         "how samples are divided among ranks, by its data_loader.type");
 inline constexpr KnownKey deviceMemory =
     used("max_device_memory", "memory of a rank, as '58GB'");
+/// The keys of an item of swap's lists, in both formats.
+inline constexpr llvm::StringLiteral swapName = "op_name";
+inline constexpr llvm::StringLiteral swapPrefetch = "backward_prefetch";
+inline constexpr llvm::StringLiteral swapLayers = "layers";
+/// In train_dataset, which is not checked.
+inline constexpr llvm::StringLiteral dataLoader = "data_loader";
 
 /// The keys of moe_config.
 namespace expert {
