@@ -210,8 +210,7 @@ std::vector<NamedShape> listParameters(ir::ModelOp model) {
 
 NameScheme getHuggingFaceScheme(ir::ModelOp model,
                                 const ParameterLayout &layout) {
-  // Among these families, only Baichuan normalises its head.
-  if (model.lookupSymbol("lm_head.norm_scale"))
+  if (model.lookupSymbol((headLayer + "." + headFactor).str()))
     return NameScheme::HuggingFaceBaichuan;
   const HeldParameters parameters(model);
   if (parameters.find(ParameterPart::SharedRouter))

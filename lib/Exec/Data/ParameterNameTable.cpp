@@ -195,21 +195,27 @@ ArrayRef<ParameterPattern> getParameterPatterns(const ParameterLayout &layout) {
   return all[getAttention(layout)];
 }
 
+StringRef ParameterPattern::getPrefix(StringLiteral ModelCells::*prefix) const {
+  for (const NameSchemeRecord &record : getNameSchemes())
+    if (isIn(record.scheme) && !(record.cells->*prefix).empty())
+      return record.cells->*prefix;
+  return "";
+}
+
 const ParameterPattern *matchParameterPattern(StringRef name,
                                               const ParameterLayout &layout,
                                               ParameterName &where) {
-  // Mcore models may be wrapped in one more Cell.
-  StringRef unwrapped = name;
-  const bool isWrapped = unwrapped.consume_front("model.");
   const ArrayRef<ParameterPattern> patterns = getParameterPatterns(layout);
   for (const ParameterPattern &pattern : patterns)
     if (match(pattern.pattern, name, layout, where))
       return &pattern;
-  if (isWrapped)
-    for (const ParameterPattern &pattern : patterns)
-      if (pattern.isIn(NameScheme::Mcore) &&
-          match(pattern.pattern, unwrapped, layout, where))
-        return &pattern;
+  for (const ParameterPattern &pattern : patterns) {
+    const StringRef prefix = pattern.getPrefix(&ModelCells::extraPrefix);
+    StringRef rest = name;
+    if (!prefix.empty() && rest.consume_front(prefix) &&
+        match(pattern.pattern, rest, layout, where))
+      return &pattern;
+  }
   return nullptr;
 }
 

@@ -22,6 +22,8 @@ struct ParameterPattern {
   bool isIn(NameScheme scheme) const {
     return (schemes >> static_cast<unsigned>(scheme) & 1) != 0;
   }
+  /// Returns the prefix that one of the schemes has, or an empty one.
+  llvm::StringRef getPrefix(llvm::StringLiteral ModelCells::*prefix) const;
   bool has(ParameterPart part) const {
     return llvm::is_contained(stored.parts.get(), part);
   }

@@ -149,15 +149,15 @@ private:
       if (name.empty())
         continue;
       std::optional<ArrayRef<int64_t>> found = lookup(name);
-      if (!found && pattern.isIn(NameScheme::Mcore)) {
-        found = lookup(("model." + Twine(name)).str());
+      const StringRef extra = pattern.getPrefix(&ModelCells::extraPrefix);
+      if (!found && !extra.empty()) {
+        found = lookup((extra + name).str());
         if (found)
-          name.insert(0, "model.");
+          name.insert(0, extra.str());
       }
-      // The files of the first release are those of the model without a head.
-      if (StringRef bare = name; !found &&
-                                 pattern.isIn(NameScheme::HuggingFaceGpt2) &&
-                                 bare.consume_front("transformer.")) {
+      const StringRef missing = pattern.getPrefix(&ModelCells::missingPrefix);
+      if (StringRef bare = name;
+          !found && !missing.empty() && bare.consume_front(missing)) {
         found = lookup(bare);
         if (found)
           name = bare.str();

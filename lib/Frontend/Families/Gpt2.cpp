@@ -121,7 +121,14 @@ static constexpr FamilyRecord makeGpt2() {
 }
 constexpr FamilyRecord gpt2Family = makeGpt2();
 
-constexpr ModelCells huggingFaceGpt2Cells = {
-    "transformer.h", gpt2::theirModel, gpt2::theirLayer, "", {}, "*"};
+/// The files of the first release are those of the model without a head.
+constexpr ModelCells huggingFaceGpt2Cells = {"transformer.h",
+                                             gpt2::theirModel,
+                                             gpt2::theirLayer,
+                                             "",
+                                             {},
+                                             "*",
+                                             /*extraPrefix=*/"",
+                                             /*missingPrefix=*/"transformer."};
 
 } // namespace mf

@@ -347,6 +347,8 @@ static constexpr FamilyRecord makeMcore() {
       "mcore",
       {"decoder.layers", mcore::model, mcore::layer, "mtp.layers", mcore::join},
       mcore::getOperators()};
+  // A model may be wrapped in one more Cell.
+  family.cells.extraPrefix = "model.";
   family.keepsRows = true;
   family.isMcore = true;
   family.joinsAfterNorm = true;

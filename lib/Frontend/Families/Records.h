@@ -9,9 +9,8 @@
 namespace mf {
 
 // MindSpore Transformers.
-extern const FamilyRecord llamaFamily, internLm2Family, qwenFamily,
-    telechatFamily, chatGlmFamily, deepSeekFamily, glmFamily, gpt2Family,
-    sparkFamily, mcoreFamily;
+#define FAMILY(ID, RECORD) extern const FamilyRecord RECORD;
+#include "mf/Frontend/Families/Families.def"
 
 // Hugging Face.
 extern const ModelCells huggingFaceCells, huggingFaceMixtralCells,

@@ -18,42 +18,9 @@ namespace mf {
 
 using FamilyReader = void (*)(SpecReader &reader, ModelSpec &spec);
 
-/// LlamaConfig with LlamaForCausalLM.
-void readLlama(SpecReader &reader, ModelSpec &spec);
-/// LlamaConfig with Baichuan7BV2ForCausalLM: Llama with a normalised head.
-void readMixtralExtend(SpecReader &reader, ModelSpec &spec);
-void readBaichuan7B(SpecReader &reader, ModelSpec &spec);
-/// LlamaConfig with Baichuan13BV2ForCausalLM: ALiBi instead of rotary
-/// embedding.
-void readBaichuan13B(SpecReader &reader, ModelSpec &spec);
-/// InternLMConfig.
-void readInternLm(SpecReader &reader, ModelSpec &spec);
-/// InternLM2Config.
-void readInternLm2(SpecReader &reader, ModelSpec &spec);
-/// QwenConfig (Qwen 1).
-void readQwen(SpecReader &reader, ModelSpec &spec);
-/// TelechatConfig.
-void readTelechat(SpecReader &reader, ModelSpec &spec);
-/// ChatGLM2Config.
-void readChatGlm(SpecReader &reader, ModelSpec &spec);
-/// DeepseekV3Config, and DeepseekV2Config.
-void readDeepSeek(SpecReader &reader, ModelSpec &spec);
-/// GLMConfig (the first GLM).
-void readGlm(SpecReader &reader, ModelSpec &spec);
-/// GPT2Config.
-void readGpt2(SpecReader &reader, ModelSpec &spec);
-/// IFlytekSparkConfig.
-void readSpark(SpecReader &reader, ModelSpec &spec);
-/// Qwen3Config of the mcore training graph.
-void readQwen3(SpecReader &reader, ModelSpec &spec);
-/// DeepseekV3Config of the mcore training graph.
-void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec);
-/// DeepseekV4Config of the dynamic graph.
-void readMcoreDeepSeek4(SpecReader &reader, ModelSpec &spec);
-/// TeleChat3Config of the mcore training graph.
-void readTelechat3(SpecReader &reader, ModelSpec &spec);
-/// TeleChat3MoeConfig of the mcore training graph.
-void readTelechat3Moe(SpecReader &reader, ModelSpec &spec);
+#define MODEL_CLASS(NAME, READER, NAMING)                                      \
+  void READER(SpecReader &reader, ModelSpec &spec);
+#include "ModelClasses.def"
 
 /// Reads the residual streams of DeepSeek-V4, and its hybrid attention after
 /// the numbers of layers.

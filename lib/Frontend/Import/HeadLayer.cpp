@@ -53,7 +53,7 @@ class HeadBuilder {
 public:
   HeadBuilder(ModelOp model, const ModelSpec &spec, Type hidden)
       : spec(spec), depth(spec.nextTokens.depth),
-        cells(model, spec, "lm_head", LayerKind::Head,
+        cells(model, spec, headLayer, LayerKind::Head,
               getModelCell(spec, ParameterPart::Head),
               getArguments(model, spec, hidden), getLosses(model, spec)) {}
 
@@ -95,7 +95,7 @@ Value HeadBuilder::normalizeRows(Value weight) {
   ParameterTraits traits;
   traits.frozen = true;
   Value factor = cells.addParameter(
-      "norm_scale", {hidden}, spec.paramType,
+      headFactor, {hidden}, spec.paramType,
       cells.getInit(InitKind::Constant, 1.0 / std::sqrt(width)), traits);
   return cells.create<RmsNormOp>("real_div", weight, factor, 1e-5 / width)
       .getResult();

@@ -29,7 +29,7 @@ namespace {
 struct Architecture {
   llvm::StringLiteral name;
   FamilyReader read;
-  keys::Naming naming = keys::Llama;
+  keys::Naming naming;
 
   bool isMcore() const { return naming == keys::Mcore; }
 };
@@ -39,49 +39,8 @@ struct Architecture {
 /// model_config.architectures and model_config.model_type. Two classes of one
 /// name differ in where it is written.
 static constexpr Architecture architectures[] = {
-    {"LlamaForCausalLM", readLlama},
-    {"MixtralForCausalLM", readMixtralExtend},
-    {"Baichuan7BV2ForCausalLM", readBaichuan7B},
-    {"Baichuan13BV2ForCausalLM", readBaichuan13B},
-    {"InternLMForCausalLM", readInternLm},
-    {"InternLM2ForCausalLM", readInternLm2},
-    {"QwenForCausalLM", readQwen, keys::Qwen},
-    {"TelechatForCausalLM", readTelechat, keys::Telechat},
-    {"ChatGLM2ForConditionalGeneration", readChatGlm, keys::ChatGlm},
-    {"ChatGLM3ForConditionalGeneration", readChatGlm, keys::ChatGlm},
-    {"ChatGLM4ForConditionalGeneration", readChatGlm, keys::ChatGlm},
-    {"DeepseekV2ForCausalLM", readDeepSeek},
-    {"DeepseekV3ForCausalLM", readDeepSeek},
-    {"GLMForPreTraining", readGlm, keys::Glm},
-    {"GLMChatModel", readGlm, keys::Glm},
-    {"GPT2LMHeadModel", readGpt2, keys::Gpt2},
-    {"IFlytekSparkModelForCasualLM", readSpark, keys::Spark},
-    {"Qwen3ForCausalLM", readQwen3, keys::Mcore},
-    {"qwen3", readQwen3, keys::Mcore},
-    {"Qwen3MoeForCausalLM", readQwen3, keys::Mcore},
-    {"qwen3_moe", readQwen3, keys::Mcore},
-    {"DeepseekV3ForCausalLM", readMcoreDeepSeek, keys::Mcore},
-    {"deepseek_v3", readMcoreDeepSeek, keys::Mcore},
-    {"DeepseekV4ForCausalLM", readMcoreDeepSeek4, keys::Mcore},
-    {"deepseek_v4", readMcoreDeepSeek4, keys::Mcore},
-    {"TeleChat3ForCausalLM", readTelechat3, keys::Mcore},
-    {"telechat3", readTelechat3, keys::Mcore},
-    {"TeleChat3MoeForCausalLM", readTelechat3Moe, keys::Mcore},
-    {"telechat3_moe", readTelechat3Moe, keys::Mcore},
-    // The configuration classes, for a YAML with only model_config.type.
-    {"LlamaConfig", readLlama},
-    {"InternLMConfig", readInternLm},
-    {"InternLM2Config", readInternLm2},
-    {"QwenConfig", readQwen, keys::Qwen},
-    {"TelechatConfig", readTelechat, keys::Telechat},
-    {"ChatGLM2Config", readChatGlm, keys::ChatGlm},
-    {"DeepseekV2Config", readDeepSeek},
-    {"DeepseekV3Config", readDeepSeek},
-    {"GLMConfig", readGlm, keys::Glm},
-    {"GPT2Config", readGpt2, keys::Gpt2},
-    {"IFlytekSparkConfig", readSpark, keys::Spark},
-    {"Qwen3Config", readQwen3, keys::Mcore},
-    {"Qwen3MoeConfig", readQwen3, keys::Mcore},
+#define MODEL_CLASS(NAME, READER, NAMING) {NAME, READER, keys::NAMING},
+#include "ModelClasses.def"
 };
 
 /// Returns the node that names the network: model.arch.type, or else the first

@@ -31,59 +31,24 @@ struct ModelCells {
   /// The parameters of norms: `weight`, '*' for weight and bias or '~' for
   /// gamma and beta.
   llvm::StringLiteral norms = "weight";
+  /// The names in some checkpoints begin with this prefix as well.
+  llvm::StringLiteral extraPrefix = "";
+  /// The names in some checkpoints lack this prefix.
+  llvm::StringLiteral missingPrefix = "";
 };
 
 /// A naming scheme for the parameters of a transformer, of MindSpore
 /// Transformers if it is not of Hugging Face.
 enum class NameScheme : uint8_t {
-  Llama,             ///< model.layers.0.attention.wq.weight
-  LlamaConcatenated, ///< qkv_concat: ...attention.w_qkv,
-                     ///< feed_forward.w_gate_hidden
-  // With experts, which have a fixed capacity or are grouped, with or without
-  // shared experts.
-  Experts,             ///< ...feed_forward.ffn.w1.weight [E, I, h]
-  ConcatenatedExperts, ///< qkv_concat: ...feed_forward.ffn.w_gate_hidden.weight
-                       ///< [E, 2 I, h], ...attention.w_qkv
-  SharedExperts,       ///< ...feed_forward.routed_experts.ffn.w1.weight
-  GroupedExperts,      ///< ...feed_forward.ffn.w1 [E, h, 2 I]
-  GroupedSharedExperts, ///< ...feed_forward.routed_experts.ffn.w1
-  Telechat,             ///< ...attention.wk_v, otherwise as Llama
-  Qwen,                 ///< transformer.layers.0.attention.wq.weight
-  QwenConcatenated,     ///< the same with qkv_concat
-  ChatGlm, ///< transformer.encoder.layers.0.self_attention.query_key_value
-  ChatGlmSeparate,    ///< ...self_attention.wq, mlp.dense_left
-  HuggingFaceChatGlm, ///< transformer.encoder.layers.0, word_embeddings
-  Glm, ///< the first generation: transformer.layers.0.input_layernorm.gamma
-  HuggingFaceGlm,      ///< transformer.layers.0.input_layernorm.weight
-  Gpt2,                ///< backbone.blocks.0.attention.dense1
-  Mcore,               ///< decoder.layers.0.self_attention.linear_qkv
-  McoreSeparate,       ///< mla_qkv_concat False: ...linear_q_down_proj
-  HuggingFaceMixtral,  ///< block_sparse_moe.experts.0.w1
-  HuggingFace,         ///< Llama, Mistral, Qwen2, Qwen3, Qwen3-MoE
-  HuggingFaceDeepSeek, ///< self_attn.kv_b_proj, mlp.shared_experts
-  HuggingFaceQwen2Moe, ///< mlp.experts.0.gate_proj, mlp.shared_expert
-  HuggingFaceBaichuan, ///< self_attn.W_pack
-  HuggingFaceQwen,     ///< transformer.h.0.attn.c_attn
-  HuggingFaceGpt2,     ///< transformer.h.0.attn.c_attn, [in, out]
-  HuggingFaceTelechat  ///< transformer.h.0.self_attention.key_value
+#define NAME_SCHEME(ID, ...) ID,
+#include "mf/Frontend/Families/Families.def"
 };
 
 /// The layer classes of MindSpore Transformers. They determine the names of
 /// Cells and parameters and the computation of a layer.
 enum class ModelFamily : uint8_t {
-  Llama,     ///< LLamaDecodeLayer: Llama, CodeLlama, Yi, Qwen 1.5 to 2.5,
-             ///< Baichuan2, InternLM
-  InternLm2, ///< InternLM2DecodeLayer: Llama's, but query, key and value are
-             ///< one weight
-  Qwen,      ///< QwenDecodeLayer: Qwen 1; Llama's with its own top-level names
-  Telechat,  ///< TelechatDecodeLayer: TeleChat, TeleChat2
-  ChatGlm,   ///< ChatGLM2Block: GLM 2 to 4
-  DeepSeek,  ///< DeepSeekV2DecodeLayer: DeepSeek-V2 and V3
-  Glm,       ///< DeepNormWithGLULayer: the first generation of GLM
-  Gpt2,      ///< GPTTransformerDecoderLayer: GPT-2
-  Spark,     ///< IFlytekSparkTransformerEncoderLayer: iFlytekSpark
-  Mcore      ///< TransformerLayer of the mcore training graph: Qwen3,
-             ///< DeepSeek-V3, TeleChat3
+#define FAMILY(ID, RECORD) ID,
+#include "mf/Frontend/Families/Families.def"
 };
 
 /// The heads of the keys and values that a trained prefix adds.
@@ -155,8 +120,7 @@ const FamilyRecord *findFamily(llvm::StringRef name);
 /// model without a family is not.
 bool isMcore(std::optional<llvm::StringRef> family);
 
-/// Returns `llama`, `internlm2`, `qwen`, `telechat`, `chatglm`, `deepseek`,
-/// `glm`, `gpt2`, `spark` or `mcore`: the `family` of mf.model.
+/// Returns the name of the record: the `family` of mf.model.
 llvm::StringRef getName(ModelFamily family);
 
 //===----------------------------------------------------------------------===//

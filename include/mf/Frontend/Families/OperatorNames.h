@@ -15,6 +15,11 @@
 
 namespace mf {
 
+/// The head's layer in all models, and the factor of the rows of its weight
+/// where the rows are normalised, as only Baichuan has them.
+inline constexpr llvm::StringLiteral headLayer = "lm_head";
+inline constexpr llvm::StringLiteral headFactor = "norm_scale";
+
 /// Leaf names of a rotary embedding Cell.
 struct RotaryNames {
   llvm::StringRef cell;
