@@ -1,7 +1,7 @@
-//===- TrainerTape.cpp - What a trainer holds for a chunk -----------------===//
+//===- TrainerTape.cpp - What a trainer records of a chunk's forward ------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "TrainerTape.h"
+#include "TapedForward.h"
 #include "dialects/mf/DiscardableAttributes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -9,33 +9,15 @@
 using namespace mlir;
 using namespace mf;
 using namespace mf::ir;
-using mf::passes::TapedChunk;
-using mf::trainer::Bytes;
-using mf::trainer::ChunkMemory;
+using namespace mf::passes;
 using mf::trainer::getBlockBytes;
 using mf::trainer::TrainerCategory;
-using mf::trainer::TrainerMoment;
 
 //===----------------------------------------------------------------------===//
 // Blocks
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-/// A block of the trainer's allocator.
-struct TapedBlock {
-  int64_t bytes = 0;
-  /// The operators of forward that make the block and that read it last.
-  int64_t first = 0, last = 0;
-  /// The last operator of forward that reads the block or a part of it, at
-  /// whose backward its gradient begins; -1 without one.
-  int64_t lastReader = -1;
-  /// The operators whose backward reads the block.
-  SmallVector<int64_t, 2> keepers;
-  bool hasGradient = false;
-  /// Whether the block is in host memory between forward and backward.
-  bool isSwapped = false;
-};
 
 /// Where the elements of a value are.
 struct TapedPlace {
@@ -50,42 +32,6 @@ struct TapedPlace {
   Value uncast;
   /// The weight that the value is, possibly gathered or in its kept type.
   ParamOp weight;
-};
-
-/// A layer's operators, and the bytes of the weights that are gathered for it:
-/// those that are freed after it, and those that stay until its backward.
-struct TapedLayer {
-  LayerOp layer;
-  int64_t begin = 0, end = 0;
-  int64_t freed = 0, kept = 0;
-};
-
-/// An operator that reads a weight, whose gradient its backward makes.
-struct WeightRead {
-  int64_t operation = 0;
-  ParamOp param;
-  int64_t bytes = 0;
-  bool isNarrow = false;
-};
-
-/// Bytes beside those of blocks, at a moment of an operator.
-struct TapedMoment {
-  int64_t operation = 0;
-  bool isBackward = false;
-  std::string name;
-  Bytes bytes;
-};
-
-/// Operators of a layer that the trainer computes in its own way, at the last
-/// one of them.
-struct TapedKernel {
-  TrainerKernel kernel;
-  SmallVector<Operation *> operations;
-};
-
-/// Operators that run again one after another before their backward.
-struct RecomputedRun {
-  int64_t first = 0, last = 0;
 };
 
 } // namespace
@@ -146,11 +92,11 @@ findReshapedStrides(ArrayRef<int64_t> from, ArrayRef<int64_t> strides,
 
 namespace {
 
-/// Records the forward of a chunk.
-class ChunkTape : public Tape {
+/// Records the forward of a chunk, which is its base class.
+class ChunkTape : public Tape, public TapedForward {
 public:
   ChunkTape(ModelOp model, const TapedChunk &chunk)
-      : model(model), chunk(chunk), symbols(model) {}
+      : TapedForward(model), chunk(chunk), symbols(model) {}
 
   void record();
 
@@ -182,29 +128,6 @@ public:
   void useWorkspace(int64_t forward, int64_t backward) override;
   void addMoment(bool isBackward, StringRef name, int64_t bytes,
                  int64_t workspace) override;
-
-  std::string getName(int64_t operation) const;
-  /// Returns the kernel that the operator is a part of, or null.
-  const TapedKernel *findKernel(int64_t operation) const {
-    auto it = kernelOf.find(operations[operation]);
-    return it == kernelOf.end() ? nullptr : &kernels[it->second];
-  }
-
-  ModelOp model;
-  const TapedChunk &chunk;
-  SmallVector<Operation *> operations;
-  SmallVector<TapedLayer> layers;
-  std::vector<TapedBlock> blocks;
-  std::vector<TapedMoment> moments;
-  std::vector<WeightRead> weightReads;
-  /// The run of each operator that runs again, or -1.
-  SmallVector<int64_t> runOf;
-  SmallVector<RecomputedRun> runs;
-  /// The bytes of the tables of rotary embedding, and of the largest.
-  int64_t rotaryBytes = 0, largestRotaryBytes = 0;
-  /// The block of the value that the next chunk reads; -1 without one.
-  int64_t outputBlock = -1;
-  size_t numInputs = 0;
 
 private:
   void flatten();
@@ -249,10 +172,9 @@ private:
   void addBlock(Value value, int64_t bytes, Type element);
   void use(Value value, int64_t operation);
 
+  const TapedChunk &chunk;
   SymbolTable symbols;
   DenseMap<Operation *, int64_t> numbers;
-  std::vector<TapedKernel> kernels;
-  DenseMap<Operation *, size_t> kernelOf;
   DenseMap<Value, Value> passed;
   DenseMap<Value, SmallVector<Value, 1>> receivers;
   DenseMap<Value, TapedPlace> places;
@@ -267,7 +189,7 @@ private:
 
 } // namespace
 
-std::string ChunkTape::getName(int64_t operation) const {
+std::string TapedForward::getName(int64_t operation) const {
   Operation *op = operations[operation];
   std::string name = op->getParentOfType<LayerOp>().getCell().str();
   if (const TapedKernel *kernel = findKernel(operation))
@@ -275,6 +197,11 @@ std::string ChunkTape::getName(int64_t operation) const {
   if (auto compute = dyn_cast<ComputeOpInterface>(op))
     name += ("." + compute.getCellName()).str();
   return name;
+}
+
+std::optional<ParameterSharing> mf::passes::findWholeSharing(ParamOp param) {
+  std::optional<ParameterSharing> sharing = ParameterSharing::find(param);
+  return sharing && sharing->axes.empty() ? sharing : std::nullopt;
 }
 
 /// Adds the operators of a layer. A head computes the losses of later tokens
@@ -833,329 +760,8 @@ void ChunkTape::record() {
   findRuns();
 }
 
-//===----------------------------------------------------------------------===//
-// Bytes over time
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// The bytes that are alive at each operator of forward, and then at the
-/// backward of each, the last operator first.
-class ChunkTimeline {
-public:
-  explicit ChunkTimeline(const ChunkTape &tape)
-      : tape(tape), count(static_cast<int64_t>(tape.operations.size())),
-        change(2 * count + 1) {
-    lasting.fill(std::vector<Bytes>(2 * count + 1));
-    addBlocks();
-    for (auto [number, run] : llvm::enumerate(tape.runs))
-      addRerun(static_cast<int64_t>(number), run);
-    addGatheredWeights();
-    addTables();
-    addWeightGradients();
-  }
-
-  ChunkMemory summarize();
-
-private:
-  bool hasStages() const {
-    return ModelOp(tape.model).getTrainingAttr().getParallel().getStages() > 1;
-  }
-  int64_t getEnd() const { return 2 * count - 1; }
-  size_t findLayer(int64_t operation) const {
-    size_t layer = 0;
-    while (tape.layers[layer].end <= operation)
-      ++layer;
-    return layer;
-  }
-  int64_t getBackward(int64_t operation) const { return getEnd() - operation; }
-  /// Adds bytes that are alive from one time to another, both included. Notes
-  /// what begins with backward.
-  void add(TrainerCategory category, int64_t bytes, int64_t from, int64_t to) {
-    if (to < from || bytes == 0)
-      return;
-    change[from][category] += bytes;
-    change[to + 1][category] -= bytes;
-    if (from < count && to >= count)
-      crossing[category] += bytes;
-  }
-  /// Adds bytes that the backward of that number leaves behind.
-  void addLasting(size_t backward, TrainerCategory category, int64_t bytes,
-                  int64_t from) {
-    lasting[backward][from][category] += bytes;
-  }
-
-  void addBlocks();
-  void addSwapped(const TapedBlock &block, int64_t release);
-  void addRerun(int64_t number, const RecomputedRun &run);
-  void addGatheredWeights();
-  void addTables();
-  void addReturnedGradient(const WeightRead &read);
-  void addWeightGradients();
-  TrainerMoment findPeak(int64_t from, int64_t to,
-                         const std::vector<Bytes> &live,
-                         const Bytes &base) const;
-
-  const ChunkTape &tape;
-  int64_t count;
-  std::vector<Bytes> change;
-  /// What each of ChunkMemory::backwards adds for good or releases.
-  std::array<std::vector<Bytes>, 3> lasting;
-  /// What forward keeps for backward.
-  Bytes crossing;
-  std::vector<TapedMoment> reruns;
-};
-
-} // namespace
-
-void ChunkTimeline::addBlocks() {
-  for (auto [number, block] : llvm::enumerate(tape.blocks)) {
-    const int64_t ownRun =
-        number < tape.numInputs ? -1 : tape.runOf[block.first];
-    // The function that computes gradients holds the chunk's output until the
-    // backward has ended, also if the output's layer runs again.
-    const bool isOutput = static_cast<int64_t>(number) == tape.outputBlock;
-    int64_t release = isOutput ? getEnd() : -1, releaseOfRun = -1;
-    for (int64_t keeper : block.keepers) {
-      // A run that is repeated keeps only values from outside of it.
-      const bool isOfRun = ownRun >= 0 && tape.runOf[keeper] == ownRun;
-      int64_t &until = isOfRun ? releaseOfRun : release;
-      until = std::max(until, getBackward(keeper));
-    }
-    if (release >= 0 && block.isSwapped && !isOutput)
-      addSwapped(block, release);
-    else if (release >= 0)
-      add(TrainerCategory::Kept, block.bytes, block.first,
-          std::max(release, block.last));
-    else
-      add(TrainerCategory::Values, block.bytes, block.first, block.last);
-    // With stages, the function that computes gradients also holds what runs
-    // compute again until the backward of the chunk has ended.
-    if (release < 0 && releaseOfRun >= 0)
-      add(TrainerCategory::Kept, block.bytes,
-          getBackward(tape.runs[ownRun].last),
-          hasStages() ? getEnd() : releaseOfRun);
-    // The function that computes a run again holds the gradients of what the
-    // run passes on until the backward of the run has ended.
-    const bool leavesRun = ownRun >= 0 && block.lastReader >= 0 &&
-                           tape.runOf[block.lastReader] != ownRun;
-    if (block.hasGradient && block.lastReader >= 0)
-      add(TrainerCategory::Values, block.bytes, getBackward(block.lastReader),
-          getBackward(leavesRun ? tape.runs[ownRun].first : block.first));
-  }
-  // The buffer in which the gradient of the output arrives. The stage makes the
-  // buffer when the stage sends the output, and frees it after the backward.
-  if (tape.outputBlock >= 0 && tape.blocks[tape.outputBlock].hasGradient)
-    add(TrainerCategory::Kept, tape.blocks[tape.outputBlock].bytes, count - 1,
-        getEnd());
-}
-
-/// Adds a block that is copied to host memory. The trainer waits for the copy
-/// when the forward of the next layer has ended, and copies the block back
-/// before the backward of that layer.
-void ChunkTimeline::addSwapped(const TapedBlock &block, int64_t release) {
-  const size_t layer = findLayer(block.first);
-  if (layer + 1 >= tape.layers.size())
-    return add(TrainerCategory::Kept, block.bytes, block.first, release);
-  const int64_t left = tape.layers[layer + 1].end - 1;
-  add(TrainerCategory::Kept, block.bytes, block.first,
-      std::max(left, block.last));
-  add(TrainerCategory::Kept, block.bytes, std::min(getBackward(left), release),
-      release);
-}
-
-/// Adds what a repeated run holds beyond the values that its backward reads.
-void ChunkTimeline::addRerun(int64_t number, const RecomputedRun &run) {
-  std::vector<int64_t> steps(run.last - run.first + 2, 0);
-  int64_t kept = 0;
-  for (const TapedBlock &block : tape.blocks) {
-    if (block.first < run.first || block.first > run.last)
-      continue;
-    const bool isKept = llvm::any_of(block.keepers, [&](int64_t keeper) {
-      return tape.runOf[keeper] == number;
-    });
-    steps[block.first - run.first] += block.bytes;
-    if (isKept)
-      kept += block.bytes;
-    else
-      steps[std::min(block.last, run.last) - run.first + 1] -= block.bytes;
-  }
-  int64_t live = 0, most = 0;
-  for (int64_t step : steps)
-    most = std::max(most, live += step);
-  if (most <= kept)
-    return;
-  TapedMoment &moment =
-      reruns.emplace_back(TapedMoment{run.last, true, "recompute", {}});
-  moment.bytes[TrainerCategory::Values] = most - kept;
-}
-
-/// The weights of a layer are gathered when the layer before it begins.
-void ChunkTimeline::addGatheredWeights() {
-  for (auto [number, layer] : llvm::enumerate(tape.layers)) {
-    const int64_t before =
-        number > 0 ? tape.layers[number - 1].begin : layer.begin;
-    const bool isLast = number + 1 == tape.layers.size();
-    const int64_t behind =
-        (isLast ? layer.end : tape.layers[number + 1].end) - 1;
-    add(TrainerCategory::GatheredWeights, layer.kept, before,
-        getBackward(layer.begin));
-    add(TrainerCategory::GatheredWeights, layer.freed, before, layer.end - 1);
-    add(TrainerCategory::GatheredWeights, layer.freed, getBackward(behind),
-        getBackward(layer.begin));
-  }
-}
-
-/// Returns the sizes of the mesh along an axis.
-static int64_t getAxisSize(ModelOp model, StringRef axis) {
-  MeshAttr mesh = MeshAttr::find(model);
-  return mesh ? mesh.getSize(axis) : 1;
-}
-
-/// Context parallel attention needs a compressed mask.
-static bool hasCompressedMask(ModelOp model) {
-  return model.getCompressedMask() || getAxisSize(model, "cp") > 1;
-}
-
-std::optional<ParameterSharing> mf::passes::findWholeSharing(ParamOp param) {
-  std::optional<ParameterSharing> sharing = ParameterSharing::find(param);
-  return sharing && sharing->axes.empty() ? sharing : std::nullopt;
-}
-
-int64_t mf::passes::getLastingMaskBytes(ModelOp model) {
-  const auto rows = static_cast<int64_t>(model.getSequenceLength());
-  return hasCompressedMask(model) ? 0 : getBlockBytes(rows * rows * 2);
-}
-
-/// Masks, and the tables of rotary embedding. Their frequencies live as long as
-/// the model's forward.
-void ChunkTimeline::addTables() {
-  ModelOp model = tape.model;
-  // A compressed mask has 2048 rows and columns of a byte.
-  constexpr int64_t compressedRows = 2048;
-  const bool isCompressed = hasCompressedMask(model);
-  const int64_t rows = isCompressed
-                           ? compressedRows
-                           : static_cast<int64_t>(model.getSequenceLength());
-  // Each layer takes [batch, ...] of a rank.
-  LayerOp first = tape.layers.front().layer;
-  const int64_t batch = getShape(first.getArgument(0)).front();
-  add(TrainerCategory::Tables,
-      getBlockBytes(rows * rows * (isCompressed ? 1 : batch)), 0, getEnd());
-  // With cut sequences each sample has tables of its own.
-  const int64_t copies = getAxisSize(model, "cp") > 1 ? batch : 1;
-  add(TrainerCategory::Tables, copies * tape.rotaryBytes, 0, getEnd());
-  add(TrainerCategory::Tables, copies * tape.largestRotaryBytes, 0, count - 1);
-}
-
-/// Adds the gradient of a weight with stages, where ranks reduce gradients once
-/// a step. The backward of a chunk returns the gradients of all its weights
-/// together, in their types. A head returns gradients in fp32. The next
-/// backward makes whole sums in fp32 when the backward of a layer begins, and
-/// frees what the backward before returned when that of the layer ends. The
-/// gradient of an embedding is added to that of the first backward, because
-/// the trainer's hook needs an input that has a gradient.
-void ChunkTimeline::addReturnedGradient(const WeightRead &read) {
-  enum : size_t { first, second, later };
-  const TapedLayer &layer = tape.layers[findLayer(read.operation)];
-  LayerOp owner = layer.layer;
-  const int64_t made = getBackward(read.operation);
-  const int64_t wide =
-      getBlockBytes(read.isNarrow ? 2 * read.bytes : read.bytes);
-  const int64_t bytes =
-      owner.getKind() == LayerKind::Head ? wide : getBlockBytes(read.bytes);
-  if (owner.getKind() == LayerKind::Embedding) {
-    addLasting(first, TrainerCategory::GradientSums, bytes, made);
-    for (size_t backward : {second, later}) {
-      addLasting(backward, TrainerCategory::WeightGradients, bytes, made);
-      addLasting(backward, TrainerCategory::WeightGradients, -bytes,
-                 getEnd() + 1);
-    }
-    return;
-  }
-  for (size_t backward : {first, second, later})
-    addLasting(backward, TrainerCategory::WeightGradients, bytes, made);
-  for (size_t backward : {second, later})
-    addLasting(backward, TrainerCategory::WeightGradients, -bytes,
-               getBackward(layer.begin) + 1);
-  addLasting(second, TrainerCategory::GradientSums, wide,
-             getBackward(layer.end - 1));
-}
-
-/// The gradient of a weight is whole until the ranks have reduced it, which
-/// they wait for when the gradients of the next layer exist.
-void ChunkTimeline::addWeightGradients() {
-  for (WeightRead read : tape.weightReads) {
-    if (hasStages()) {
-      addReturnedGradient(read);
-      continue;
-    }
-    const size_t layer = findLayer(read.operation);
-    const int64_t own = getBackward(tape.layers[layer].begin);
-    const int64_t bytes = getBlockBytes(read.bytes);
-    const int64_t wide =
-        getBlockBytes(read.isNarrow ? 2 * read.bytes : read.bytes);
-    const int64_t next =
-        layer > 0 ? getBackward(tape.layers[layer - 1].begin) : own;
-    add(TrainerCategory::WeightGradients, bytes, getBackward(read.operation),
-        own);
-    add(TrainerCategory::WeightGradients, wide, own, next);
-    addLasting(0, TrainerCategory::GradientSums,
-               getBlockBytes(read.param.getStoredType().getNumElements() * 4),
-               next);
-  }
-}
-
-TrainerMoment ChunkTimeline::findPeak(int64_t from, int64_t to,
-                                      const std::vector<Bytes> &live,
-                                      const Bytes &base) const {
-  TrainerMoment peak;
-  auto consider = [&](int64_t time, const Bytes &extra, StringRef step) {
-    Bytes bytes = live[time];
-    bytes += extra;
-    bytes -= base;
-    if (!peak.at.empty() && bytes.getTotal() <= peak.bytes.getTotal())
-      return;
-    peak.bytes = bytes;
-    peak.at = tape.getName(time < count ? time : getEnd() - time);
-    if (!step.empty())
-      peak.at += (": " + step).str();
-  };
-  for (int64_t time = from; time < to; ++time)
-    consider(time, {}, "");
-  for (const auto *moments : {&tape.moments, &reruns})
-    for (const TapedMoment &moment : *moments) {
-      const int64_t time =
-          moment.isBackward ? getBackward(moment.operation) : moment.operation;
-      if (time >= from && time < to)
-        consider(time, moment.bytes, moment.name);
-    }
-  return peak;
-}
-
-ChunkMemory ChunkTimeline::summarize() {
-  std::vector<Bytes> live(change.size());
-  Bytes now;
-  for (size_t time = 0; time < change.size(); ++time)
-    live[time] = now += change[time];
-  ChunkMemory memory;
-  memory.forward = {findPeak(0, count, live, {}), crossing};
-  for (auto [backward, added] : llvm::zip(memory.backwards, lasting)) {
-    std::vector<Bytes> with = live;
-    Bytes sum;
-    for (size_t time = 0; time < with.size(); ++time)
-      with[time] += sum += added[time];
-    backward.peak = findPeak(count, 2 * count, with, crossing);
-    backward.change = sum;
-    backward.change -= crossing;
-  }
-  return memory;
-}
-
-ChunkMemory mf::passes::tapeChunk(ModelOp model, const TapedChunk &chunk) {
+TapedForward mf::passes::tapeForward(ModelOp model, const TapedChunk &chunk) {
   ChunkTape tape(model, chunk);
   tape.record();
-  if (tape.operations.empty())
-    return ChunkMemory();
-  return ChunkTimeline(tape).summarize();
+  return static_cast<TapedForward &&>(tape);
 }
