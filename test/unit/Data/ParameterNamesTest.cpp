@@ -65,6 +65,15 @@ TEST(ParameterNamesTest, ConcatenatedNamesAreSeveral) {
                           "model.layers.3.attention.wk_v.weight"));
 }
 
+TEST(ParameterNamesTest, WrappedModelsWithSeparateProjections) {
+  ParameterLayout layout;
+  layout.latent.emplace().querySize = 5;
+  EXPECT_THAT(translateParameterName("model.decoder.layers.2.self_attention."
+                                     "linear_q_down_proj.weight",
+                                     NameScheme::HuggingFaceDeepSeek, layout),
+              ElementsAre("model.layers.2.self_attn.q_a_proj.weight"));
+}
+
 TEST(ParameterNamesTest, OtherFamilies) {
   EXPECT_EQ(translate("model.decoder.layers.2.self_attention.linear_qkv.weight",
                       NameScheme::LlamaConcatenated),
