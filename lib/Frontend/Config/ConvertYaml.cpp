@@ -133,8 +133,8 @@ static void writePetConfig(const MatchedAdapters &adapters,
       elements.push_back(makeString(section, text));
     return makeList(section, std::move(elements));
   };
-  set("pet_type", makeString(section, "lora"));
-  set(lora::targetModules.name,
+  set(known::adapter::type, makeString(section, "lora"));
+  set(known::adapter::targets,
       makeString(section, "(?:" + llvm::Twine(cells.names) + ")$"));
   std::vector<std::string> exclude;
   if (!cells.layers.empty())
@@ -142,10 +142,10 @@ static void writePetConfig(const MatchedAdapters &adapters,
   if (cells.excludesLaterTokens)
     exclude.push_back("mtp$");
   if (!exclude.empty())
-    set(lora::excludeLayers.name, makeTexts(exclude));
+    set(known::adapter::excluded, makeTexts(exclude));
   writeAdapterNumbers(adapters, path, section, to);
-  set("freeze_include", makeTexts({"*"}));
-  set("freeze_exclude", makeTexts({"*lora*"}));
+  set(known::adapter::frozen, makeTexts({"*"}));
+  set(known::adapter::trained, makeTexts({"*lora*"}));
 }
 
 //===----------------------------------------------------------------------===//

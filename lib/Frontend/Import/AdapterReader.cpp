@@ -8,9 +8,15 @@
 
 namespace mf {
 
+namespace adapter = known::adapter;
+
 /// The class that ChatGLM2WithPtuning2 is trained as.
 static constexpr llvm::StringLiteral prefixClass = "ChatGLM2WithPtuning2";
-static constexpr llvm::StringLiteral typeKey = "pet_type";
+static constexpr llvm::StringLiteral prefixLengthKey = "pre_seq_len",
+                                     prefixDropoutKey = "dropout_rate",
+                                     projectionKey = "prefix_projection",
+                                     uniformKeys[] = {"lora_a_init",
+                                                      "lora_b_init"};
 
 //===----------------------------------------------------------------------===//
 // Classes with adapters of their own
@@ -58,16 +64,16 @@ llvm::StringRef getAdaptedClass(llvm::StringRef architecture) {
 /// Keys of other adapters, keys that no release reads, and keys that repeat the
 /// model's. LoraConfig accepts them all.
 static constexpr llvm::StringLiteral passedKeys[] = {
-    "pet_type",          "in_channels",    "out_channels", "lora_a_init",
-    "lora_b_init",       "pre_seq_len",    "mid_dim",      "dropout_rate",
-    "prefix_projection", "projection_dim", "dropout_prob", "prefix_token_num",
+    adapter::type,  "in_channels",    "out_channels", uniformKeys[0],
+    uniformKeys[1], prefixLengthKey,  "mid_dim",      prefixDropoutKey,
+    projectionKey,  "projection_dim", "dropout_prob", "prefix_token_num",
     "reg_rules",
 };
 
 namespace {
 class LoraReader {
 public:
-  LoraReader(const Node &section, llvm::StringLiteral name, bool isMcore,
+  LoraReader(const Node &section, llvm::StringRef name, bool isMcore,
              std::optional<Release> release, DiagnosticList &diagnostics)
       : reader(section, name, diagnostics), isMcore(isMcore), release(release),
         diagnostics(diagnostics) {}
@@ -97,9 +103,9 @@ private:
 } // namespace
 
 void LoraReader::readSizes(LoraSpec &spec, double dropout) {
-  spec.rank = reader.readStrictSize({"lora_rank"}, 8);
-  spec.alpha = reader.readStrictPositive({"lora_alpha"}, 16);
-  spec.dropout = reader.readStrictShare({"lora_dropout"}, dropout);
+  spec.rank = reader.readStrictSize(adapter::rank, 8);
+  spec.alpha = reader.readStrictPositive(adapter::alpha, 16);
+  spec.dropout = reader.readStrictShare(adapter::dropout, dropout);
 }
 
 /// The standard deviation of MindSpore's `normal` initializer.
@@ -118,9 +124,10 @@ void LoraReader::readMcoreRules(LoraSpec &spec) {
   for (const llvm::StringLiteral &key : layerTypeKeys) {
     if (Node written = reader.getNode().getKeyNode(key))
       diagnostics.warning(written.getLocation(),
-                          quote(key) + " in pet_config has no effect on the "
-                                       "mcore training graph, whose adapters "
-                                       "have the types of their layers");
+                          quote(key) + " in " + keys::adapters.getName() +
+                              " has no effect on the "
+                              "mcore training graph, whose adapters "
+                              "have the types of their layers");
     reader.markRead({key});
   }
   if (!spec.freezeInclude.empty() || !spec.freezeExclude.empty())
@@ -129,9 +136,11 @@ void LoraReader::readMcoreRules(LoraSpec &spec) {
   spec.freezeExclude = {"*lora*"};
   diagnostics.warning(
       reader.getNode().getLocation(),
-      "MindSpore Transformers wants 'freeze_include' or 'freeze_exclude' in "
-      "pet_config of the mcore training graph; all but the adapters is frozen, "
-      "as with freeze_include: ['*'] and freeze_exclude: ['*lora*']");
+      "MindSpore Transformers wants " + quote(adapter::frozen) + " or " +
+          quote(adapter::trained) + " in " + keys::adapters.getName() +
+          " of the mcore training graph; all but the adapters is frozen, as "
+          "with " +
+          adapter::frozen + ": ['*'] and " + adapter::trained + ": ['*lora*']");
 }
 
 /// Releases up to 0.8 have types of their own, from 1.3 on the layer's.
@@ -164,11 +173,11 @@ std::vector<std::string> LoraReader::readTexts(const SpecReader::Keys &keys) {
   if (!list)
     return texts;
   if (!list.isList()) {
-    diagnostics.error(list.getLocation(),
-                      "expected a list of strings for " +
-                          quote(reader.nameOf(keys)) +
-                          " in pet_config, but got " + list.repr() +
-                          (list.isString() ? "; put it into brackets" : ""));
+    diagnostics.error(
+        list.getLocation(),
+        "expected a list of strings for " + quote(reader.nameOf(keys)) +
+            " in " + keys::adapters.getName() + ", but got " + list.repr() +
+            (list.isString() ? "; put it into brackets" : ""));
     return texts;
   }
   for (const Node &element : list.getElements()) {
@@ -177,30 +186,31 @@ std::vector<std::string> LoraReader::readTexts(const SpecReader::Keys &keys) {
     else
       diagnostics.error(element.getLocation(),
                         "expected a string in " + quote(reader.nameOf(keys)) +
-                            " of pet_config, but got " + element.repr());
+                            " of " + keys::adapters.getName() + ", but got " +
+                            element.repr());
   }
   return texts;
 }
 
 void LoraReader::readTarget(LoraSpec &spec, const AdapterClass *fixed,
                             const Node &architecture) {
-  std::string given = reader.readString({"target_modules"}, "");
+  std::string given = reader.readString(adapter::targets, "");
   if (fixed) {
     spec.target = fixed->target.str();
     spec.location = architecture.getLocation();
     if (!given.empty() && given != spec.target)
-      diagnostics.warning(reader.locate({"target_modules"}),
+      diagnostics.warning(reader.locate(adapter::targets),
                           quote(fixed->name) + " has its adapters in " +
-                              quote(spec.target) +
-                              "; 'target_modules' is ignored");
+                              quote(spec.target) + "; " +
+                              quote(adapter::targets) + " is ignored");
     return;
   }
   spec.target = given;
-  spec.location = reader.locate({"target_modules"});
+  spec.location = reader.locate(adapter::targets);
   if (spec.target.empty())
     diagnostics.error(
         spec.location,
-        "expected 'target_modules' in " + reader.getName() +
+        "expected " + quote(adapter::targets) + " in " + reader.getName() +
             ", a regular expression such as " +
             (spec.matchesPaths ? "'linear_qkv|linear_proj' that matches parts "
                                  "of the paths"
@@ -210,6 +220,11 @@ void LoraReader::readTarget(LoraSpec &spec, const AdapterClass *fixed,
             " of the linear layers to adapt");
   else
     checkRegex(spec.target, spec.location);
+}
+
+/// Returns the path of the section in messages.
+static std::string describePath() {
+  return (known::modelConfig.name + "." + keys::adapters.getName()).str();
 }
 
 /// Warns about keys that neither `reader` nor adapters of other kinds read.
@@ -229,12 +244,12 @@ static void reportUnknownKeys(const SpecReader &reader,
 
 void LoraReader::reportUnknown() {
   reportUnknownKeys(reader, passedKeys);
-  for (llvm::StringRef key : {"lora_a_init", "lora_b_init"})
+  for (llvm::StringRef key : uniformKeys)
     if (Node written = reader.getNode().getKeyNode(key))
       diagnostics.warning(written.getLocation(),
-                          quote(key) +
-                              " in pet_config is read by no release "
-                              "of MindSpore Transformers; A begins " +
+                          quote(key) + " in " + keys::adapters.getName() +
+                              " is read by no release of MindSpore "
+                              "Transformers; A begins " +
                               (isMcore ? "normal" : "uniform") + " and B zero");
 }
 
@@ -250,16 +265,16 @@ LoraSpec LoraReader::read(const AdapterClass *fixed, const Node &architecture) {
   if (!isMcore)
     readTypes(spec);
   readTarget(spec, fixed, architecture);
-  spec.exclude = readTexts({"exclude_layers"});
+  spec.exclude = readTexts(adapter::excluded);
   for (const std::string &text : spec.exclude)
-    checkRegex(text, reader.locate({"exclude_layers"}));
-  spec.freezeInclude = readTexts({"freeze_include"});
-  spec.freezeExclude = readTexts({"freeze_exclude"});
+    checkRegex(text, reader.locate(adapter::excluded));
+  spec.freezeInclude = readTexts(adapter::frozen);
+  spec.freezeExclude = readTexts(adapter::trained);
   if (isBefore(1, 0) &&
       !(spec.freezeInclude.empty() && spec.freezeExclude.empty())) {
     diagnostics.warning(reader.getNode().getLocation(),
-                        "freeze lists of pet_config are read from release 1.0 "
-                        "on; they are ignored");
+                        "freeze lists of " + keys::adapters.getName() +
+                            " are read from release 1.0 on; they are ignored");
     spec.freezeInclude.clear();
     spec.freezeExclude.clear();
   }
@@ -286,11 +301,11 @@ LoraSpec LoraReader::readDynamic() {
   spec.deviationA = readDeviation("lora_a_std", normalDeviation);
   spec.deviationB = readDeviation("lora_b_std", 0.0);
   readTarget(spec, nullptr, Node());
-  spec.exclude = {reader.readString({"exclude_layers"}, "")};
+  spec.exclude = {reader.readString(adapter::excluded, "")};
   if (spec.exclude.front().empty())
     spec.exclude.clear();
   else
-    checkRegex(spec.exclude.front(), reader.locate({"exclude_layers"}));
+    checkRegex(spec.exclude.front(), reader.locate(adapter::excluded));
   return spec;
 }
 
@@ -314,19 +329,19 @@ std::optional<LoraSpec> readLora(const Node &section, const Node &architecture,
   if (section.isUndefinedOrNull()) {
     if (fixed)
       diagnostics.error(architecture.getLocation(),
-                        quote(fixed->name) +
-                            " needs model_config.pet_config, a map such as "
-                            "{pet_type: lora, lora_rank: 8}");
+                        quote(fixed->name) + " needs " + describePath() +
+                            ", a map such as {" + adapter::type + ": lora, " +
+                            adapter::rank + ": 8}");
     return std::nullopt;
   }
   const size_t errors = diagnostics.getErrorCount();
   if (!section.isMap()) {
     diagnostics.error(section.getLocation(),
-                      "expected a map for 'pet_config', but got " +
-                          section.repr());
+                      "expected a map for " + quote(keys::adapters.getName()) +
+                          ", but got " + section.repr());
     return std::nullopt;
   }
-  Node type = section[typeKey];
+  Node type = section[adapter::type];
   if (type.getText() != "lora") {
     const llvm::StringRef known[] = {"lora", "prefixtuning", "ptuning2",
                                      "slora"};
@@ -336,17 +351,18 @@ std::optional<LoraSpec> readLora(const Node &section, const Node &architecture,
                 : "supported are lora, prefixtuning and ptuning2";
     diagnostics
         .error(type ? type.getLocation() : section.getLocation(),
-               (isKnown ? "adapters of pet_type " + quote(type.getText()) +
-                              " are not supported"
-                        : "expected a pet_type in pet_config, but got " +
+               (isKnown ? "adapters of " + adapter::type + " " +
+                              quote(type.getText()) + " are not supported"
+                        : "expected a " + adapter::type + " in " +
+                              keys::adapters.getName() + ", but got " +
                               type.repr() + suggestName(type.getText(), known)))
         .attachNote(supported + "; remove the section to train all "
                                 "parameters");
     return std::nullopt;
   }
-  LoraSpec spec =
-      LoraReader(section, "pet_config", isMcore, release, diagnostics)
-          .read(fixed, architecture);
+  LoraSpec spec = LoraReader(section, keys::adapters.getName(), isMcore,
+                             release, diagnostics)
+                      .read(fixed, architecture);
   if (diagnostics.getErrorCount() != errors)
     return std::nullopt;
   return spec;
@@ -357,7 +373,7 @@ std::optional<LoraSpec> readLora(const Node &section, const Node &architecture,
 //===----------------------------------------------------------------------===//
 
 static bool hasPrefixType(const Node &section) {
-  llvm::StringRef type = section[typeKey].getText();
+  llvm::StringRef type = section[adapter::type].getText();
   return type == "prefixtuning" || type == "ptuning2";
 }
 
@@ -368,35 +384,36 @@ bool asksForPrefix(const Node &section, const Node &architecture) {
 
 /// Keys of other adapters, which the trainer's config classes accept.
 static constexpr llvm::StringLiteral passedPrefixKeys[] = {
-    "pet_type",       "lora_rank",      "lora_alpha",       "lora_dropout",
-    "target_modules", "exclude_layers", "pre_seq_len",      "prefix_projection",
-    "projection_dim", "dropout_prob",   "prefix_token_num", "mid_dim",
-    "dropout_rate",   "reg_rules"};
+    adapter::type,    adapter::rank,     adapter::alpha,     adapter::dropout,
+    adapter::targets, adapter::excluded, prefixLengthKey,    projectionKey,
+    "projection_dim", "dropout_prob",    "prefix_token_num", "mid_dim",
+    prefixDropoutKey, "reg_rules"};
 
 std::optional<PrefixSpec> readPrefix(const Node &section,
                                      const Node &architecture,
                                      DiagnosticList &diagnostics) {
   const bool isOwnClass = architecture.getText() == prefixClass;
   if (!section.isMap() || !hasPrefixType(section) ||
-      (isOwnClass && section[typeKey].getText() != "ptuning2")) {
+      (isOwnClass && section[adapter::type].getText() != "ptuning2")) {
     diagnostics.error(
         (section.isUndefinedOrNull() ? architecture : section).getLocation(),
-        quote(prefixClass) + " needs model_config.pet_config, a map such as "
-                             "{pet_type: ptuning2, pre_seq_len: 128}");
+        quote(prefixClass) + " needs " + describePath() + ", a map such as {" +
+            adapter::type + ": ptuning2, " + prefixLengthKey + ": 128}");
     return std::nullopt;
   }
   const size_t errors = diagnostics.getErrorCount();
-  SpecReader reader(section, "pet_config", diagnostics);
+  SpecReader reader(section, keys::adapters.getName(), diagnostics);
   PrefixSpec spec;
-  const bool isPrefixTuning = section[typeKey].getText() == "prefixtuning";
+  const bool isPrefixTuning =
+      section[adapter::type].getText() == "prefixtuning";
   if (isPrefixTuning) {
     spec.length = reader.readSize({"prefix_token_num"}, 128);
     spec.middleSize = reader.readSize({"mid_dim"}, 512);
-    spec.dropout = reader.readStrictShare({"dropout_rate"}, 0.1);
+    spec.dropout = reader.readStrictShare(prefixDropoutKey, 0.1);
   } else {
-    spec.length = reader.readSize({"pre_seq_len"}, 128);
+    spec.length = reader.readSize(prefixLengthKey, 128);
     const int64_t middleSize = reader.readSize({"projection_dim"}, 128);
-    if (reader.readBool({"prefix_projection"}, false))
+    if (reader.readBool(projectionKey, false))
       spec.middleSize = middleSize;
     spec.dropout = reader.readStrictShare({"dropout_prob"}, 0.01);
   }
@@ -416,10 +433,10 @@ void checkPrefix(const TrainingConfig &config, const ModelSpec &spec,
                  DiagnosticList &diagnostics) {
   const Node &model = config.model.config;
   const Node &section = config.model.adapters;
-  const std::string type = quote(section[typeKey].getText());
+  const std::string type = quote(section[adapter::type].getText());
   auto refuse = [&](const Node &node, const llvm::Twine &reason) {
     diagnostics.error((node ? node : section).getLocation(),
-                      "pet_type " + type + " " + reason);
+                      adapter::type + " " + type + " " + reason);
   };
   if (Node node = keys::compressedMask.find(model); node.getBool() == true)
     refuse(node, "does not run with " + keys::compressedMask.getName() +
@@ -429,22 +446,28 @@ void checkPrefix(const TrainingConfig &config, const ModelSpec &spec,
                      node.repr() + "; set it to 1");
   const PrefixHeads heads = getFamily(spec.family).prefix;
   if (heads == PrefixHeads::None || spec.latent || spec.usesAlibi)
-    refuse(section[typeKey], "is supported for classes LlamaForCausalLM and "
-                             "ChatGLM2WithPtuning2 alone; take pet_type lora");
+    refuse(section[adapter::type],
+           "is supported for classes LlamaForCausalLM and "
+           "ChatGLM2WithPtuning2 alone; take " +
+               adapter::type + " lora");
   else if (heads == PrefixHeads::Queries &&
            spec.numKeyValueHeads != spec.numHeads)
-    refuse(section[typeKey],
+    refuse(section[adapter::type],
            "makes keys and values of " + llvm::Twine(spec.numHeads) +
                " heads, as many as queries have, but the model has " +
-               llvm::Twine(spec.numKeyValueHeads) + "; take pet_type lora");
+               llvm::Twine(spec.numKeyValueHeads) + "; take " + adapter::type +
+               " lora");
   if (spec.ranks.contextParallel > 1)
     refuse(known::find(config.parallel, &ParallelConfig::contextParallel),
-           "does not run with context_parallel above 1: a prefix is before the "
-           "first part of a sequence alone");
+           "does not run with " +
+               known::nameOf(&ParallelConfig::contextParallel) +
+               " above 1: a prefix is before the "
+               "first part of a sequence alone");
   if (config.parallel.seqSplitNum > 1)
     refuse(known::find(config.parallel, &ParallelConfig::seqSplitNum),
-           "does not run with seq_split_num above 1: a prefix is before the "
-           "first piece of a sequence alone");
+           "does not run with " + known::nameOf(&ParallelConfig::seqSplitNum) +
+               " above 1: a prefix is before the "
+               "first piece of a sequence alone");
 }
 
 } // namespace mf

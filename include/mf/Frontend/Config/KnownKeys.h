@@ -446,6 +446,21 @@ inline constexpr llvm::StringLiteral swapLayers = "layers";
 /// In train_dataset, which is not checked.
 inline constexpr llvm::StringLiteral dataLoader = "data_loader";
 
+/// The keys of adapters, which pet_config and lora_config of the dynamic graph
+/// have, and those of pet_config alone.
+namespace adapter {
+
+inline constexpr llvm::StringLiteral rank = "lora_rank";
+inline constexpr llvm::StringLiteral alpha = "lora_alpha";
+inline constexpr llvm::StringLiteral dropout = "lora_dropout";
+inline constexpr llvm::StringLiteral targets = "target_modules";
+inline constexpr llvm::StringLiteral excluded = "exclude_layers";
+inline constexpr llvm::StringLiteral type = "pet_type";
+inline constexpr llvm::StringLiteral frozen = "freeze_include";
+inline constexpr llvm::StringLiteral trained = "freeze_exclude";
+
+} // namespace adapter
+
 /// The keys of moe_config.
 namespace expert {
 
