@@ -6,7 +6,7 @@
 namespace mf {
 
 static constexpr const FamilyRecord *families[] = {
-#define FAMILY(ID, RECORD) &RECORD,
+#define FAMILY(ID, RECORD) &(RECORD),
 #include "mf/Frontend/Families/Families.def"
 };
 
@@ -45,7 +45,8 @@ static constexpr FactSet concatenated =
     Fact::Heads | Fact::QueryKeyValue | Fact::GateUp;
 
 static constexpr NameSchemeRecord schemes[] = {
-#define NAME_SCHEME(ID, CELLS, ...) {NameScheme::ID, #ID, &CELLS, __VA_ARGS__},
+#define NAME_SCHEME(ID, CELLS, ...)                                            \
+  {NameScheme::ID, #ID, &(CELLS), __VA_ARGS__},
 #include "mf/Frontend/Families/Families.def"
 };
 
