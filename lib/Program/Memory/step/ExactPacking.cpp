@@ -301,6 +301,11 @@ namespace {
 /// The layout of the routines' scratch.
 enum class ScratchLayout { AsPacked, Mirrored, ByEnd, ByEndMirrored };
 
+bool isByEnd(ScratchLayout scratch) {
+  return scratch == ScratchLayout::ByEnd ||
+         scratch == ScratchLayout::ByEndMirrored;
+}
+
 struct VariantRule {
   ScratchLayout scratch = ScratchLayout::AsPacked;
   /// How task buffers that are live at the same times are merged into one
@@ -322,6 +327,9 @@ struct ScratchShapes {
 
   StepPlan layouts;
   std::unique_ptr<StepShapes> shapes;
+  /// The bytes that the shapes occupy in the fullest section. No packing of
+  /// them has a lower peak, merged or not, and wherever frames are.
+  int64_t bound = 0;
 };
 
 /// A packing problem of shapes, with its inputs.
@@ -389,8 +397,7 @@ std::vector<RoutineLayout> layOut(const LaidOutStep &step, const StepPlan &plan,
   std::vector<RoutineLayout> routines;
   for (const auto &[index, routine] : llvm::enumerate(step.problem.routines)) {
     RoutineLayout layout = plan.routines[index];
-    if (scratch == ScratchLayout::ByEnd ||
-        scratch == ScratchLayout::ByEndMirrored)
+    if (isByEnd(scratch))
       layout = packByEnd(step.problem, step.instances, plan,
                          static_cast<int64_t>(index));
     if (scratch == ScratchLayout::Mirrored ||
@@ -407,6 +414,7 @@ ScratchShapes::ScratchShapes(const LaidOutStep &step, const StepPlan &plan,
   layouts.routines = layOut(step, plan, scratch);
   shapes = std::make_unique<StepShapes>(step.problem, step.instances,
                                         step.sections, layouts);
+  bound = getLargest(getLiveProfile(shapes->getProblem()));
 }
 
 Variant::Variant(const LaidOutStep &step, const ScratchShapes &scratch,
@@ -489,7 +497,9 @@ private:
     }
   };
 
+  ScratchShapes &getShapes(ScratchLayout scratch);
   Variant &getVariant(const VariantRule &rule);
+  int64_t getBound(const VariantRule &rule);
   void settle(const Outcome &outcome, PackResult &best);
   void improve(const Outcome &outcome, PackResult &best);
   void consider(Variant &variant, const PackResult &result,
@@ -517,16 +527,27 @@ private:
   Variant *bestVariant = nullptr;
 };
 
+ScratchShapes &ExactSearch::getShapes(ScratchLayout scratch) {
+  std::unique_ptr<ScratchShapes> &entry = shapes[scratch];
+  if (!entry)
+    entry = std::make_unique<ScratchShapes>(step, plan, scratch);
+  return *entry;
+}
+
 Variant &ExactSearch::getVariant(const VariantRule &rule) {
   std::unique_ptr<Variant> &variant = variants[rule];
-  if (variant)
-    return *variant;
-  std::unique_ptr<ScratchShapes> &scratch = shapes[rule.scratch];
-  if (!scratch)
-    scratch = std::make_unique<ScratchShapes>(step, plan, rule.scratch);
-  variant =
-      std::make_unique<Variant>(step, *scratch, frames, rule, goodPeak, budget);
+  if (!variant)
+    variant = std::make_unique<Variant>(step, getShapes(rule.scratch), frames,
+                                        rule, goodPeak, budget);
   return *variant;
+}
+
+/// Returns bytes below which no packing of a variant ends. A mirrored layout
+/// occupies as many bytes at each time as the layout that is mirrored.
+int64_t ExactSearch::getBound(const VariantRule &rule) {
+  return getShapes(isByEnd(rule.scratch) ? ScratchLayout::ByEnd
+                                         : ScratchLayout::AsPacked)
+      .bound;
 }
 
 void ExactSearch::consider(Variant &variant, const PackResult &result,
@@ -555,17 +576,19 @@ void ExactSearch::settle(const Outcome &outcome, PackResult &best) {
   if (!result)
     return;
   PackResult improved = *result;
-  variant.improve(order, *result, goodPeak, budget, improved);
+  variant.improve(order, *result, std::max(goodPeak, getBound(rule)), budget,
+                  improved);
   consider(variant, improved, outcome.getPacker() + ", settled", best);
 }
 
 /// Places shapes that exceed the peak of an outcome first, as long as that
 /// helps.
 void ExactSearch::improve(const Outcome &outcome, PackResult &best) {
-  Variant &variant = getVariant(outcome.attempt->variant);
+  const VariantRule &rule = outcome.attempt->variant;
+  Variant &variant = getVariant(rule);
   PackResult improved = outcome.result;
   variant.improve(variant.getOrder(outcome.attempt->order), outcome.result,
-                  goodPeak, budget, improved);
+                  std::max(goodPeak, getBound(rule)), budget, improved);
   consider(variant, improved, outcome.getPacker() + ", improved", best);
 }
 
@@ -574,6 +597,10 @@ const std::vector<RoutineLayout> *ExactSearch::run(PackResult &best) {
   for (const Attempt &attempt : attempts) {
     if (isDone(best))
       break;
+    if (best.peak <= getBound(attempt.variant)) {
+      ++numFutile;
+      continue;
+    }
     Variant &variant = getVariant(attempt.variant);
     std::optional<PackResult> result =
         variant.pack(variant.getOrder(attempt.order), budget);
@@ -592,8 +619,11 @@ const std::vector<RoutineLayout> *ExactSearch::run(PackResult &best) {
     if (isDone(best))
       break;
     const Outcome &outcome = outcomes[index];
-    settle(outcome, best);
-    improve(outcome, best);
+    const int64_t bound = getBound(outcome.attempt->variant);
+    if (best.peak > bound)
+      settle(outcome, best);
+    if (best.peak > bound)
+      improve(outcome, best);
   }
   return bestVariant ? &bestVariant->getRoutines() : nullptr;
 }

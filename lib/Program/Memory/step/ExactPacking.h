@@ -51,8 +51,9 @@ struct LaidOutStep {
 
 /// Searches for offsets of the shapes of `plan`'s layouts (frame instances,
 /// then the scratch of each task, then task buffers) with a lower peak than
-/// `best`, which it replaces. Ends when `goodPeak` is reached or `work` is
-/// spent. `frames` has the offsets of the frame instances if they are packed by
+/// `best`, which it replaces. Ends when `goodPeak` is reached, `work` is spent,
+/// or `best` occupies no more than the shapes do where they are fullest.
+/// `frames` has the offsets of the frame instances if they are packed by
 /// themselves. Layouts of scratch may be replaced by others of the same size or
 /// slightly more.
 void packExactly(const LaidOutStep &step, const PackResult &frames,
