@@ -367,6 +367,15 @@ static cl::Option *findUnsetOption(StringRef name) {
              : found->second;
 }
 
+/// Turns on one of MLIR's options unless the user set it. Returns whether it
+/// did.
+static bool turnOn(StringRef name) {
+  // Only MLIR knows the type of its option, so it is set as on the command
+  // line.
+  cl::Option *option = findUnsetOption(name);
+  return option && !option->addOccurrence(/*pos=*/0, option->ArgStr, "true");
+}
+
 static LogicalResult addTrainingStep(mlir::PassManager &manager,
                                      TrainingStep &step, bool expectsErrors,
                                      LayerReportWriter *report) {
@@ -397,6 +406,8 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
     };
   options.proofHandler = [&step](StringRef proven) {
     step.verification = proven.str();
+    // The proof began with what MLIR verifies before it prints.
+    turnOn("mlir-print-assume-verified");
   };
   if (report) {
     report->countWarnings(*manager.getContext());
@@ -415,12 +426,7 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
 /// Unless the user sets the option, prints without searching for aliases, as
 /// that takes as long as the printing itself and finds none in programs.
 /// Returns true if it has set the option.
-static bool printInLocalScope() {
-  // Only MLIR knows the type of its option, so it is set as on the command
-  // line.
-  cl::Option *option = findUnsetOption("mlir-print-local-scope");
-  return option && !option->addOccurrence(/*pos=*/0, option->ArgStr, "true");
-}
+static bool printInLocalScope() { return turnOn("mlir-print-local-scope"); }
 
 static LogicalResult fail(const Twine &message) {
   errs() << "error: " << message << "\n";
