@@ -49,8 +49,12 @@ FailureOr<llvm::APFloat> mf::ir::parseDouble(AsmParser &parser) {
 }
 
 DictionaryAttr mf::ir::getDefaultKernelAttributes(Operation *op) {
+  // Operation::getAttrs() would make a dictionary of all of them first, which
+  // the context keeps.
+  NamedAttrList all(op->getDiscardableAttrDictionary());
+  op->getName().populateInherentAttrs(op, all);
   SmallVector<NamedAttribute> attributes;
-  for (NamedAttribute attribute : op->getAttrs())
+  for (NamedAttribute attribute : all)
     if (!llvm::is_contained(
             {"name", "operandSegmentSizes", "recompute", "swap"},
             attribute.getName().getValue()) &&
