@@ -9,10 +9,11 @@
 
 namespace mf {
 
-std::vector<KernelSpec> getSpecs(llvm::ArrayRef<SequencedKernel> kernels) {
+std::vector<KernelSpec> getSpecs(std::vector<SequencedKernel> kernels) {
   std::vector<KernelSpec> specs;
-  for (const SequencedKernel &kernel : kernels)
-    specs.push_back(kernel.spec);
+  specs.reserve(kernels.size());
+  for (SequencedKernel &kernel : kernels)
+    specs.push_back(std::move(kernel.spec));
   return specs;
 }
 
@@ -72,14 +73,14 @@ public:
   std::vector<SequencedKernel> getKernels() const {
     if (!isCountable)
       return {};
-    std::vector<SequencedKernel> kernels = getNormalization();
+    std::vector<SequencedKernel> kernels;
+    addNormalization(kernels);
     auto given = spec.attributes.find("coefficients");
     if (given == spec.attributes.end())
       return kernels;
     const auto &coefficients = std::get<std::vector<double>>(given->second);
     for (size_t i = 0; i + 3 <= coefficients.size(); i += 3)
-      llvm::append_range(kernels,
-                         getIteration(llvm::ArrayRef(coefficients).slice(i)));
+      addIteration(llvm::ArrayRef(coefficients).slice(i), kernels);
     return kernels;
   }
 
@@ -111,30 +112,30 @@ private:
   }
 
   /// Makes x = matrices / (norm + eps).
-  std::vector<SequencedKernel> getNormalization() const {
+  void addNormalization(std::vector<SequencedKernel> &kernels) const {
     auto eps = spec.attributes.find("eps");
     const double added =
         eps == spec.attributes.end() ? 0 : std::get<double>(eps->second);
     const int64_t experts = matrices.dims[0];
-    const KernelSpec square =
+    KernelSpec square =
         getChain(matrices, {{"aclnnCast", {0}, squares, {}},
                             {"aclnnMul", {~0, ~0}, squares, {}}});
-    const KernelSpec norm =
+    KernelSpec norm =
         getChain(sums, {{"aclnnSqrt", {0}, sums, {}},
                         {"aclnnCast", {~0}, norms, {}},
                         {"aclnnAdds", {~1}, norms, {{"value", added}}}});
-    const KernelSpec divide = {
+    KernelSpec divide = {
         "aclnnDiv", {matrices, {norms.type, {experts, 1, 1}}}, {matrices}, {}};
-    return {{square, {input}, at(0), 0},
-            {getSumOfSquares(), {at(0)}, at(sumsAt), ownAt},
-            {norm, {at(sumsAt)}, at(normsAt), 0},
-            {divide, {input, at(normsAt)}, x, 0}};
+    kernels.push_back({std::move(square), {input}, at(0), 0});
+    kernels.push_back({getSumOfSquares(), {at(0)}, at(sumsAt), ownAt});
+    kernels.push_back({std::move(norm), {at(sumsAt)}, at(normsAt), 0});
+    kernels.push_back({std::move(divide), {input, at(normsAt)}, x, 0});
   }
 
   /// Makes x = a x + (b A + c A A) x with A = x xT, or for a tall matrix the
   /// same from the other side.
-  std::vector<SequencedKernel>
-  getIteration(llvm::ArrayRef<double> factors) const {
+  void addIteration(llvm::ArrayRef<double> factors,
+                    std::vector<SequencedKernel> &kernels) const {
     auto multiply = [](const TensorShape &left, const TensorShape &right,
                        const TensorShape &result, bool transposeA,
                        bool transposeB) -> KernelSpec {
@@ -145,11 +146,11 @@ private:
                {"transpose_a", transposeA},
                {"transpose_b", transposeB}}};
     };
-    const KernelSpec add = getChain(
+    KernelSpec add = getChain(
         {inner, inner}, {{"aclnnMuls", {0}, inner, {{"value", factors[1]}}},
                          {"aclnnMuls", {1}, inner, {{"value", factors[2]}}},
                          {"aclnnAdd", {~0, ~1}, inner, {}}});
-    const KernelSpec move =
+    KernelSpec move =
         getChain({matrices, matrices},
                  {{"aclnnMuls", {0}, matrices, {{"value", factors[0]}}},
                   {"aclnnAdd", {~0, 1}, matrices, {}}});
@@ -163,17 +164,17 @@ private:
                  {x, at(0)},
                  at(productAt),
                  0};
-    return {{multiply(matrices, matrices, inner, isTall, !isTall),
-             {x, x},
-             at(0),
-             0},
-            {multiply(inner, inner, inner, false, false),
-             {at(0), at(0)},
-             at(productAt),
-             0},
-            {add, {at(0), at(productAt)}, at(0), 0},
-            product,
-            {move, {x, at(productAt)}, x, 0}};
+    kernels.push_back({multiply(matrices, matrices, inner, isTall, !isTall),
+                       {x, x},
+                       at(0),
+                       0});
+    kernels.push_back({multiply(inner, inner, inner, false, false),
+                       {at(0), at(0)},
+                       at(productAt),
+                       0});
+    kernels.push_back({std::move(add), {at(0), at(productAt)}, at(0), 0});
+    kernels.push_back(std::move(product));
+    kernels.push_back({std::move(move), {x, at(productAt)}, x, 0});
   }
 
   static SequencePlace at(int64_t offset) {
