@@ -6,7 +6,7 @@ usage: dynamic_configurations.py [--part=K/N] [--seed N] [--count N] [--first N]
 Each draw is a model (Qwen3, DeepSeek-V3 or DeepSeek-V4), up to 8 ranks of it with FSDP or HSDP, stages, chunks, parts of the
 sequence and experts on ranks of their own, for a third with adapters, written as a YAML of the dynamic graph and lowered. Loss, norm and gradients
 must agree with one rank that takes the same rows to a relative 2e-5, or differ by less than twice what one rounding of the
-weights changes on one rank, as sums do in which most cancels. Recompute, swap and the order of micro-batches
+weights changes on one rank, as sums do in which most cancels, or agree for most weights that are one rounding off. Recompute, swap and the order of micro-batches
 change no bit. What the YAML becomes in the static graph's format changes none either where ranks hold the same parts of parameters, and
 agrees but for rounding elsewhere; there an offset that leaves out the layer that predicts later tokens changes no bit. Every rank needs the memory that was planned. With --tests what has
 other bits is minimised (minimise_pair.py).
@@ -275,21 +275,21 @@ class Checks:
         self.tools, self.runs, self.worst, self.converted, self.left_out = tools, 0, 0.0, 0, 0
         self.data = make_data(SAMPLES, 2)
 
-    def run_lowered(self, files, rows, ranks, moves=False, tokens=None):
+    def run_lowered(self, files, rows, ranks, moves=None, tokens=None):
         self.runs += 1
         mlir, step = files
         data = self.tools.path("data.npy")
         numpy.save(data, (self.data if tokens is None else tokens)[rows])
         initial = step_results.initialize(self.tools, mlir)
-        if moves:
-            step_results.move(initial)
+        if moves is not None:
+            step_results.move(initial, moves)
         result = step_results.run(self.tools, step, data, 1, initial)
         if result.ranks != ranks:
             raise RuntimeError("%d ranks instead of %d" % (result.ranks, ranks))
         return result
 
-    def run(self, configuration, rows=slice(None), moves=False):
-        """A step; its weights are one rounding off if it `moves` them."""
+    def run(self, configuration, rows=slice(None), moves=None):
+        """A step; its weights are one rounding off if it `moves` them, by a seed."""
         length, documents = configuration.model.get("seq_length", SEQUENCE_LENGTH), configuration.documents
         is_usual = length == SEQUENCE_LENGTH and documents is None
         tokens = self.data if is_usual else make_data(SAMPLES, 2, length, documents)
@@ -336,6 +336,12 @@ class Checks:
         if not self.run_yaml(static, configuration.get_ranks()).has_same_bits(converted):
             yield "other bits with offset %s instead of %s" % (left_out, counts)
 
+    def agree_nearby(self, configuration):
+        """Whether the layout agrees with one rank for most weights that are one rounding off. Where a value is at the limit
+        of a gate or two scores are equal but for rounding, gradients jump, but for such a value only."""
+        pairs = ([self.run(layout, moves=seed) for layout in (configuration.get_one_rank(), configuration)] for seed in range(1, 6))
+        return sum(step_results.get_distance(*pair) < BOUND for pair in pairs) >= 3
+
     def check(self, configuration, generator):
         if self.only and configuration.model["model_type"] != self.only:
             return
@@ -348,8 +354,8 @@ class Checks:
             distance = step_results.get_distance(whole, actual)
             self.worst = max(self.worst, distance)
             if not distance < BOUND:
-                moved = step_results.get_distance(whole, self.run(configuration.get_one_rank(), moves=True))
-                if distance < step_results.ROUNDING_FACTOR * moved:
+                moved = step_results.get_distance(whole, self.run(configuration.get_one_rank(), moves=1))
+                if distance < step_results.ROUNDING_FACTOR * moved or self.agree_nearby(configuration):
                     self.rounded += 1
                 else:
                     yield "%.3g off from one rank, which is %.3g off with weights one rounding off" % (distance, moved)

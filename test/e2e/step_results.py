@@ -49,10 +49,10 @@ def initialize(tools, model):
     return path
 
 
-def move(initial):
+def move(initial, seed=1):
     """Moves each weight to the next fp32 number or leaves it, at random: what a step then differs by is how much
-    it makes of one rounding."""
-    generator, values = numpy.random.RandomState(1), safetensors.load(initial)
+    it makes of one rounding. The same seed moves the same weights of each layout."""
+    generator, values = numpy.random.RandomState(seed), safetensors.load(initial)
     for name, value in values.items():
         moved = numpy.nextafter(value, numpy.float32(numpy.inf))
         values[name] = numpy.where(generator.rand(*value.shape) < 0.5, moved, value)
