@@ -6,6 +6,7 @@
 #include "mf/Frontend/Config/LayoutKeys.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
+#include "mf/Frontend/Import/ModelReader.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/OperationSupport.h"
 #include "passes/config/ReadConfig.h"

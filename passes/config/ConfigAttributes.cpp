@@ -4,7 +4,7 @@
 #include "passes/config/ConfigAttributes.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/ModelKeys.h"
-#include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Frontend/Config/PipelineSchedulers.h"
 
 using namespace mf;
 using namespace mf::ir;

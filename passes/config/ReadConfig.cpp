@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/config/ReadConfig.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/IndependentMessages.h"
 #include "mf/Frontend/Config/ModelKeys.h"
-#include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Frontend/Config/PipelineSchedulers.h"
 #include "mf/Frontend/Config/RankLayout.h"
-#include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Frontend/Families/Family.h"
 #include "mf/Pipeline/Policy.h"
 #include "mf/Support/NearestName.h"

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Decode/TargetFile.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/MemorySize.h"
-#include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Perf/Target/DeviceNeed.h"
 #include "passes/DecodedModule.h"
 #include "passes/config/ConfigAttributes.h"

@@ -3,7 +3,7 @@
 
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/ModelKeys.h"
-#include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Frontend/Config/PipelineSchedulers.h"
 #include "mf/Pipeline/Policy.h"
 #include "mf/Pipeline/TaskGraph.h"
 #include "mf/Pipeline/Transfers.h"

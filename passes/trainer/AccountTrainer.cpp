@@ -3,7 +3,7 @@
 
 #include "dialects/mf/DiscardableAttributes.h"
 #include "mf/Frontend/Config/KnownKeys.h"
-#include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Frontend/Config/PipelineSchedulers.h"
 #include "mf/Pipeline/Policy.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"

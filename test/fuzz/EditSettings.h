@@ -4,6 +4,7 @@
 #ifndef MF_TEST_FUZZ_EDITSETTINGS_H
 #define MF_TEST_FUZZ_EDITSETTINGS_H
 
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/SettingEdit.h"
 
 namespace mf {

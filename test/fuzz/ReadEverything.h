@@ -5,6 +5,7 @@
 #define MF_TEST_FUZZ_READEVERYTHING_H
 
 #include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/ResolvedLayers.h"
 #include "mf/Frontend/Families/Family.h"
 #include "mf/Layers/LayerPlan.h"

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/mf-lsp-server/YamlDocument.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/IndependentMessages.h"
 #include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/ModelKeys.h"
-#include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/CellNames.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
-#include "mf/Frontend/Import/ModelSpec.h"
+#include "mf/Frontend/Import/ModelReader.h"
 #include "mf/Layers/CellTree.h"
 #include "mf/Support/NearestName.h"
 #include "mlir/IR/Diagnostics.h"

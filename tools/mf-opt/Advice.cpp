@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Advice.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/SettingChanges.h"
 #include "mf/Plan/Settings/MemoryWays.h"

@@ -3,9 +3,11 @@
 
 #include "ModelImport.h"
 #include "dialects/mf/MfOps.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
+#include "mf/Frontend/Import/ModelReader.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"

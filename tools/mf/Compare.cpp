@@ -4,6 +4,7 @@
 #include "StageMemory.h"
 #include "StepInput.h"
 #include "Verb.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/SettingChanges.h"
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Layers/LayerSettings.h"

@@ -7,7 +7,9 @@
 #include "NodeBuilder.h"
 #include "SettingKeys.h"
 #include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/ModelKeys.h"
+#include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Support/NumberText.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>

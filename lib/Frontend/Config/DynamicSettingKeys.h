@@ -5,7 +5,7 @@
 #define MF_LIB_FRONTEND_CONFIG_DYNAMICSETTINGKEYS_H
 
 #include "SettingKeys.h"
-#include "mf/Frontend/Config/SettingEdit.h"
+#include "mf/Frontend/Config/MemorySettings.h"
 
 namespace mf {
 

@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mf/Frontend/Config/KnownKeys.h"
-#include "mf/Frontend/Config/PipelineRules.h"
-#include "mf/Frontend/Config/SettingEdit.h"
+#include "mf/Frontend/Config/MemorySettings.h"
+#include "mf/Frontend/Config/PipelineSchedulers.h"
 #include "mf/Layers/LayerSettings.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -272,4 +272,67 @@ LayerNormalizer::normalizeIndices(const LayerSelection &selection,
   return normalized;
 }
 
+/// More than a model has operators; a limit for hostile input.
+static constexpr size_t mostPatterns = 1000;
+
+llvm::ArrayRef<llvm::StringRef> getDefaultCommPatterns() {
+  static constexpr llvm::StringRef patterns[] = {".*\\.norm"};
+  return patterns;
+}
+
+llvm::StringRef getDefaultSwapPattern() { return ".*\\.flash_attention"; }
+
+std::vector<PatternLayers>
+resolvePatterns(const LayerSetting &setting, LayerKey key,
+                llvm::ArrayRef<llvm::StringRef> defaults,
+                LayerNormalizer &normalizer, DiagnosticList &diagnostics) {
+  std::vector<PatternLayers> patterns;
+  const llvm::StringLiteral name = getName(key);
+  auto add = [&](llvm::StringRef pattern, const Location &location,
+                 NormalizedLayers layers) -> LayerRequest & {
+    LayerRequest request;
+    request.key = key;
+    request.pattern = pattern.str();
+    request.location = location;
+    patterns.push_back({std::move(request), std::move(layers)});
+    return patterns.back().request;
+  };
+  if (setting.kind == LayerSetting::Kind::Selection) {
+    const LayerSelection &selection = setting.selection;
+    NormalizedLayers layers = normalizer.normalize(selection, name);
+    // An empty list names no operators; it is no list of counts either.
+    if (selection.kind == LayerSelection::Kind::Counts &&
+        selection.counts.empty())
+      return patterns;
+    for (llvm::StringRef pattern : defaults)
+      add(pattern, setting.location, layers).isUnnamed = true;
+    if (defaults.empty() && setting.isTruthy())
+      diagnostics.warning(setting.location,
+                          quote(name) +
+                              " without operator names excludes nothing; give "
+                              "a list of names, or a map from name to layers");
+    return patterns;
+  }
+  if (setting.patterns.size() > mostPatterns) {
+    diagnostics.error(setting.location, "more than " +
+                                            llvm::Twine(mostPatterns) +
+                                            " patterns in " + quote(name));
+    return patterns;
+  }
+  // A list of names covers all layers; with swap on it is not accepted.
+  std::optional<NormalizedLayers> all;
+  if (setting.kind == LayerSetting::Kind::Patterns)
+    all = normalizer.normalize(setting.selection, name);
+  llvm::StringSet<> seen;
+  for (const LayerSetting::Pattern &pattern : setting.patterns) {
+    if (!seen.insert(pattern.text).second)
+      continue;
+    const std::string what = (name + " " + quote(pattern.text)).str();
+    add(pattern.text, pattern.location,
+        all ? *all : normalizer.normalize(pattern.layers, what))
+        .meansWholePaths = pattern.layers.kind == LayerSelection::Kind::Numbers;
+  }
+  return patterns;
+}
+
 } // namespace mf

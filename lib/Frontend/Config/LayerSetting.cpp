@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/LayerSetting.h"
-#include "SectionReader.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf {

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/Node.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 #include <cmath>
 
 namespace mf {
@@ -168,6 +170,22 @@ std::string Node::repr(size_t longest) const {
   std::string text;
   ReprPrinter(text, longest).print(*this);
   return text;
+}
+
+void rejectValue(const Node &value, const llvm::Twine &wanted,
+                 DiagnosticList &diagnostics) {
+  diagnostics.error(value.getLocation(), "expected " + wanted + ", but got " +
+                                             describe(value.getKind()) + ", " +
+                                             value.repr(60));
+}
+
+std::string describeKeyValue(const Node &value) {
+  constexpr size_t longest = 60;
+  std::string text = value.repr(SIZE_MAX);
+  if (text.size() <= longest)
+    return text;
+  return text.substr(0, longest) + "... (" +
+         llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true) + ")";
 }
 
 } // namespace mf

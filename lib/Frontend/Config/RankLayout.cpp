@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/RankLayout.h"
-#include "SectionReader.h"
 #include "mf/Frontend/Config/ModelKeys.h"
 
 namespace mf {

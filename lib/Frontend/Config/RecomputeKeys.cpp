@@ -3,6 +3,7 @@
 
 #include "LayerNormalizer.h"
 #include "SettingKeys.h"
+#include "mf/Frontend/Config/SettingEdit.h"
 #include "llvm/ADT/STLExtras.h"
 #include <set>
 

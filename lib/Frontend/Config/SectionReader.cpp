@@ -49,13 +49,6 @@ SectionReader::SectionReader(const Node &section, const KnownSection &known,
   this->section = Node();
 }
 
-void rejectValue(const Node &value, const llvm::Twine &wanted,
-                 DiagnosticList &diagnostics) {
-  diagnostics.error(value.getLocation(), "expected " + wanted + ", but got " +
-                                             describe(value.getKind()) + ", " +
-                                             value.repr(60));
-}
-
 void SectionReader::rejectValue(const KnownKey &key, const Node &value,
                                 const llvm::Twine &wanted) {
   mf::rejectValue(value, wanted + " for " + quote(key.name), diagnostics);

@@ -56,10 +56,6 @@ private:
   const KnownSection &known;
 };
 
-/// Emits the error for a `value` that is not what is `wanted`.
-void rejectValue(const Node &value, const llvm::Twine &wanted,
-                 DiagnosticList &diagnostics);
-
 /// If the whole section is missing, the template's defaults apply. For a
 /// missing key in an existing section, the defaults of the class apply that the
 /// section names.

@@ -6,6 +6,7 @@
 #include "DynamicSettingKeys.h"
 #include "ValueEditor.h"
 #include "mf/Frontend/Config/ChangedText.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Support/Diagnostic.h"
 #include "llvm/ADT/STLExtras.h"

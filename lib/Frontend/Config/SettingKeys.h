@@ -5,9 +5,9 @@
 #define MF_LIB_FRONTEND_CONFIG_SETTINGKEYS_H
 
 #include "SettingValue.h"
+#include "mf/Frontend/Config/MemorySettings.h"
 #include "mf/Frontend/Config/ModelKeys.h"
-#include "mf/Frontend/Config/PipelineRules.h"
-#include "mf/Frontend/Config/SettingEdit.h"
+#include "mf/Frontend/Config/PipelineSchedulers.h"
 #include "mf/Layers/LayerSettings.h"
 
 namespace mf {

@@ -1,7 +1,6 @@
 //===- StageOffset.cpp - The forms of model_config.offset -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "SectionReader.h"
 #include "mf/Frontend/Config/StageMap.h"
 #include <cmath>
 

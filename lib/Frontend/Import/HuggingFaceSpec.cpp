@@ -4,6 +4,7 @@
 #include "ExpertReader.h"
 #include "FamilyReaders.h"
 #include "SpecLimits.h"
+#include "mf/Frontend/Import/ModelReader.h"
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>

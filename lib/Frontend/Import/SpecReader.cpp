@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "SpecReader.h"
-#include "mf/Frontend/Import/ModelSpec.h"
 #include "mf/Support/NearestName.h"
 #include "mf/Support/NumberText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/Support/xxhash.h"
 #include <limits>
 #include <set>
 
@@ -18,15 +16,6 @@ void SpecReader::markRead(const Keys &keys) {
   for (llvm::StringRef key : getNames(keys))
     if (!wasRead(key))
       readKeys.push_back(key);
-}
-
-std::string describeKeyValue(const Node &value) {
-  constexpr size_t longest = 60;
-  std::string text = value.repr(SIZE_MAX);
-  if (text.size() <= longest)
-    return text;
-  return text.substr(0, longest) + "... (" +
-         llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true) + ")";
 }
 
 void SpecReader::listRead(llvm::StringRef prefix,

@@ -5,9 +5,11 @@
 #include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Config/YamlReader.h"
+#include "mf/Layers/LayerSettings.h"
 #include "mf/Support/Diagnostic.h"
 
 using namespace mf;

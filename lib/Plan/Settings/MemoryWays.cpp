@@ -3,6 +3,7 @@
 
 #include "mf/Plan/Settings/MemoryWays.h"
 #include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Plan/Settings/Layout.h"
 #include "mf/Support/Diagnostic.h"

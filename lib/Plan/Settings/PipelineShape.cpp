@@ -3,7 +3,8 @@
 
 #include "lib/Plan/Settings/PipelineShape.h"
 #include "mf/Frontend/Config/BatchRules.h"
-#include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Frontend/Config/ConfigReader.h"
+#include "mf/Frontend/Config/PipelineSchedulers.h"
 #include "mf/Pipeline/Policy.h"
 #include "mf/Support/Diagnostic.h"
 

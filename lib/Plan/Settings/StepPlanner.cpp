@@ -4,7 +4,7 @@
 #include "mf/Plan/Settings/StepPlanner.h"
 #include "lib/Plan/Settings/ArenaPlans.h"
 #include "lib/Plan/Settings/VariantSearch.h"
-#include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Frontend/Config/PipelineSchedulers.h"
 #include "mf/Frontend/Config/StageMap.h"
 #include "mf/Pipeline/Policy.h"
 #include "mf/Plan/Settings/Layout.h"

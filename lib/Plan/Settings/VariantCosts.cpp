@@ -3,6 +3,7 @@
 
 #include "lib/Plan/Settings/VariantCosts.h"
 #include "lib/Plan/Settings/RecomputeCut.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/YamlReader.h"

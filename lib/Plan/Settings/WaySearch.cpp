@@ -3,6 +3,7 @@
 
 #include "lib/Plan/Settings/ArenaPlans.h"
 #include "lib/Plan/Settings/ParallelWork.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Layers/LayerSettings.h"
 #include "mf/Plan/Settings/MemoryWays.h"

@@ -3,7 +3,7 @@
 
 #include "DynamicConfigs.h"
 #include "mf/Frontend/Config/BatchRules.h"
-#include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Frontend/Config/PipelineSchedulers.h"
 
 using namespace mf;
 

@@ -4,8 +4,8 @@
 #ifndef MF_TEST_UNIT_CONFIG_DYNAMICCONFIGS_H
 #define MF_TEST_UNIT_CONFIG_DYNAMICCONFIGS_H
 
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/StageMap.h"
-#include "mf/Frontend/Config/TrainingConfig.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 #include <cstdlib>

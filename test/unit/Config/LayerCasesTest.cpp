@@ -10,6 +10,7 @@
 
 #include "LayerPlans.h"
 #include "lib/Frontend/Config/NodeBuilder.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "llvm/ADT/StringExtras.h"
 #include "gmock/gmock.h"

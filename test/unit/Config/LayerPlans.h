@@ -5,6 +5,7 @@
 #define MF_TEST_UNIT_CONFIG_LAYERPLANS_H
 
 #include "CellTrees.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/ResolvedLayers.h"
 #include "mf/Frontend/Families/Family.h"
 #include "mf/Layers/LayerPlan.h"

@@ -4,7 +4,7 @@
 #ifndef MF_TEST_UNIT_CONFIG_PARSEDCONFIGS_H
 #define MF_TEST_UNIT_CONFIG_PARSEDCONFIGS_H
 
-#include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "gmock/gmock.h"
 
 namespace mf {

@@ -1,6 +1,7 @@
 //===- RowBlocksTest.cpp - fine_grain_interleave --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "YamlMutations.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "SettingEdits.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "gtest/gtest.h"
 
 using namespace mf;

@@ -1,6 +1,7 @@
 //===- SettingReadTest.cpp - Memory settings of a YAML --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "gtest/gtest.h"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/StageMap.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

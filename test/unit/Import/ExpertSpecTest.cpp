@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ReadModel.h"
+#include "mf/Frontend/Config/ConfigReader.h"
+#include "mf/Frontend/Import/ModelReader.h"
 #include "gmock/gmock.h"
 
 using namespace mf;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ReadModel.h"
+#include "mf/Frontend/Config/ConfigReader.h"
+#include "mf/Frontend/Import/ModelReader.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"

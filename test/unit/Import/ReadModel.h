@@ -4,7 +4,8 @@
 #ifndef MF_TEST_UNIT_IMPORT_READMODEL_H
 #define MF_TEST_UNIT_IMPORT_READMODEL_H
 
-#include "mf/Frontend/Import/ModelSpec.h"
+#include "mf/Frontend/Config/ConfigReader.h"
+#include "mf/Frontend/Import/ModelReader.h"
 #include "llvm/ADT/Twine.h"
 #include "gtest/gtest.h"
 

@@ -10,10 +10,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "KeyTrials.h"
-#include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/YamlReader.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
-#include "mf/Frontend/Import/ModelSpec.h"
+#include "mf/Frontend/Import/ModelReader.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"

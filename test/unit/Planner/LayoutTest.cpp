@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/LayoutPlanner.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/StageMap.h"
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -3,6 +3,7 @@
 
 #include "mf/Decode/TargetFile.h"
 #include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Plan/Settings/MemoryWays.h"
 #include "llvm/ADT/STLExtras.h"
 #include <gtest/gtest.h>

@@ -130,6 +130,14 @@ struct NodeData {
 /// Sets the type that PyYAML gives to a plain (unquoted, untagged) scalar.
 void resolvePlainScalar(NodeData &data);
 
+/// Emits the error for a `value` that is not what is `wanted`.
+void rejectValue(const Node &value, const llvm::Twine &wanted,
+                 DiagnosticList &diagnostics);
+
+/// Returns the value of a key as text: in full, or its begin with a digest if
+/// it is long.
+std::string describeKeyValue(const Node &value);
+
 } // namespace mf
 
 #endif // MF_FRONTEND_CONFIG_NODE_H

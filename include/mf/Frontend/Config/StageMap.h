@@ -169,6 +169,17 @@ private:
 bool checkLayerCount(const StageMapOptions &options,
                      DiagnosticList &diagnostics);
 
+/// Checks pipeline_scheduler, pipeline_interleave, pp_interleave_num and the
+/// numbers of stages and micro-batches as MindSpore Transformers and MindSpore
+/// do. Adds an error for each rule that the pipeline of `config` violates, at
+/// the key to correct, and a warning if pp_interleave_num is given but not
+/// enabled. `options` are the numbers from which the stages are computed.
+/// `schedule` is the name, for messages, of the schedule that replaces the
+/// YAML's; empty if there is none.
+void checkPipelineRules(const TrainingConfig &config,
+                        const StageMapOptions &options,
+                        llvm::StringRef schedule, DiagnosticList &diagnostics);
+
 } // namespace mf
 
 #endif // MF_FRONTEND_CONFIG_STAGEMAP_H

@@ -321,20 +321,6 @@ struct TrainingConfig {
   bool isOfDynamicGraph() const { return wrapper.hasLocalLoss; }
 };
 
-/// Reads a whole YAML text. Always returns a config, which may only be used if
-/// `diagnostics` has no errors.
-TrainingConfig parseTrainingConfig(llvm::StringRef text,
-                                   llvm::StringRef fileName,
-                                   DiagnosticList &diagnostics);
-
-/// Reads a file; `-` is standard input.
-TrainingConfig parseTrainingConfigFile(llvm::StringRef path,
-                                       DiagnosticList &diagnostics);
-
-/// Reads a document that is already a tree.
-TrainingConfig readTrainingConfig(const Node &root,
-                                  DiagnosticList &diagnostics);
-
 } // namespace mf
 
 #endif // MF_FRONTEND_CONFIG_TRAININGCONFIG_H

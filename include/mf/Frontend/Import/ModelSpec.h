@@ -13,7 +13,6 @@
 #define MF_FRONTEND_IMPORT_MODELSPEC_H
 
 #include "mf/Frontend/Config/FusionConfig.h"
-#include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Frontend/Families/Family.h"
@@ -26,6 +25,7 @@
 #include "mf/Frontend/Import/PrefixSpec.h"
 #include "mf/Frontend/Import/RotarySpec.h"
 #include "mf/Support/DType.h"
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -206,7 +206,12 @@ struct ModelSpec {
   std::map<std::string, std::string> madeFrom;
 
   /// Returns the standard deviation of the initial values of a weight.
-  double getInitialDeviation(int64_t numInputs, int64_t numOutputs) const;
+  double getInitialDeviation(int64_t numInputs, int64_t numOutputs) const {
+    return initializesXavier
+               ? std::sqrt(2.0 / (static_cast<double>(numInputs) +
+                                  static_cast<double>(numOutputs)))
+               : initializerRange;
+  }
   int64_t getQuerySize() const { return numHeads * headSize; }
   /// Returns the width of what body layers hand on: that of all streams.
   int64_t getResidualSize() const {
@@ -236,9 +241,6 @@ inline bool operator<(const Release &lhs, const Release &rhs) {
   return lhs.major != rhs.major ? lhs.major < rhs.major : lhs.minor < rhs.minor;
 }
 
-/// Parses `1.4`, `1.4.0` or `r1.4.0-beta2`. None if the text is not a release.
-std::optional<Release> parseRelease(llvm::StringRef text);
-
 /// Sizes that replace those of the YAML, for experiments.
 struct ModelOverrides {
   std::optional<int64_t> numLayers;
@@ -266,32 +268,6 @@ std::optional<int64_t> computeFeedForwardSize(int64_t hiddenSize,
 /// Returns the number of trained parameters; tied ones count once. None if the
 /// number overflows 64 bits.
 std::optional<int64_t> getParameterCount(const ModelSpec &spec);
-
-/// Adds the keys of a config.json to model_config, as the mcore training graph
-/// does with the one in pretrained_model_dir. The YAML's keys take precedence.
-void addPretrainedConfig(const Node &root, TrainingConfig &config,
-                         DiagnosticList &diagnostics);
-
-/// Returns the value of a key as text: in full, or its begin with a digest if
-/// it is long.
-std::string describeKeyValue(const Node &value);
-
-/// Reads the model of a training YAML. Errors (such as an unknown architecture
-/// or sizes that do not fit together) are added to `diagnostics`, and none is
-/// returned. A key with a value that is not modelled is a warning. `keys`, if
-/// given, receives the keys that the model's class reads, also after an error.
-std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
-                                       const ModelOverrides &overrides,
-                                       DiagnosticList &diagnostics,
-                                       std::vector<KeyHelp> *keys = nullptr);
-
-/// Reads the model of a Hugging Face config.json (Llama, Mistral, Qwen2, Qwen3,
-/// Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2 and V3). Parameters are in fp32,
-/// and it computes in `torch_dtype` with flash attention, batch 1 and at most
-/// 4096 tokens, unless `overrides` defines otherwise.
-std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
-                                             const ModelOverrides &overrides,
-                                             DiagnosticList &diagnostics);
 
 } // namespace mf
 

@@ -1,4 +1,4 @@
-//===- RotarySpec.cpp - Wave lengths of rotary embedding ------------------===//
+//===- RotaryReader.cpp - Wave lengths of rotary embedding ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "FamilyReaders.h"

@@ -1,24 +1,88 @@
-//===- ModelSpec.cpp - The shape of a dense transformer -------------------===//
+//===- ModelReader.cpp - Reads the model of a YAML ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Frontend/Import/ModelSpec.h"
+#include "mf/Frontend/Import/ModelReader.h"
 #include "AdapterReader.h"
 #include "ExpertReader.h"
 #include "FamilyReaders.h"
-#include "PretrainedConfig.h"
 #include "SpecLimits.h"
 #include "mf/Frontend/Config/LayoutKeys.h"
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/StringExtras.h"
-#include <cmath>
 
 namespace mf {
 
-double ModelSpec::getInitialDeviation(int64_t numInputs,
-                                      int64_t numOutputs) const {
-  return initializesXavier ? std::sqrt(2.0 / (static_cast<double>(numInputs) +
-                                              static_cast<double>(numOutputs)))
-                           : initializerRange;
+//===----------------------------------------------------------------------===//
+// The config.json of a YAML's model
+//===----------------------------------------------------------------------===//
+
+/// Returns pretrained_model_dir if it is text, or an undefined node if it is
+/// missing or empty.
+static Node findPretrainedFolder(const TrainingConfig &config) {
+  Node folder = config.root["pretrained_model_dir"];
+  return folder.isString() && !folder.getText().empty() ? folder : Node();
+}
+
+void addPretrainedConfig(const Node &root, TrainingConfig &config,
+                         DiagnosticList &diagnostics) {
+  if (!root.isMap()) {
+    if (!diagnostics.hasErrors())
+      diagnostics.error(root.getLocation(),
+                        "expected a map, but got " + describe(root.getKind()));
+    return;
+  }
+  const Node &written = config.model.config;
+  auto merged = std::make_shared<NodeData>();
+  merged->kind = NodeKind::Map;
+  const Location place =
+      (written.isMap() ? written : config.root).getLocation();
+  merged->line = place.line;
+  merged->column = place.column;
+  merged->file = std::make_shared<std::string>(place.file);
+  merged->entries = written.getEntries();
+  for (const Node::Entry &entry : root.getEntries())
+    if (!written[entry.key.getText()])
+      merged->entries.push_back(entry);
+  config.model.config = Node(std::move(merged));
+}
+
+/// Emits an error if a config.json was added: only mcore models read it.
+/// Returns true if there was none.
+static bool checkNoPretrainedConfig(const TrainingConfig &config,
+                                    DiagnosticList &diagnostics) {
+  const Node written = config.model.node["model_config"];
+  if (config.model.config.getEntries().size() == written.getEntries().size())
+    return true;
+  diagnostics.error({}, "expected an mcore model (Qwen3) for "
+                        "--pretrained-config: other networks take all from "
+                        "model_config; --import-hf imports a config.json "
+                        "alone");
+  return false;
+}
+
+/// Emits an error if the YAML of an mcore model leaves sizes to the config.json
+/// in pretrained_model_dir and that file was not given. Returns true if no size
+/// is missing.
+static bool checkPretrainedSizes(const TrainingConfig &config,
+                                 DiagnosticList &diagnostics) {
+  const Node folder = findPretrainedFolder(config);
+  if (!folder)
+    return true;
+  llvm::SmallVector<llvm::StringRef> missing;
+  for (const ModelKey *key :
+       {&keys::vocabSize, &keys::hiddenSize, &keys::numLayers, &keys::numHeads,
+        &keys::feedForwardSize}) {
+    const auto names = key->getNames(keys::Mcore);
+    if (!config.model.config[findWritten(config.model.config, names)])
+      missing.push_back(names.front());
+  }
+  if (missing.empty())
+    return true;
+  diagnostics.error(folder.getLocation(),
+                    "model_config leaves " + llvm::join(missing, ", ") +
+                        " to the config.json in 'pretrained_model_dir'; pass "
+                        "that file with --pretrained-config");
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
