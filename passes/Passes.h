@@ -11,6 +11,10 @@
 #include "llvm/Support/JSON.h"
 #include <functional>
 
+namespace mf {
+class CellTree;
+} // namespace mf
+
 namespace mf::passes {
 
 /// The cases in which mf-split-chunks splits backward into two halves.
@@ -41,6 +45,17 @@ using LayerReportHandler = std::function<void(llvm::json::Object)>;
 /// printing it.
 std::unique_ptr<mlir::Pass> createPrintMemory(const PrintMemoryOptions &options,
                                               LayerReportHandler handler);
+
+/// Receives the names of one body layer that patterns of settings are matched
+/// against. May be called from the threads of a pass manager.
+using LayerNamesHandler =
+    std::function<void(llvm::StringRef layer, const CellTree &names)>;
+
+/// Creates mf-mark-memory with handlers for the report of the layers and for
+/// the names of each layer. Both may be empty.
+std::unique_ptr<mlir::Pass> createMarkMemory(const MarkMemoryOptions &options,
+                                             LayerReportHandler handler,
+                                             LayerNamesHandler namesHandler);
 
 /// Receives what was proven of a program, in the words of reports.
 using ProofHandler = std::function<void(llvm::StringRef)>;

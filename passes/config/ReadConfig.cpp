@@ -3,7 +3,6 @@
 
 #include "passes/config/ReadConfig.h"
 #include "mf/Frontend/Config/ConfigReader.h"
-#include "mf/Frontend/Config/IndependentMessages.h"
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/PipelineSchedulers.h"
 #include "mf/Frontend/Config/RankLayout.h"

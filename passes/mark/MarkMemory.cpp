@@ -1,9 +1,9 @@
 //===- MarkMemory.cpp - Marks recomputed and swapped operators ------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/mark/MarkMemory.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Config/KnownKeys.h"
+#include "mf/Layers/CellTree.h"
 #include "mf/Layers/LayerPlan.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "mlir/IR/Remarks.h"

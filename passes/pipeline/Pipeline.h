@@ -8,7 +8,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "passes/Passes.h"
-#include "passes/mark/MarkMemory.h"
 #include "passes/plan-memory/PlanMemory.h"
 #include <optional>
 #include <string>

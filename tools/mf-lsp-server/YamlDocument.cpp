@@ -3,7 +3,6 @@
 
 #include "tools/mf-lsp-server/YamlDocument.h"
 #include "mf/Frontend/Config/ConfigReader.h"
-#include "mf/Frontend/Config/IndependentMessages.h"
 #include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/YamlReader.h"

@@ -17,13 +17,6 @@
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Frontend/Families/Family.h"
 #include "mf/Frontend/Import/ExpertSpec.h"
-#include "mf/Frontend/Import/HybridAttentionSpec.h"
-#include "mf/Frontend/Import/HyperConnectionSpec.h"
-#include "mf/Frontend/Import/LatentAttentionSpec.h"
-#include "mf/Frontend/Import/LoraSpec.h"
-#include "mf/Frontend/Import/NextTokenSpec.h"
-#include "mf/Frontend/Import/PrefixSpec.h"
-#include "mf/Frontend/Import/RotarySpec.h"
 #include "mf/Support/DType.h"
 #include <cmath>
 #include <map>
@@ -32,6 +25,219 @@
 #include <vector>
 
 namespace mf {
+
+/// Rotary position embedding (Su et al., 2021).
+struct RotarySpec {
+  /// The dimensions of a head that are rotated. The others are not changed.
+  int64_t size = 0;
+  /// The base of the geometric series of wave lengths.
+  double base = 10000.0;
+  /// The factor on positions: 1 / scaling_factor for position interpolation.
+  double positionScale = 1.0;
+  /// If not empty, replaces the series of `base`. It has one frequency per pair
+  /// of dimensions, or one for each dimension.
+  std::vector<double> frequencies;
+  /// The factor on cosine and sine (YaRN).
+  double amplitude = 1.0;
+  /// True if neighbouring dimensions are rotated together (ChatGLM) instead of
+  /// the two halves of a head.
+  bool rotatesPairs = false;
+  /// True if neighbouring dimensions are moved to the two halves of a head
+  /// before these are rotated (latent attention of the mcore graph).
+  bool movesPairs = false;
+  /// True for the two-dimensional positions of Du et al. (2022). One half of a
+  /// head is rotated by the position in the prefix, which after the prefix is
+  /// that of its last token. The other half is rotated by the position after
+  /// the prefix, which within it is 0. `size` is that of one half.
+  bool isTwoDimensional = false;
+};
+
+/// The projections that are stored in one weight.
+enum class LatentLayout : uint8_t {
+  Separate,     ///< a weight for each part (DeepSeekV2Attention)
+  DownTogether, ///< all projections that read the layer's input are one weight
+                ///< (MLASelfAttentionConcatenated)
+  QueryApart    ///< the query, and key and value, have separate down and up
+                ///< weights (MLASelfAttention)
+};
+
+/// The sizes and the weights of latent attention.
+///
+/// Attention whose keys and values, and optionally queries, are projected from
+/// a narrower vector per token, the latent (DeepSeek-V2, 2024). Some dimensions
+/// of a query or key are rotated by the position; the others do not depend on
+/// it. All heads share the rotated part of a key.
+struct LatentAttentionSpec {
+  LatentLayout layout = LatentLayout::Separate;
+  /// The width of the query's latent. Empty if queries are projected directly.
+  std::optional<int64_t> queryRank;
+  /// The width of the latent of keys and values.
+  int64_t keyValueRank = 0;
+  /// The dimensions of a query's or key's head that are not rotated and that
+  /// are rotated, and the dimensions of a value's head.
+  int64_t plainSize = 0;
+  int64_t rotarySize = 0;
+  int64_t valueSize = 0;
+  /// True if the latents are normalized by RMSNorm.
+  bool hasNorms = true;
+  /// True if values are padded with zeros to the width of keys for flash
+  /// attention.
+  bool padsValues = true;
+  /// True if the rotated part of a key is copied to all heads before the
+  /// rotation instead of after it.
+  bool rotatesCopies = false;
+  /// True if the end of the step reads the largest logit of each head.
+  bool keepsLargestLogits = false;
+  /// The factor on attention scores.
+  double scale = 1.0;
+
+  /// Returns the size of a query's or key's head.
+  int64_t getKeySize() const { return plainSize + rotarySize; }
+};
+
+/// The sizes of hybrid attention. The head size is that of queries, and of keys
+/// and values.
+///
+/// The attention of DeepSeek-V4: all query heads share one head, whose vectors
+/// are keys and values at once. A query sees the last tokens, the window, and
+/// entries, each of which pools a group of tokens. In layers with small groups
+/// an indexer chooses the entries of each query.
+struct HybridAttentionSpec {
+  /// The ratio at which two neighbouring groups overlap, and at which an
+  /// indexer chooses.
+  static constexpr int64_t indexedRatio = 4;
+
+  int64_t queryRank = 0;
+  /// The dimensions of a head, the last ones, that are rotated.
+  int64_t rotarySize = 0;
+  /// The result is projected by groups of heads, to a latent of this width
+  /// each.
+  int64_t outputGroups = 1, outputRank = 0;
+  /// The tokens of a group of each layer, of the later-token layers too; 0 for
+  /// no entries.
+  std::vector<int64_t> ratios;
+  /// The tokens that a query sees, with its own.
+  int64_t window = 0;
+  int64_t indexHeads = 0, indexSize = 0;
+  /// The entries that an indexer chooses.
+  int64_t numChosen = 0;
+  /// The factor of the indexer's loss; 0 for none.
+  double indexLossFactor = 0;
+  /// True if layers with an indexer's ratio have none, and queries see all
+  /// entries.
+  bool seesAllEntries = false;
+  /// True if attention and indexer are fused kernels, and the indexer's loss
+  /// has their gradient.
+  bool isFused = false;
+  /// The rotation of layers with entries. Others have the model's.
+  RotarySpec entryRotary;
+
+  int64_t getNumEntries(int64_t ratio, int64_t length) const {
+    return ratio == 0 ? 0 : length / ratio;
+  }
+  bool hasIndexer(int64_t ratio) const {
+    return ratio == indexedRatio && !seesAllEntries;
+  }
+};
+
+/// The residual streams of a model.
+///
+/// Manifold-constrained hyper-connections (mHC, 2025): a token has several
+/// residual streams. Attention and feed forward read a weighted sum of them.
+/// Behind each, a matrix mixes the streams, and each gets a share of the
+/// result. The weights depend on the token. The rows and columns of the matrix
+/// sum to 1 but for rounding, as Sinkhorn and Knopp (1967) make them.
+struct HyperConnectionSpec {
+  /// n, the number of streams.
+  int64_t streams = 4;
+  /// The divisions by column sums; 0 are as 1.
+  int64_t iterations = 20;
+  /// Of the norm of all streams together.
+  double epsilon = 1e-6;
+  /// The initial factors of the parts of the weights that depend on the token.
+  double initialFactor = 0.01;
+  /// The standard deviation of the initial projections to weights.
+  double initializerRange = 0.01;
+  /// True if the streams are collapsed before the final norm with weights that
+  /// depend on the token, false if with their mean.
+  bool learnsCollapse = true;
+  /// True if the trainer computes a site by fused kernels.
+  bool isFused = false;
+
+  /// Returns the number of weights of a site: what it reads of each stream,
+  /// what each stream gets, and how they are mixed.
+  int64_t getNumWeights() const { return streams * (streams + 2); }
+};
+
+/// The additional layers of a model.
+///
+/// Multi-token prediction (DeepSeek-V3, 2024): each additional layer joins the
+/// hidden state of every token with the embedding of the next token, runs one
+/// more layer, and predicts the token after that with the model's head.
+struct NextTokenSpec {
+  /// The number of additional layers, each of which predicts one token further;
+  /// 0 for none.
+  int64_t depth = 0;
+  /// The weight of the mean of their losses, which is added to the model's own
+  /// loss.
+  double lossFactor = 0.3;
+  /// True if all ranks have all outputs of the joining (the dynamic graph).
+  bool joinsWhole = false;
+  /// True if the head runs once, on the concatenated tokens of all depths.
+  /// Ranks or pieces that share the sequence have their own part of each depth.
+  bool joinsHeads = false;
+};
+
+/// The adapters of a model.
+///
+/// model_config.pet_config with pet_type lora, resolved for a release, or
+/// lora_config of the dynamic graph: the linear layers that get adapters, the
+/// sizes, types and names of adapters, and the parameters of the model that are
+/// trained in addition.
+struct LoraSpec {
+  int64_t rank = 8;
+  double alpha = 16;
+  /// The fraction of an adapter's input that is dropped at random.
+  double dropout = 0.01;
+  /// A regular expression that matches a prefix of a Cell's name or, if
+  /// `matchesPaths` is true, some part of its path.
+  std::string target;
+  bool matchesPaths = false;
+  /// Regular expressions of Cells that, with everything in them, get no
+  /// adapters.
+  std::vector<std::string> exclude;
+  /// Globs that match names of parameters.
+  std::vector<std::string> freezeInclude, freezeExclude;
+  /// True if parameters are trained that both lists match, or neither.
+  bool trainsOthers = false;
+  /// The names of A and B, which follow the name of their Cell.
+  std::string nameA = "mindpet_delta_lora_a", nameB = "mindpet_delta_lora_b";
+  /// The standard deviations of the first values. Without them A is uniform
+  /// between -1/sqrt(in) and 1/sqrt(in), and B is zero.
+  std::optional<double> deviationA, deviationB;
+  /// If empty, the adapter has the types of its layer.
+  std::optional<DType> paramType, computeType;
+  /// The place of the target in the YAML, or of the key that implies it.
+  Location location;
+};
+
+/// The trained keys and values of a model.
+///
+/// model_config.pet_config with pet_type prefixtuning or ptuning2: keys and
+/// values of every layer that precede those of the tokens. Only these are
+/// trained (Li and Liang, 2021; Liu et al., 2022).
+struct PrefixSpec {
+  /// The number of positions before the tokens.
+  int64_t length = 128;
+  /// The hidden size of the two linear layers that follow the table; 0 without
+  /// them.
+  int64_t middleSize = 0;
+  double dropout = 0.0;
+  DType tableType = DType::F16;
+  /// The Cell that computes them, and the prefix of the names of its
+  /// parameters.
+  std::string cell, parameterPrefix;
+};
 
 /// How the query, key and value weights are stored.
 enum class ProjectionLayout : uint8_t {
