@@ -6,7 +6,7 @@
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "mf/Plan/Solver/Solver.h"
 #include "mf/Support/AtomicFile.h"
-#include "tools/terminal/ProgressLine.h"
+#include "tools/terminal/SearchTerminal.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"

@@ -7,7 +7,7 @@
 #include "PlanOptions.h"
 #include "mf/Plan/Solver/PlanPrint.h"
 #include "mf/Plan/Solver/Solver.h"
-#include "tools/terminal/Interrupt.h"
+#include "tools/terminal/SearchTerminal.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"

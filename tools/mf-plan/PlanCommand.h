@@ -6,7 +6,7 @@
 
 #include "PlanOptions.h"
 #include "mf/Plan/Settings/StepPlanner.h"
-#include "tools/terminal/Interrupt.h"
+#include "tools/terminal/SearchTerminal.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -40,10 +40,6 @@ llvm::Expected<std::string> writeLimit(const planner::PlanRequest &request,
 /// Plans the training YAML for --devices, including the layout, and prints and
 /// writes the requested outputs. The search ends early when `stop` is set.
 llvm::Error planLayouts(const PlanOptions &options, const Interrupt &stop);
-
-/// Reads the abstract problem of --problem, solves it, and prints and writes
-/// the requested outputs. The search ends early when `stop` is set.
-llvm::Error planProblem(const PlanOptions &options, const Interrupt &stop);
 
 } // namespace mf::tools
 

@@ -8,7 +8,7 @@
 #include "mf/Plan/Settings/LayoutSearch.h"
 #include "mf/Plan/Solver/PlanPrint.h"
 #include "mf/Support/TextTable.h"
-#include "tools/terminal/ProgressLine.h"
+#include "tools/terminal/SearchTerminal.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

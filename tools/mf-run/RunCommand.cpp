@@ -3,39 +3,45 @@
 
 #include "RunCommand.h"
 #include "Options.h"
-#include "Processes.h"
 #include "Routing.h"
-#include "Targets.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Decode/Decoder.h"
+#include "mf/Decode/TargetFile.h"
 #include "mf/Exec/Data/TensorComparison.h"
 #include "mf/Exec/Device/TurnSchedule.h"
 #include "mf/Exec/Interpreter/Interpreter.h"
 #include "mf/Exec/Runner/MemoryReport.h"
+#include "mf/Exec/Runner/ProcessGroup.h"
 #include "mf/Exec/Runner/ProgramEngine.h"
 #include "mf/Perf/Calibration/Calibration.h"
 #include "mf/Perf/Simulator/StepSimulator.h"
 #include "mf/Perf/Target/Target.h"
+#include "mf/Perf/Target/TargetFields.h"
 #include "mf/Perf/Timeline/MemoryPage.h"
 #include "mf/Perf/Timeline/Writers.h"
 #include "mf/Program/Program.h"
 #include "mf/Program/Verifier.h"
 #include "mf/Support/AtomicFile.h"
+#include "mf/Support/Diagnostic.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/FileUtilities.h"
 #include "tools/bytecode/GuardedParse.h"
+#include "tools/targets/TargetOptions.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
+#include <optional>
 
 using namespace llvm;
 using namespace mf::program;
@@ -46,6 +52,223 @@ using namespace mf::tools;
 using llvm::Error;
 
 extern char **environ;
+
+//===----------------------------------------------------------------------===//
+// One of several processes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The messages of mf-run. Several processes find most errors at the same time,
+/// so each process collects its own, and one process prints them at the end.
+class Messages {
+public:
+  /// `processes` is null for a single process. `tool` is named before errors.
+  Messages(runner::ProcessGroup *processes, std::string tool);
+  Messages(const Messages &) = delete;
+  Messages &operator=(const Messages &) = delete;
+
+  /// Returns the stream for errors and warnings.
+  llvm::raw_ostream &getErrors() {
+    if (stream)
+      return *stream;
+    return llvm::errs();
+  }
+
+  /// Prints an error; returns 1.
+  int fail(const llvm::Twine &message);
+  /// Prints errors, those with places as compilers do; returns 1.
+  int fail(llvm::Error error);
+  /// Forgets the errors so far, which several processes have not printed yet.
+  void discard() { text.clear(); }
+  /// Prints a remark for the user.
+  void note(llvm::StringRef text);
+
+  /// Ends the run: with a code other than 0, in all processes. Returns the code
+  /// that main returns.
+  int finish(int code);
+
+private:
+  runner::ProcessGroup *processes;
+  std::string tool;
+  std::string text;
+  std::optional<llvm::raw_string_ostream> stream;
+};
+
+} // namespace
+
+/// Connects to the other processes that mpirun started. Returns null, without
+/// using MPI, if there are none. `program` is argv[0].
+static Expected<std::unique_ptr<runner::ProcessGroup>>
+joinProcesses(const char *program) {
+  if (countStartedProcesses() == 1)
+    return nullptr;
+  // The library is next to the folder of tools, in the build and when
+  // installed.
+  SmallString<128> path(sys::fs::getMainExecutable(
+      program, reinterpret_cast<void *>(&joinProcesses)));
+  sys::path::remove_filename(path);
+  sys::path::append(path, "..", "lib", "mf-mpi.so");
+  auto transport = loadTransport(path);
+  if (!transport)
+    return transport.takeError();
+  return std::make_unique<runner::ProcessGroup>(std::move(*transport));
+}
+
+Messages::Messages(runner::ProcessGroup *processes, std::string tool)
+    : processes(processes), tool(std::move(tool)) {
+  if (processes)
+    stream.emplace(text);
+}
+
+int Messages::fail(const Twine &message) {
+  WithColor::error(getErrors(), tool) << message << '\n';
+  return 1;
+}
+
+int Messages::fail(Error error) {
+  if (error.isA<DiagnosticError>())
+    printError(std::move(error), getErrors());
+  else
+    fail(toString(std::move(error)));
+  return 1;
+}
+
+void Messages::note(StringRef remark) {
+  if (!processes || processes->isFirst())
+    WithColor::note(errs(), tool) << remark << '\n';
+}
+
+int Messages::finish(int code) {
+  if (processes && code != 0) {
+    outs().flush();
+    processes->fail(text);
+  }
+  // The text has only warnings.
+  if (processes && processes->isFirst())
+    errs() << text;
+  return code;
+}
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The target of --target.
+struct LoadedTarget {
+  /// The text of the target's file.
+  std::string text;
+  target::Target written;
+  /// The target with the numbers of --set.
+  target::Target changed;
+};
+
+} // namespace
+
+/// Gives the link to the host the rates of --d2h-gbps and --h2d-gbps.
+static void applyLinkRates(const Options &options, target::HostLink &host) {
+  constexpr double bytesPerGb = 1e9;
+  if (options.d2hGbps > 0)
+    host.toHostBytesPerSecond = host.toDeviceBytesPerSecond =
+        options.d2hGbps * bytesPerGb;
+  if (options.h2dGbps > 0)
+    host.toDeviceBytesPerSecond = options.h2dGbps * bytesPerGb;
+}
+
+/// Reads --target and applies --set. Returns none after an error.
+static std::optional<LoadedTarget> loadTarget(const Options &options,
+                                              mlir::MLIRContext &context,
+                                              Messages &messages) {
+  SourceMgr sources;
+  if (Error error = openTargetOption(options.target, sources)) {
+    messages.fail(toString(std::move(error)));
+    return std::nullopt;
+  }
+  mlir::FailureOr<target::Target> written =
+      parseTargetOption(sources, context, messages.getErrors());
+  if (failed(written))
+    return std::nullopt;
+  LoadedTarget loaded;
+  loaded.text =
+      sources.getMemoryBuffer(sources.getMainFileID())->getBuffer().str();
+  loaded.written = *written;
+  loaded.changed = std::move(*written);
+  if (Error error = applySetOptions(loaded.changed, options.set)) {
+    messages.fail(toString(std::move(error)));
+    return std::nullopt;
+  }
+  applyLinkRates(options, loaded.changed.host);
+  return loaded;
+}
+
+/// Writes the file of a target to -o, in one step, or to standard output. It is
+/// that of --target, with the numbers of `target` and `comment` as `//` lines
+/// at its top.
+static Error writeTarget(const Options &options, const LoadedTarget &loaded,
+                         const target::Target &target, StringRef comment,
+                         mlir::MLIRContext &context) {
+  const std::string text =
+      target::editTarget(loaded.text, loaded.written, target, context, comment);
+  if (options.output != "-")
+    return writeFileAtomically(options.output, text);
+  outs() << text;
+  return Error::success();
+}
+
+std::string mf::tools::getTargetSummary(StringRef text) {
+  std::string summary;
+  while (text.consume_front("//")) {
+    const auto [line, rest] = text.split('\n');
+    summary += line.rtrim();
+    text = rest;
+  }
+  const size_t end = StringRef(summary).find(". ");
+  return StringRef(summary).take_front(end).trim().rtrim('.').str();
+}
+
+/// Implements --list-targets: prints a line for each target that is part of
+/// mf-run.
+static int listTargets() {
+  for (StringRef name : target::getShippedTargets()) {
+    auto buffer = cantFail(target::openTarget(name));
+    outs() << formatv("{0,-18} {1}\n", name,
+                      getTargetSummary(buffer->getBuffer()));
+  }
+  return 0;
+}
+
+/// Implements --list-parameters: prints the path and value of each number that
+/// --set can change. Returns the exit code.
+static int listParameters(const Options &options, Messages &messages) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  std::optional<LoadedTarget> loaded = loadTarget(options, context, messages);
+  if (!loaded)
+    return 1;
+  for (const target::Parameter &parameter :
+       target::getParameters(loaded->changed))
+    outs() << parameter.path << ' '
+           << target::formatTargetNumber(*parameter.value) << '\n';
+  return 0;
+}
+
+/// Implements --print-target: prints the file of --target, with its comments
+/// and the numbers of --set. Returns the exit code.
+static int printTarget(const Options &options, Messages &messages) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  const std::optional<LoadedTarget> loaded =
+      loadTarget(options, context, messages);
+  if (!loaded)
+    return 1;
+  const std::string comment =
+      options.set.empty() ? ""
+                          : options.target + " with " + join(options.set, ", ");
+  if (Error error =
+          writeTarget(options, *loaded, loaded->changed, comment, context))
+    return messages.fail(toString(std::move(error)));
+  return 0;
+}
 
 //===----------------------------------------------------------------------===//
 // Compares with a program on CANN
@@ -506,8 +729,8 @@ Expected<std::string> RunCommand::verifyBeforeRun() {
 int RunCommand::runProgram(mlir::MLIRContext &context) {
   mf::ranks::TrainingOptions training = options.getTrainingOptions();
   if (!options.target.empty()) {
-    const std::optional<mf::tools::LoadedTarget> loaded =
-        mf::tools::loadTarget(options, context, messages);
+    const std::optional<LoadedTarget> loaded =
+        loadTarget(options, context, messages);
     if (!loaded)
       return 1;
     training.targetName = loaded->changed.name;
@@ -563,8 +786,8 @@ int RunCommand::simulate(mlir::MLIRContext &context) {
   if (processes)
     return messages.fail("one process simulates all ranks: run --simulate "
                          "without mpirun");
-  const std::optional<mf::tools::LoadedTarget> loaded =
-      mf::tools::loadTarget(options, context, messages);
+  const std::optional<LoadedTarget> loaded =
+      loadTarget(options, context, messages);
   if (!loaded)
     return 1;
   if (options.verify)
@@ -649,11 +872,11 @@ int RunCommand::runFile() {
   if (const std::string wrong = options.check(); !wrong.empty())
     return messages.fail(wrong);
   if (options.listTargets)
-    return mf::tools::listTargets();
+    return listTargets();
   if (options.listParameters)
-    return mf::tools::listParameters(options, messages);
+    return listParameters(options, messages);
   if (options.printTarget)
-    return mf::tools::printTarget(options, messages);
+    return printTarget(options, messages);
   if (!options.calibrate.empty())
     return calibrateTarget(options, messages);
   mlir::MLIRContext context(source ? mlir::MLIRContext::Threading::ENABLED

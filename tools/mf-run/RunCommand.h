@@ -25,6 +25,10 @@ using StepSource = std::function<llvm::Expected<StepInMemory>(
 /// Returns a short digest of a text.
 std::string getDigest(llvm::StringRef text);
 
+/// Returns the first sentence of the comment that the file of a target begins
+/// with.
+std::string getTargetSummary(llvm::StringRef text);
+
 /// Does what the options ask for: executes a step, simulates it, shows or fits
 /// targets. `program` is argv[0]. Without a `source`, the step is in the file
 /// of the options. Returns the exit code of the program.

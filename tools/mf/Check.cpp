@@ -10,7 +10,7 @@
 #include "tools/help/ToolHelp.h"
 #include "tools/mf-opt/Advice.h"
 #include "tools/targets/TargetOptions.h"
-#include "tools/terminal/ProgressLine.h"
+#include "tools/terminal/SearchTerminal.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 

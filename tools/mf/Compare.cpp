@@ -15,7 +15,7 @@
 #include "mf/Support/TextTable.h"
 #include "tools/help/ToolHelp.h"
 #include "tools/targets/TargetOptions.h"
-#include "tools/terminal/ProgressLine.h"
+#include "tools/terminal/SearchTerminal.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <numeric>

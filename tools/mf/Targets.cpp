@@ -1,7 +1,6 @@
 //===- Targets.cpp - mf targets and mf calibrate --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/mf-run/Targets.h"
 #include "StepInput.h"
 #include "Verb.h"
 #include "mf/Decode/TargetFile.h"
