@@ -7,7 +7,7 @@
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
 #include "passes/recompute/RecomputePlan.h"
-#include "passes/split/FreeValues.h"
+#include "passes/split/BackwardHalves.h"
 #include "passes/split/ScheduledChunk.h"
 #include "llvm/ADT/MapVector.h"
 

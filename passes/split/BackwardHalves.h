@@ -4,7 +4,7 @@
 #ifndef MF_PASSES_SPLIT_BACKWARDHALVES_H
 #define MF_PASSES_SPLIT_BACKWARDHALVES_H
 
-#include "passes/split/FreeValues.h"
+#include "dialects/mf/MfOps.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
@@ -32,6 +32,22 @@ struct BackwardOperator {
 /// split is that of zero-bubble pipelining (Qi et al., 2024).
 std::vector<bool> planWeightHalf(llvm::ArrayRef<BackwardOperator> operators,
                                  int64_t numHiddenInputs);
+
+/// Finds the operators of forward that backward recomputes instead of keeping
+/// their results: views, whose memory is their operand's, and values computed
+/// from parameters alone, such as the cast of a weight. Parameters keep their
+/// values through the whole step, so keeping such values for each micro-batch
+/// would only waste memory. A gathered parameter is not free, but values
+/// computed from it are.
+class FreeValues {
+public:
+  bool isFree(mlir::Operation *op);
+
+private:
+  bool isMadeOfParameters(mlir::Operation *op);
+
+  llvm::DenseMap<mlir::Operation *, bool> madeOfParameters;
+};
 
 /// The parts of backward. The first half is all of backward unless that is
 /// split. Operators that recompute and wait for no gradient may form a separate

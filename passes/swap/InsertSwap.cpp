@@ -5,7 +5,7 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
-#include "passes/split/FreeValues.h"
+#include "passes/split/BackwardHalves.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_INSERTSWAP

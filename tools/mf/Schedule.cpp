@@ -6,7 +6,6 @@
 #include "mf/Perf/EventEngine/PipelinePrint.h"
 #include "mf/Perf/Simulator/TaskSimulation.h"
 #include "mf/Support/AtomicFile.h"
-#include "passes/simulate/PrintSchedule.h"
 #include "tools/help/ToolHelp.h"
 #include "tools/mf-schedule/ScheduleCommand.h"
 
@@ -39,7 +38,7 @@ static Error showStep(const ScheduleOptions &options, const StepOptions &step,
     return tasks.takeError();
   if (!options.wantsJson() || options.json != "-") {
     events::printTimeline(tasks->pipeline, tasks->timeline, llvm::outs());
-    passes::printStepTasks(decoded->program, *tasks, llvm::outs());
+    simulator::printStepTasks(decoded->program, *tasks, llvm::outs());
   }
   if (!options.wantsJson())
     return Error::success();

@@ -5,7 +5,7 @@
 #define MF_LIB_EXEC_KERNELS_ATTENTIONSHAPE_H
 
 #include "AttentionLoops.h"
-#include "OneDnn.h"
+#include "MatrixProduct.h"
 #include "Tiles.h"
 #include "mf/Exec/Kernels/Kernel.h"
 #include "mf/Program/Signatures/KernelSpec.h"

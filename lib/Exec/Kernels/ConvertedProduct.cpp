@@ -9,8 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementwiseLoops.h"
-#include "OneDnn.h"
-#include "PackedProduct.h"
+#include "MatrixProduct.h"
 #include "Scratch.h"
 #include "Tiles.h"
 #include <cstring>

@@ -13,7 +13,7 @@
 #include "ExpertRows.h"
 #include "Factories.h"
 #include "FewRows.h"
-#include "MatmulTiles.h"
+#include "MatrixProduct.h"
 #include "Scratch.h"
 #include "Tiles.h"
 #include "llvm/Support/MathExtras.h"

@@ -10,7 +10,7 @@
 #ifndef MF_LIB_EXEC_KERNELS_EXPERTROWS_H
 #define MF_LIB_EXEC_KERNELS_EXPERTROWS_H
 
-#include "OneDnn.h"
+#include "MatrixProduct.h"
 #include "SpecChecker.h"
 #include "mf/Exec/Kernels/ThreadPool.h"
 #include <map>

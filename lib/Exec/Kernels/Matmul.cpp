@@ -3,8 +3,7 @@
 
 #include "ElementTypes.h"
 #include "Factories.h"
-#include "MatmulTiles.h"
-#include "OneDnn.h"
+#include "MatrixProduct.h"
 #include "Tiles.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -1,8 +1,7 @@
 //===- MatmulTiles.cpp - The fixed grid of a matrix product ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "MatmulTiles.h"
-#include "OneDnn.h"
+#include "MatrixProduct.h"
 #include "Tiles.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>

@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MatrixProduct.h"
 #include "MatrixUnit.h"
 #include "PackedAttention.h"
-#include "PackedProduct.h"
 #include "llvm/Support/ErrorHandling.h"
 
 namespace mf {

@@ -1,8 +1,8 @@
 //===- NoOneDnn.cpp - What programs without oneDNN link -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "MatrixProduct.h"
 #include "MatrixUnit.h"
-#include "OneDnn.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"

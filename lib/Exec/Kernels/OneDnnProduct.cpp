@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ElementTypes.h"
+#include "MatrixProduct.h"
 #include "MatrixUnit.h"
-#include "OneDnn.h"
 #include "Scratch.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <map>

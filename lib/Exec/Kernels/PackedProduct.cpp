@@ -1,9 +1,9 @@
 //===- PackedProduct.cpp - bf16 products of packed panels -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "PackedProduct.h"
 #include "BlockPacking.h"
 #include "ElementwiseLoops.h"
+#include "MatrixProduct.h"
 #include "MatrixUnit.h"
 #include "Scratch.h"
 #include "Tiles.h"

@@ -12,7 +12,7 @@
 
 #include "HighwayTargets.h"
 #include "LoopDispatch.h"
-#include "OneDnn.h"
+#include "MatrixProduct.h"
 #include "Scratch.h"
 #include <algorithm>
 

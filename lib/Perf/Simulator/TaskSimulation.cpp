@@ -5,6 +5,7 @@
 #include "StepQueues.h"
 #include "StepSpans.h"
 #include "mf/Perf/Simulator/ProgramFacts.h"
+#include "mf/Program/Liveness.h"
 #include "mf/Program/StepTasks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -181,6 +182,29 @@ Expected<SimulatedTasks> simulateTasks(const Program &program,
   addChunks(*timeline, result);
   addTimes(*timeline, *stages, result);
   return result;
+}
+
+/// Returns the most bytes of residuals on the device at one time.
+static int64_t getActivationPeak(const StageProgram &stage) {
+  std::vector<Lifetime> lifetimes = computeLifetimes(stage);
+  llvm::erase_if(lifetimes, [](const Lifetime &lifetime) {
+    return lifetime.category != BufferCategory::Activation;
+  });
+  return findPeak(lifetimes, Space::Device).bytes;
+}
+
+void printStepTasks(const Program &program, const SimulatedTasks &step,
+                    llvm::raw_ostream &os) {
+  const events::Bubbles &bubbles = step.timeline.bubbles;
+  os << llvm::formatv("end {0:f2} of {1:f0} FLOPs\n", step.timeline.end,
+                      step.flopsPerUnit);
+  os << llvm::formatv("bubble {0:f4}: ideal {1:f4}, imbalance {2:f4}\n",
+                      bubbles.real, bubbles.ideal, bubbles.imbalance);
+  for (const StageProgram &stage : program.stages)
+    os << llvm::formatv("stage {0}: busy {1:f2}, arena {2} bytes, activations "
+                        "{3} bytes\n",
+                        stage.stage, step.busy[stage.stage], stage.arenaBytes,
+                        getActivationPeak(stage));
 }
 
 } // namespace mf::simulator

@@ -1,8 +1,8 @@
 //===- PackedProductTest.cpp - bf16 products of packed panels -------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "lib/Exec/Kernels/PackedProduct.h"
 #include "KernelTesting.h"
+#include "lib/Exec/Kernels/MatrixProduct.h"
 #include "lib/Exec/Kernels/MatrixUnit.h"
 #include "gtest/gtest.h"
 

@@ -3,7 +3,7 @@
 
 #include "KernelTesting.h"
 #include "lib/Exec/Kernels/LoopDispatch.h"
-#include "lib/Exec/Kernels/OneDnn.h"
+#include "lib/Exec/Kernels/MatrixProduct.h"
 #include "gtest/gtest.h"
 #include <cmath>
 

@@ -11,7 +11,6 @@
 #define MF_EXEC_DEVICE_DEVICE_H
 
 #include "mf/Exec/Device/Arena.h"
-#include "mf/Exec/Device/Event.h"
 #include "mf/Exec/Device/Stream.h"
 #include "mf/Exec/Device/TurnSchedule.h"
 #include "llvm/ADT/Twine.h"

@@ -1,21 +1,52 @@
-//===- Stream.h - Queues of asynchronous work -------------------*- C++ -*-===//
+//===- Stream.h - Queues of asynchronous work, and events -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_DEVICE_STREAM_H
 #define MF_EXEC_DEVICE_STREAM_H
 
-#include "mf/Exec/Device/Event.h"
 #include "llvm/ADT/FunctionExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <type_traits>
 
 namespace mf {
 
 class Device;
+class Stream;
+struct EventRecord;
+
+/// An event of AscendCL made with ACL_EVENT_SYNC. `Stream::record` captures the
+/// stream's work so far. Recording again replaces the capture, and a wait
+/// refers to the capture that was the latest when the wait was issued. Several
+/// host threads may use an event, and it may be destroyed before the captured
+/// work or a waiting stream is done, because captures are shared.
+class Event {
+public:
+  Event();
+  ~Event();
+  Event(const Event &) = delete;
+  Event &operator=(const Event &) = delete;
+
+  /// Returns whether the work that was captured last is done (or its stream has
+  /// failed). False if nothing was captured.
+  bool isComplete() const;
+
+  /// Blocks the host until the work that was captured last is done. Fails if
+  /// nothing was captured or if the stream failed before.
+  llvm::Error synchronize() const;
+
+private:
+  friend class Stream;
+  std::shared_ptr<EventRecord> getRecord() const;
+  void setRecord(std::shared_ptr<EventRecord> newRecord);
+
+  mutable std::mutex mutex;
+  std::shared_ptr<EventRecord> record;
+};
 
 enum class CopyKind { HostToDevice, DeviceToHost, DeviceToDevice };
 

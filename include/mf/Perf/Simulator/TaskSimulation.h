@@ -50,6 +50,11 @@ struct SimulatedTasks {
 llvm::Expected<SimulatedTasks> simulateTasks(const program::Program &program,
                                              const TaskCosts &costs);
 
+/// Prints the end and the bubble of a step whose tasks were simulated, and the
+/// time and memory of each stage.
+void printStepTasks(const program::Program &program, const SimulatedTasks &step,
+                    llvm::raw_ostream &os);
+
 } // namespace mf::simulator
 
 #endif // MF_PERF_SIMULATOR_TASKSIMULATION_H

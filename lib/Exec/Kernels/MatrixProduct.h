@@ -1,10 +1,16 @@
-//===- OneDnn.h - Single-threaded matrix products by oneDNN ---*- C++ -*-===//
+//===- MatrixProduct.h - Single-threaded matrix products -------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// All products by oneDNN are made here. It is called on one thread at a time
-// for one tile of a result; the parallelism is ours. oneDNN accumulates in f32
-// in an order that depends only on the shape and strides of the product.
+// A product is called on one thread at a time for one tile of a result; the
+// parallelism is ours. oneDNN accumulates in f32 in an order that depends only
+// on the shape and strides of the product.
+//
+// oneDNN 2.6 multiplies bf16 matrices on AMX at a fifth of the tiles' peak if
+// an operand is transposed or deeper than a cache, because it packs for each
+// call and processes the whole depth at once. PackedProduct.cpp packs panels of
+// both operands that fit the caches in turn (Goto and van de Geijn, 2008:
+// "Anatomy of high-performance matrix multiplication").
 //
 // A program links OneDnnProduct.cpp or, if it is linked statically,
 // NoOneDnn.cpp, because Debian has oneDNN as a shared library only.
@@ -12,8 +18,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_EXEC_KERNELS_ONEDNN_H
-#define MF_LIB_EXEC_KERNELS_ONEDNN_H
+#ifndef MF_LIB_EXEC_KERNELS_MATRIXPRODUCT_H
+#define MF_LIB_EXEC_KERNELS_MATRIXPRODUCT_H
 
 #include "mf/Support/DType.h"
 #include <cstdint>
@@ -61,8 +67,15 @@ std::shared_ptr<const Product> getVectorProduct(const ProductSpec &spec);
 /// null if neither supports these types.
 std::shared_ptr<const Product> getDirectProduct(const ProductSpec &spec);
 
+/// Returns the product of bf16 matrices in f32 or bf16, or null if the operands
+/// have another type or this process may not use AMX. On other units oneDNN is
+/// as fast. An element of the result is the same chain of sums along the depth
+/// wherever it is in the matrix, so its bits depend only on its row of a, its
+/// column of b, and the depth.
+std::shared_ptr<const Product> getPackedProduct(const ProductSpec &spec);
+
 /// Returns the product for any floating-point types: with packed panels for
-/// bf16 on AMX (PackedProduct.h), directly if the types are supported, and
+/// bf16 on AMX (getPackedProduct), directly if the types are supported, and
 /// otherwise in f32 with converted blocks. `accumulate` requires an f32 result.
 /// Returns null only if there is no f32 product.
 std::shared_ptr<const Product> getProduct(const ProductSpec &spec);
@@ -70,6 +83,20 @@ std::shared_ptr<const Product> getProduct(const ProductSpec &spec);
 /// The bounds on m and n of a tile that `getProduct` computes by conversion.
 constexpr int64_t convertedTile = 256;
 
+/// How the result of a (batched) matrix product is cut into tiles. It depends
+/// only on the product, never on the number of threads, because oneDNN's order
+/// of accumulation depends on the shape of a tile.
+struct MatmulTiles {
+  int64_t rows, columns;
+  /// Products of a batch that one tile computes, if they are whole tiles.
+  int64_t batches;
+};
+
+/// `direct` is true if oneDNN multiplies this type directly. Otherwise tiles
+/// are bounded by `convertedTile`.
+MatmulTiles chooseMatmulTiles(int64_t batch, int64_t m, int64_t n, int64_t k,
+                              bool direct);
+
 } // namespace mf
 
-#endif // MF_LIB_EXEC_KERNELS_ONEDNN_H
+#endif // MF_LIB_EXEC_KERNELS_MATRIXPRODUCT_H
