@@ -81,9 +81,10 @@ static Expected<CheckedStep> check(const CheckOptions &options, int64_t limit,
       return proof.takeError();
     step->verification = proof->describe();
   }
-  auto stages = measureMemory(*step->module, decoded->program, limit);
-  if (failed(stages))
-    return llvm::createStringError("the step has no memory plan");
+  Expected<std::vector<StagePeakMemory>> stages =
+      measureMemory(*step->module, decoded->program, limit);
+  if (!stages)
+    return stages.takeError();
   for (StagePeakMemory &stage : *stages)
     if (Error error =
             passes::addDeviceNeed(stage.report, decoded->program, device))

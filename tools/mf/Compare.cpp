@@ -335,9 +335,10 @@ static Expected<Needs> measure(const Candidate &candidate, int64_t limit,
   Expected<program::DecodedProgram> decoded = decodeStep(*step);
   if (!decoded)
     return decoded.takeError();
-  auto stages = measureMemory(*step->module, decoded->program, limit);
-  if (failed(stages))
-    return llvm::createStringError("the step has no memory plan");
+  Expected<std::vector<StagePeakMemory>> stages =
+      measureMemory(*step->module, decoded->program, limit);
+  if (!stages)
+    return stages.takeError();
   simulator::SimulationOptions simulation;
   simulation.withSpans = simulation.withSensitivity = false;
   simulation.withPeakContents = false;

@@ -168,9 +168,10 @@ static Error exportStep(ExportOptions &options) {
                                            /*inLocalScope=*/true);
   if (error)
     return error;
-  auto stages = measureMemory(*step->module, decoded->program, 0);
-  if (failed(stages))
-    return createStringError("the step has no memory plan");
+  Expected<std::vector<StagePeakMemory>> stages =
+      measureMemory(*step->module, decoded->program, 0);
+  if (!stages)
+    return stages.takeError();
   llvm::json::Array all;
   for (const StagePeakMemory &stage : *stages)
     all.push_back(toJson(stage));

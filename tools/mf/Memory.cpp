@@ -91,9 +91,10 @@ static Error run(const MemoryOptions &options) {
   Expected<program::DecodedProgram> decoded = decodeStep(*step);
   if (!decoded)
     return decoded.takeError();
-  auto stages = measureMemory(*step->module, decoded->program, *limit);
-  if (failed(stages))
-    return llvm::createStringError("the step has no memory plan");
+  Expected<std::vector<StagePeakMemory>> stages =
+      measureMemory(*step->module, decoded->program, *limit);
+  if (!stages)
+    return stages.takeError();
   const auto numStages = static_cast<int64_t>(stages->size());
   if (options.stage.getNumOccurrences() > 0 &&
       (options.stage < 0 || options.stage >= numStages))

@@ -133,14 +133,14 @@ void PeakFinder::addLayers(StagePeakMemory &memory) const {
                layout.isHost});
 }
 
-mlir::FailureOr<std::vector<StagePeakMemory>>
+llvm::Expected<std::vector<StagePeakMemory>>
 measureMemory(mlir::ModuleOp module, const Program &program,
               int64_t limitBytes) {
   std::vector<StagePeakMemory> stages;
   mlir::FailureOr<std::vector<passes::StageReport>> reports =
       passes::makeStageReports(module, [&] { return &program; });
   if (failed(reports))
-    return mlir::failure();
+    return llvm::createStringError("the step has no memory plan");
   for (passes::StageReport &report : *reports)
     stages.emplace_back().report = std::move(report);
   llvm::sort(stages, [](const StagePeakMemory &a, const StagePeakMemory &b) {

@@ -56,8 +56,8 @@ struct StagePeakMemory {
 
 /// Returns the memory of all stages of a planned step. All verbs take their
 /// figures from here. `limitBytes` replaces the limit of the programs, unless
-/// it is 0.
-mlir::FailureOr<std::vector<StagePeakMemory>>
+/// it is 0. Fails if the step has no memory plan.
+llvm::Expected<std::vector<StagePeakMemory>>
 measureMemory(mlir::ModuleOp module, const program::Program &program,
               int64_t limitBytes);
 

@@ -10,6 +10,7 @@
 #include "SinkhornMatrix.h"
 #include "SpecChecker.h"
 #include "Tiles.h"
+#include "llvm/ADT/STLExtras.h"
 #include <array>
 #include <cmath>
 
@@ -56,6 +57,12 @@ struct SiteShape {
   }
   TensorShape getSavedMatrices() const {
     return {DType::F32, {halves, batch, length, count, count}};
+  }
+  /// Returns what backward reads of forward: the last results of MhcPre, which
+  /// are the last operands of MhcPreBackward.
+  std::array<TensorShape, 5> getSaved() const {
+    return {getShares(), getNumbers(), getRows(), getSums(),
+            getSavedMatrices()};
   }
 };
 
@@ -374,11 +381,8 @@ KernelOrError makeMhcPre(const KernelSpec &spec, SpecChecker &checker) {
     checker.requireOutput(0, shape.getHidden());
     checker.requireOutput(1, shape.getShares());
     checker.requireOutput(2, shape.getMatrices());
-    checker.requireOutput(3, shape.getShares());
-    checker.requireOutput(4, shape.getNumbers());
-    checker.requireOutput(5, shape.getRows());
-    checker.requireOutput(6, shape.getSums());
-    checker.requireOutput(7, shape.getSavedMatrices());
+    for (auto [i, saved] : llvm::enumerate(shape.getSaved()))
+      checker.requireOutput(3 + i, saved);
   }
   if (llvm::Error error = checker.takeError())
     return error;
@@ -440,11 +444,8 @@ KernelOrError makeMhcPreBackward(const KernelSpec &spec, SpecChecker &checker) {
     checker.requireInput(4, shape.getWeight());
     checker.requireInput(5, {DType::F32, {3}});
     checker.requireInput(6, shape.getBias());
-    checker.requireInput(7, shape.getShares());
-    checker.requireInput(8, shape.getNumbers());
-    checker.requireInput(9, shape.getRows());
-    checker.requireInput(10, shape.getSums());
-    checker.requireInput(11, shape.getSavedMatrices());
+    for (auto [i, saved] : llvm::enumerate(shape.getSaved()))
+      checker.requireInput(7 + i, saved);
     checker.requireOutput(0, shape.getStreams());
     checker.requireOutput(1, shape.getWeight());
     checker.requireOutput(2, {DType::F32, {3}});
