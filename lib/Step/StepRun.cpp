@@ -54,7 +54,7 @@ public:
   /// Fails on all ranks if `own` is a failure on one.
   llvm::Error agree(llvm::Error own) const;
   /// Fails on a rank that has another value than the first one.
-  llvm::Error expectSame(llvm::ArrayRef<ranks::Fact> values) const;
+  llvm::Error expectSame(llvm::ArrayRef<ranks::SharedValue> values) const;
 
 private:
   const Facts &facts;
@@ -150,7 +150,8 @@ llvm::Error StepRanks::agree(llvm::Error own) const {
   return toError(first);
 }
 
-llvm::Error StepRanks::expectSame(llvm::ArrayRef<ranks::Fact> values) const {
+llvm::Error
+StepRanks::expectSame(llvm::ArrayRef<ranks::SharedValue> values) const {
   std::string different;
   for (const auto &[name, value] : values) {
     auto expected = shareText(0, value);
@@ -176,7 +177,7 @@ public:
   StepEngine(const Facts &facts, ReadFacts read, const StepDevice &device,
              const ranks::TrainingOptions &options);
 
-  ranks::TrainingFacts getFacts() const override;
+  ranks::TrainingProperties getProperties() const override;
   llvm::Error start(ranks::NoteUser note) override;
   llvm::Expected<ranks::StepOutput>
   runStep(const ranks::StepInput &input,
@@ -190,8 +191,8 @@ public:
   llvm::Error agree(llvm::Error own) override {
     return group.agree(std::move(own));
   }
-  llvm::Error expectSame(llvm::ArrayRef<ranks::Fact> facts) override {
-    return group.expectSame(facts);
+  llvm::Error expectSame(llvm::ArrayRef<ranks::SharedValue> values) override {
+    return group.expectSame(values);
   }
 
 private:
@@ -394,8 +395,8 @@ static LearningRateRule makeRule(const StepSchedule &schedule) {
   return rule;
 }
 
-ranks::TrainingFacts StepEngine::getFacts() const {
-  ranks::TrainingFacts training;
+ranks::TrainingProperties StepEngine::getProperties() const {
+  ranks::TrainingProperties training;
   training.kind = "program";
   training.batch.sequenceLength = facts.sequenceLength;
   training.batch.batchSize = countBatchRows();

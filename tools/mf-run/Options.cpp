@@ -135,8 +135,8 @@ ranks::TrainingOptions Options::getTrainingOptions() const {
   return options;
 }
 
-std::vector<ranks::Fact> Options::getFacts() const {
-  std::vector<ranks::Fact> facts = {
+std::vector<ranks::SharedValue> Options::getSharedValues() const {
+  std::vector<ranks::SharedValue> values = {
       {"--steps", std::to_string(steps)},
       {"--seed", std::to_string(seed)},
       {"--threads", std::to_string(threads)},
@@ -148,8 +148,8 @@ std::vector<ranks::Fact> Options::getFacts() const {
       {"--h2d-gbps", std::to_string(h2dGbps)},
       {"--verify", std::to_string(verify)}};
   auto addGiven = [&](const cl::Option &option, bool isGiven) {
-    facts.emplace_back("--" + option.ArgStr.str(),
-                       isGiven ? "given" : "not given");
+    values.emplace_back("--" + option.ArgStr.str(),
+                        isGiven ? "given" : "not given");
   };
   addGiven(resume, resume);
   addGiven(debugMemory, debugMemory);
@@ -159,7 +159,7 @@ std::vector<ranks::Fact> Options::getFacts() const {
         &dumpGradients, &dumpGradientsEveryStep, &checkpointDir, &report,
         &trace, &profile, &html, &compare})
     addGiven(*path, !path->empty());
-  return facts;
+  return values;
 }
 
 } // namespace mf::tools

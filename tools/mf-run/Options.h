@@ -240,7 +240,7 @@ struct Options {
   /// Returns the options that all processes of a run must share, with their
   /// values. For options that name files of a machine, the value is only
   /// whether they are given.
-  std::vector<ranks::Fact> getFacts() const;
+  std::vector<ranks::SharedValue> getSharedValues() const;
 };
 
 /// Removes LLVM's options whose names mf-run uses from the command line. Must

@@ -45,7 +45,7 @@
 
 using namespace llvm;
 using namespace mf::program;
-using mf::ranks::Fact;
+using mf::ranks::SharedValue;
 using mf::runner::ProcessGroup;
 using namespace mf;
 using namespace mf::tools;
@@ -838,10 +838,10 @@ Error RunCommand::agreeOnFile(Error opened, StringRef digest) const {
     return opened;
   if (Error error = processes->agree(std::move(opened)))
     return error;
-  std::vector<Fact> facts = {{"the version", MF_VERSION},
-                             {"the hash of the program", digest.str()}};
-  append_range(facts, options.getFacts());
-  return processes->expectSame(facts);
+  std::vector<SharedValue> values = {{"the version", MF_VERSION},
+                                     {"the hash of the program", digest.str()}};
+  append_range(values, options.getSharedValues());
+  return processes->expectSame(values);
 }
 
 std::string mf::tools::getDigest(StringRef text) {

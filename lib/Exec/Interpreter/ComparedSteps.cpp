@@ -40,11 +40,11 @@ FailureOr<ComparedSteps> runSteps(ModuleEngine &engine, int64_t steps,
   std::mt19937_64 random(seed);
   ComparedSteps outcome;
   for (int64_t step = 1; step <= steps; ++step) {
-    const RandomBatch batch = drawBatch(engine.getFacts().batch, random);
+    const RandomBatch batch = drawBatch(engine.getProperties().batch, random);
     ranks::StepInput input;
     input.tokens = batch.tokens;
     input.labels = batch.labels;
-    input.learningRates.assign(1 + engine.getFacts().getNumRateGroups(),
+    input.learningRates.assign(1 + engine.getProperties().getNumRateGroups(),
                                comparedLearningRate);
     input.stepNumber = step;
     input.lossScale = lossScale;

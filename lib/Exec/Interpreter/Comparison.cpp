@@ -76,13 +76,13 @@ bool Comparer::createEngines() {
   after = createEngine(afterModule, "after");
   if (!after)
     return false;
-  engineOptions.microBatches = after->getFacts().batch.microBatches;
+  engineOptions.microBatches = after->getProperties().batch.microBatches;
   before = createEngine(beforeModule, "before");
   if (!before)
     return false;
   if (after->knowsMicroBatches() || !before->knowsMicroBatches())
     return true;
-  engineOptions.microBatches = before->getFacts().batch.microBatches;
+  engineOptions.microBatches = before->getProperties().batch.microBatches;
   after = createEngine(afterModule, "after");
   return after != nullptr;
 }
@@ -143,13 +143,13 @@ void Comparer::compareTensors(llvm::StringRef what,
 /// Values that only one of the two computes are compared by their own rules.
 void Comparer::compareSteps() {
   const bool bothUpdate =
-      before->getFacts().hasUpdate && after->getFacts().hasUpdate;
+      before->getProperties().hasUpdate && after->getProperties().hasUpdate;
   const bool sameLevel =
-      before->getFacts().hasUpdate == after->getFacts().hasUpdate;
+      before->getProperties().hasUpdate == after->getProperties().hasUpdate;
   const int64_t steps = sameLevel ? options.steps : 1;
-  const float scale = after->getFacts().hasBackward
-                          ? after->getFacts().lossScale.value
-                          : before->getFacts().lossScale.value;
+  const float scale = after->getProperties().hasBackward
+                          ? after->getProperties().lossScale.value
+                          : before->getProperties().lossScale.value;
   FailureOr<ComparedSteps> expected =
       runSteps(*before, steps, options.seed, scale);
   FailureOr<ComparedSteps> actual =
@@ -159,11 +159,11 @@ void Comparer::compareSteps() {
                   (failed(expected) ? "before" : "after") + " cannot be run");
   compareLosses(expected->losses, actual->losses);
 
-  if (before->getFacts().hasBackward && after->getFacts().hasBackward)
+  if (before->getProperties().hasBackward && after->getProperties().hasBackward)
     compareTensors("gradient", expected->gradients, actual->gradients);
-  else if (before->getFacts().hasBackward)
+  else if (before->getProperties().hasBackward)
     differ("gradients are gone");
-  else if (after->getFacts().hasBackward)
+  else if (after->getProperties().hasBackward)
     compareWithDifferences(beforeModule, afterModule, engineOptions,
                            comparison);
 
@@ -171,9 +171,10 @@ void Comparer::compareSteps() {
     compareTensors("parameter", expected->parameters, actual->parameters);
     if (expected->globalNorms != actual->globalNorms)
       differ("the global norm of a step");
-  } else if (before->getFacts().hasUpdate) {
+  } else if (before->getProperties().hasUpdate) {
     differ("the update is gone");
-  } else if (after->getFacts().hasUpdate && before->getFacts().hasBackward) {
+  } else if (after->getProperties().hasUpdate &&
+             before->getProperties().hasBackward) {
     auto models = beforeModule.getOps<ir::ModelOp>();
     if (models.empty() || !(*models.begin()).getTrainingAttr())
       return differ("an update where nothing says which");

@@ -218,11 +218,11 @@ public:
   std::vector<std::vector<std::unique_ptr<Chunk>>> chunksOfRanks;
   SmallVector<ir::UpdateOp> updates;
   std::vector<Rank> ranks;
-  ranks::TrainingFacts facts;
+  ranks::TrainingProperties properties;
 
 private:
   LogicalResult collectSchedules();
-  LogicalResult collectFacts(bool hasBackward);
+  LogicalResult collectProperties(bool hasBackward);
   LogicalResult runRank(Rank &rank);
 };
 
@@ -271,17 +271,17 @@ static program::LossScale getLossScale(ir::TrainingAttr training) {
   return scale;
 }
 
-LogicalResult Interpreter::State::collectFacts(bool hasBackward) {
+LogicalResult Interpreter::State::collectProperties(bool hasBackward) {
   ir::ModelOp model = world.model;
-  facts.kind = "model";
-  facts.hasBackward = hasBackward;
-  facts.hasUpdate =
+  properties.kind = "model";
+  properties.hasBackward = hasBackward;
+  properties.hasUpdate =
       schedules.empty()
           ? !updates.empty()
           : llvm::any_of(schedules, [](ir::ScheduleOp schedule) {
               return !schedule.getBody().getOps<ir::RunUpdateOp>().empty();
             });
-  BatchOptions &batch = facts.batch;
+  BatchOptions &batch = properties.batch;
   batch.sequenceLength = static_cast<int64_t>(model.getSequenceLength());
   batch.batchSize = static_cast<int64_t>(model.getMicroBatchSize());
   batch.microBatches = world.microBatches;
@@ -301,14 +301,14 @@ LogicalResult Interpreter::State::collectFacts(bool hasBackward) {
   ir::TrainingAttr training = model.getTrainingAttr();
   if (!training)
     return success();
-  facts.lossScale = getLossScale(training);
+  properties.lossScale = getLossScale(training);
   NamedAttrList attributes(training.getLrSchedule().getParameters());
   attributes.set("type", training.getLrSchedule().getType());
   FailureOr<program::LearningRateRule> schedule = program::decodeLrSchedule(
       model, attributes.getDictionary(model.getContext()));
   if (failed(schedule))
     return failure();
-  facts.lrSchedule = *schedule;
+  properties.lrSchedule = *schedule;
   return success();
 }
 
@@ -328,7 +328,7 @@ LogicalResult Interpreter::State::prepare() {
     return failure();
   llvm::ArrayRef<std::unique_ptr<Chunk>> chunks = *collected;
   llvm::append_range(updates, model.getBody().getOps<ir::UpdateOp>());
-  if (failed(collectFacts(haveBackward(chunks))))
+  if (failed(collectProperties(haveBackward(chunks))))
     return failure();
 
   auto numStages = static_cast<int64_t>(schedules.size());
@@ -345,7 +345,7 @@ LogicalResult Interpreter::State::prepare() {
   if (failed(mesh))
     return failure();
   world.mesh = std::move(*mesh);
-  facts.ranksPerStage = world.mesh.getRanksPerStage();
+  properties.ranksPerStage = world.mesh.getRanksPerStage();
   for (int64_t number = 0; number < world.mesh.getNumRanks(); ++number) {
     const int64_t stage = world.mesh.getStage(number);
     llvm::StringSet<> trained;
@@ -405,7 +405,9 @@ Interpreter::create(ir::ModelOp model, const ranks::TrainingOptions &options) {
   return std::unique_ptr<Interpreter>(new Interpreter(std::move(state)));
 }
 
-ranks::TrainingFacts Interpreter::getFacts() const { return state->facts; }
+ranks::TrainingProperties Interpreter::getProperties() const {
+  return state->properties;
+}
 
 llvm::Error Interpreter::check() {
   const ranks::TrainingOptions &options = state->world.options;
@@ -423,7 +425,7 @@ llvm::Error Interpreter::check() {
         "--recompute-config=FILE");
   const bool dumpsGradients = !options.dumpGradientsPath.empty() ||
                               !options.dumpGradientsFolder.empty();
-  if (dumpsGradients && !state->facts.hasBackward)
+  if (dumpsGradients && !state->properties.hasBackward)
     return llvm::createStringError("--dump-gradients: the model has no "
                                    "backward yet; run mf-build-backward "
                                    "or lower it");

@@ -43,7 +43,7 @@ LogicalResult ModuleEngine::start() {
       return failure();
     engine = std::make_unique<runner::ProgramEngine>(decoded->program, options);
   }
-  facts = engine->getFacts();
+  properties = engine->getProperties();
   return report(engine->start([](llvm::StringRef) {}));
 }
 

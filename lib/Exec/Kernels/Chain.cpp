@@ -38,7 +38,7 @@ public:
 private:
   /// Returns the source row of row `row`.
   int64_t getSourceRow(int64_t row) const;
-  bool liesTogether(int64_t first, int64_t count) const;
+  bool isContiguous(int64_t first, int64_t count) const;
   void copyRow(const char *source, char *target) const;
 
   /// A leading dimension, from the last one on: its number of rows, and their
@@ -75,7 +75,7 @@ int64_t RepeatedRows::getSourceRow(int64_t row) const {
   return source;
 }
 
-bool RepeatedRows::liesTogether(int64_t first, int64_t count) const {
+bool RepeatedRows::isContiguous(int64_t first, int64_t count) const {
   if (sourceColumns != columns)
     return false;
   if (count == 1)
@@ -112,7 +112,7 @@ const void *RepeatedRows::get(const void *source, int64_t first, int64_t count,
                               void *scratch) const {
   const auto *rows = static_cast<const char *>(source);
   const int64_t sourceBytes = sourceColumns * elementBytes;
-  if (liesTogether(first, count))
+  if (isContiguous(first, count))
     return rows + getSourceRow(first) * sourceBytes;
   auto *target = static_cast<char *>(scratch);
   for (int64_t row = 0; row < count; ++row)

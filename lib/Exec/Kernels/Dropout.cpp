@@ -70,7 +70,7 @@ void checkPlace(SpecChecker &checker, const KernelSpec &spec,
   for (size_t i = 0; i < shape.cutDims.size() && !checker.hasFailed(); ++i) {
     checker.require(shape.cutDims[i] >= 0 &&
                         shape.cutDims[i] < static_cast<int64_t>(rank),
-                    "'cut_dims' has a dimension that output 0 has not");
+                    "'cut_dims' has a dimension that output 0 does not have");
     checker.requireInput(i + 1, {DType::I32, {1}});
   }
 }

@@ -24,8 +24,9 @@ class TrainingRun {
 public:
   TrainingRun(RankEngine &engine, const TrainingOptions &options,
               llvm::raw_ostream &out, bool isTerminal, NoteUser note)
-      : engine(engine), facts(engine.getFacts()), options(options), out(out),
-        isTerminal(isTerminal), note(note), scaler(facts.lossScale) {}
+      : engine(engine), properties(engine.getProperties()), options(options),
+        out(out), isTerminal(isTerminal), note(note),
+        scaler(properties.lossScale) {}
 
   llvm::Error run();
 
@@ -46,14 +47,14 @@ private:
   bool dumpsGradients(int64_t step) const {
     return !options.dumpGradientsFolder.empty() ||
            (!options.dumpGradientsPath.empty() && step == options.steps) ||
-           (dumpsTensors(step) && facts.hasBackward);
+           (dumpsTensors(step) && properties.hasBackward);
   }
   bool dumpsTensors(int64_t step) const {
     return options.dump && step == options.steps;
   }
 
   RankEngine &engine;
-  const TrainingFacts facts;
+  const TrainingProperties properties;
   const TrainingOptions &options;
   llvm::raw_ostream &out;
   const bool isTerminal;
@@ -106,7 +107,7 @@ llvm::Error TrainingRun::checkOutputs() const {
 }
 
 llvm::Error TrainingRun::openSchedule() {
-  if (!facts.lrSchedule)
+  if (!properties.lrSchedule)
     return llvm::Error::success();
   auto add = [&](const program::LearningRateRule &rule) -> llvm::Error {
     auto made = makeLrSchedule(rule, options.steps);
@@ -115,9 +116,9 @@ llvm::Error TrainingRun::openSchedule() {
     schedules.push_back(*made);
     return llvm::Error::success();
   };
-  if (llvm::Error error = add(*facts.lrSchedule))
+  if (llvm::Error error = add(*properties.lrSchedule))
     return error;
-  for (const program::LearningRateRule &group : facts.lrSchedule->groups)
+  for (const program::LearningRateRule &group : properties.lrSchedule->groups)
     if (llvm::Error error = add(group))
       return error;
   return llvm::Error::success();
@@ -125,13 +126,13 @@ llvm::Error TrainingRun::openSchedule() {
 
 llvm::Error TrainingRun::openData() {
   if (options.dataPath.empty()) {
-    if (facts.readsData)
+    if (properties.readsData)
       return llvm::createStringError(
-          "the " + facts.kind +
+          "the " + properties.kind +
           " reads tokens: give a text, .npy or Megatron file with --data");
     return llvm::Error::success();
   }
-  auto opened = BatchReader::open(options.dataPath, facts.batch);
+  auto opened = BatchReader::open(options.dataPath, properties.batch);
   if (!opened)
     return opened.takeError();
   reader.emplace(std::move(*opened));
@@ -205,12 +206,12 @@ void TrainingRun::printStep(const StepMeasurement &step) const {
     return;
   StepPrintOptions printing;
   printing.steps = options.steps;
-  if (facts.flopsPerStep > 0)
-    printing.teraflopsPerRank = facts.flopsPerStep / step.seconds / 1e12 /
-                                static_cast<double>(facts.numRanks);
+  if (properties.flopsPerStep > 0)
+    printing.teraflopsPerRank = properties.flopsPerStep / step.seconds / 1e12 /
+                                static_cast<double>(properties.numRanks);
   if (isTerminal)
     printing.sequencesPerStep =
-        facts.batch.microBatches * facts.batch.batchSize;
+        properties.batch.microBatches * properties.batch.batchSize;
   mf::printStep(step, printing, out);
 }
 
@@ -259,7 +260,7 @@ llvm::Error TrainingRun::runStep(int64_t step) {
   if (isRecorded)
     engine.startRecord();
   if (dumpsTensors(step))
-    options.dump->beginStep(step, facts.ranksPerStage);
+    options.dump->beginStep(step, properties.ranksPerStage);
   auto dump = [&] { return dumpGradients(step); };
   auto output = dumpsGradients(step) ? engine.runStep(input, dump)
                                      : engine.runStep(input, nullptr);
@@ -284,7 +285,7 @@ llvm::Error TrainingRun::runStep(int64_t step) {
   measurement.dropRates = output->dropRates;
   printStep(measurement);
   report.steps.push_back(measurement);
-  if (facts.hasUpdate) {
+  if (properties.hasUpdate) {
     updates += output->overflow ? 0 : 1;
     scaler.update(output->overflow);
   }
@@ -303,12 +304,12 @@ llvm::Error TrainingRun::saveCheckpoint(int64_t step) {
   std::optional<CheckpointWriter> writer;
   if (engine.isWriter()) {
     auto created = CheckpointWriter::create(options.checkpointFolder,
-                                            checkpoint, facts.numRanks);
+                                            checkpoint, properties.numRanks);
     if (!created)
       return created.takeError();
     writer.emplace(std::move(*created));
   }
-  for (int64_t rank = 0; rank < facts.numRanks; ++rank)
+  for (int64_t rank = 0; rank < properties.numRanks; ++rank)
     if (llvm::Error error = engine.saveRank(
             rank, writer ? writer->getRankPath(rank) : std::string()))
       return error;

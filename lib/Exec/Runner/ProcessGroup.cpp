@@ -213,21 +213,22 @@ llvm::Error ProcessGroup::agree(llvm::Error own) {
   return llvm::createStringError(first);
 }
 
-llvm::Error ProcessGroup::expectSame(llvm::ArrayRef<ranks::Fact> facts) {
+llvm::Error
+ProcessGroup::expectSame(llvm::ArrayRef<ranks::SharedValue> values) {
   std::vector<std::string> words = {std::to_string(ranksPerProcess)};
-  for (const ranks::Fact &fact : facts)
-    words.push_back(fact.second);
+  for (const ranks::SharedValue &value : values)
+    words.push_back(value.second);
   auto gathered = gatherAll(llvm::join(words, llvm::StringRef("\0", 1)));
   if (!gathered)
     return gathered.takeError();
-  std::vector<llvm::SmallVector<llvm::StringRef>> values(gathered->size());
-  for (auto [text, own] : llvm::zip(*gathered, values))
+  std::vector<llvm::SmallVector<llvm::StringRef>> texts(gathered->size());
+  for (auto [text, own] : llvm::zip(*gathered, texts))
     llvm::StringRef(text).split(own, '\0');
   int64_t count = 0;
-  (void)values.front().front().getAsInteger(10, count);
-  for (auto [number, fact] : llvm::enumerate(facts)) {
+  (void)texts.front().front().getAsInteger(10, count);
+  for (auto [number, value] : llvm::enumerate(values)) {
     auto get = [&, at = number + 1](int64_t process) {
-      return at < values[process].size() ? values[process][at] : "";
+      return at < texts[process].size() ? texts[process][at] : "";
     };
     std::vector<std::string> others;
     for (int64_t process = 1; process < getNumProcesses(); ++process)
@@ -236,7 +237,7 @@ llvm::Error ProcessGroup::expectSame(llvm::ArrayRef<ranks::Fact> facts) {
                          ")");
     if (!others.empty())
       return llvm::createStringError(
-          fact.first + " of " + llvm::join(others, ", ") + " is not that of " +
+          value.first + " of " + llvm::join(others, ", ") + " is not that of " +
           describe(0, count) + " (" + get(0).str() +
           "): start all processes alike");
   }

@@ -10,7 +10,7 @@
 #include "mf/Exec/Runner/StepRecord.h"
 #include "mf/Perf/Simulator/Activities.h"
 #include "mf/Perf/Simulator/MemoryCurve.h"
-#include "mf/Perf/Simulator/ProgramFacts.h"
+#include "mf/Perf/Simulator/ProgramProperties.h"
 #include "mf/Perf/Timeline/KernelTable.h"
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "mf/Perf/Timeline/Writers.h"
@@ -156,7 +156,7 @@ Error ExecutionReader::addStage(const RankRecord &rank) {
   for (auto [number, works] : llvm::enumerate(rank.streams))
     addStream(static_cast<uint32_t>(number), works);
   addMemory(rank);
-  simulator::addStageFacts(program, *stage, *tasks, *timeline);
+  simulator::addStageProperties(program, *stage, *tasks, *timeline);
   simulator::addPeakContents(*stage, *timeline);
   return Error::success();
 }
@@ -178,7 +178,7 @@ Expected<StepTimeline> ExecutionReader::run(llvm::StringRef path) {
   addSeconds();
   result.program = path.str();
   result.seconds = getSeconds(record.step.end);
-  simulator::addStepFacts(program, result);
+  simulator::addStepProperties(program, result);
   return std::move(result);
 }
 
@@ -249,32 +249,33 @@ static double countFlops(const Program &program) {
 // Before the first step
 //===----------------------------------------------------------------------===//
 
-TrainingFacts ProgramEngine::getFacts() const {
-  TrainingFacts facts;
-  facts.kind = "program";
-  facts.batch.sequenceLength = program.sequenceLength;
-  facts.batch.batchSize = countBatchRows(program);
-  facts.batch.microBatches = program.microBatches;
-  facts.batch.vocabularySize = program.vocabSize;
-  facts.batch.ignoreIndex = static_cast<int32_t>(program.ignoreIndex);
+TrainingProperties ProgramEngine::getProperties() const {
+  TrainingProperties properties;
+  properties.kind = "program";
+  properties.batch.sequenceLength = program.sequenceLength;
+  properties.batch.batchSize = countBatchRows(program);
+  properties.batch.microBatches = program.microBatches;
+  properties.batch.vocabularySize = program.vocabSize;
+  properties.batch.ignoreIndex = static_cast<int32_t>(program.ignoreIndex);
   if (program.padTokenId >= 0)
-    facts.batch.padTokenId = program.padTokenId;
-  facts.batch.sampleOrder = program.sampleOrder;
-  facts.batch.replicas =
+    properties.batch.padTokenId = program.padTokenId;
+  properties.batch.sampleOrder = program.sampleOrder;
+  properties.batch.replicas =
       program.mesh.getNumParts(program.mesh.getFactors("dp"));
-  facts.readsData = usesHostStatic(program, Role::Tokens) ||
-                    usesHostStatic(program, Role::Labels);
-  facts.lrSchedule = program.lrSchedule;
-  facts.lossScale = program.lossScale;
-  facts.hasBackward = hasStatic(program, Role::Gradient);
-  facts.hasUpdate = hasStatic(program, Role::FirstMoment) ||
-                    llvm::any_of(program.stages, [](const StageProgram &stage) {
-                      return findUpdate(stage).has_value();
-                    });
-  facts.numRanks = program.getNumRanks();
-  facts.ranksPerStage = program.mesh.getRanksPerStage();
-  facts.flopsPerStep = countFlops(program);
-  return facts;
+  properties.readsData = usesHostStatic(program, Role::Tokens) ||
+                         usesHostStatic(program, Role::Labels);
+  properties.lrSchedule = program.lrSchedule;
+  properties.lossScale = program.lossScale;
+  properties.hasBackward = hasStatic(program, Role::Gradient);
+  properties.hasUpdate =
+      hasStatic(program, Role::FirstMoment) ||
+      llvm::any_of(program.stages, [](const StageProgram &stage) {
+        return findUpdate(stage).has_value();
+      });
+  properties.numRanks = program.getNumRanks();
+  properties.ranksPerStage = program.mesh.getRanksPerStage();
+  properties.flopsPerStep = countFlops(program);
+  return properties;
 }
 
 llvm::Error ProgramEngine::check() {

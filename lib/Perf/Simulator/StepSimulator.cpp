@@ -7,7 +7,7 @@
 #include "mf/Perf/EventEngine/CriticalPath.h"
 #include "mf/Perf/Simulator/Activities.h"
 #include "mf/Perf/Simulator/MemoryCurve.h"
-#include "mf/Perf/Simulator/ProgramFacts.h"
+#include "mf/Perf/Simulator/ProgramProperties.h"
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -327,7 +327,7 @@ Error StepSimulator::readStage(size_t number, const StepCosts &costs,
     if (!stream.spans.empty())
       timeline.end = std::max(timeline.end, stream.spans.back().end);
   // The peak and its contents are those of the plan, independent of times.
-  addStageFacts(program, stage, *tasks, timeline);
+  addStageProperties(program, stage, *tasks, timeline);
   if (options.withPeakContents)
     addPeakContents(stage, timeline);
   readMemory(stage, spans, timeline);
@@ -342,7 +342,7 @@ void StepSimulator::addFacts() {
   for (const StageTimeline &stage : result.stages)
     result.seconds = std::max(result.seconds, stage.end);
   result.seconds += target.stepLatency;
-  addStepFacts(program, result);
+  addStepProperties(program, result);
 }
 
 /// Gives each exchange the names of the networks that carry it.

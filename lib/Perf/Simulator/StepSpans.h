@@ -6,7 +6,7 @@
 
 #include "StepQueues.h"
 #include "mf/Perf/Simulator/Activities.h"
-#include "mf/Perf/Simulator/ProgramFacts.h"
+#include "mf/Perf/Simulator/ProgramProperties.h"
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "llvm/ADT/DenseMap.h"
 

@@ -4,7 +4,7 @@
 #include "mf/Perf/Simulator/TaskSimulation.h"
 #include "StepQueues.h"
 #include "StepSpans.h"
-#include "mf/Perf/Simulator/ProgramFacts.h"
+#include "mf/Perf/Simulator/ProgramProperties.h"
 #include "mf/Program/Liveness.h"
 #include "mf/Program/StepTasks.h"
 #include "llvm/ADT/STLExtras.h"
@@ -79,7 +79,7 @@ static Expected<StepTimeline> runTasks(const Program &program,
   StepTimeline timeline;
   for (size_t stage = 0; stage < stages.size(); ++stage)
     spans.read(stage, stages[stage].tasks, timeline.stages.emplace_back());
-  addStepFacts(program, timeline);
+  addStepProperties(program, timeline);
   return timeline;
 }
 

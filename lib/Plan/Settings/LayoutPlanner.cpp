@@ -24,7 +24,7 @@ using llvm::Expected;
 // Bounds
 //===----------------------------------------------------------------------===//
 
-double LayoutFacts::getLeastBytes(const DeviceLayout &layout) const {
+double LayoutBounds::getLeastBytes(const DeviceLayout &layout) const {
   const auto divide = [](int64_t count, int64_t ranks) {
     return static_cast<double>(count) / static_cast<double>(ranks);
   };
@@ -48,8 +48,8 @@ double LayoutFacts::getLeastBytes(const DeviceLayout &layout) const {
          std::max(0.0, own - sharded) * gathered;
 }
 
-double LayoutFacts::getLeastSeconds(const DeviceLayout &layout,
-                                    double flops) const {
+double LayoutBounds::getLeastSeconds(const DeviceLayout &layout,
+                                     double flops) const {
   const double seconds =
       flops / static_cast<double>(rules.devices) / peakFlopsPerSecond;
   return getLeastStepSeconds(layout, seconds *
@@ -62,8 +62,8 @@ double LayoutFacts::getLeastSeconds(const DeviceLayout &layout,
 /// passes * t(s) + (t(0) + .. + t(s-1)) / chunks, where t(s) is the time of a
 /// pass on stage s. The largest of these terms is smallest if all are equal.
 /// Then the share of t(s) decreases geometrically.
-double LayoutFacts::getLeastStepSeconds(const DeviceLayout &layout,
-                                        double seconds) const {
+double LayoutBounds::getLeastStepSeconds(const DeviceLayout &layout,
+                                         double seconds) const {
   const auto passes = static_cast<double>(layout.passes);
   const auto stages = static_cast<double>(layout.stages);
   if (!waitsWhileFilling || layout.stages == 1)
@@ -79,9 +79,9 @@ double LayoutFacts::getLeastStepSeconds(const DeviceLayout &layout,
 //===----------------------------------------------------------------------===//
 
 /// Reads the rules that depend on the model.
-static void readModelFacts(const TrainingConfig &config, const ModelSpec &spec,
-                           LayoutFacts &facts) {
-  LayoutRules &rules = facts.rules;
+static void readModelBounds(const TrainingConfig &config, const ModelSpec &spec,
+                            LayoutBounds &bounds) {
+  LayoutRules &rules = bounds.rules;
   rules.layers = spec.numLayers;
   rules.heads = spec.numHeads;
   rules.keyValueHeads = getFamily(spec.family).copiesKeyValueHeads
@@ -95,36 +95,37 @@ static void readModelFacts(const TrainingConfig &config, const ModelSpec &spec,
         getExpertModelParallel(config, spec.ranks,
                                !getFamily(spec.family).isMcore) > 1;
   }
-  facts.parameters = getParameterCount(spec).value_or(0);
+  bounds.parameters = getParameterCount(spec).value_or(0);
   if (spec.experts) {
     ModelSpec dense = spec;
     dense.experts->numExperts = 0;
-    facts.routedParameters =
-        facts.parameters - getParameterCount(dense).value_or(facts.parameters);
+    bounds.routedParameters =
+        bounds.parameters -
+        getParameterCount(dense).value_or(bounds.parameters);
   }
-  facts.parameterBytes = getBytes(spec.paramType);
+  bounds.parameterBytes = getBytes(spec.paramType);
   // States are in fp32 whatever the type of parameters, and swapped states are
   // not on the device. Muon has only a momentum for matrices, which are nearly
   // all parameters.
   const int64_t states = config.optimizer.muon      ? 1
                          : config.optimizer.average ? 3
                                                     : 2;
-  facts.stateBytes = states * getBytes(DType::F32);
+  bounds.stateBytes = states * getBytes(DType::F32);
   // Came has a first moment in the parameter's type, and means of rows and
   // columns, which are small.
   if (config.optimizer.came)
-    facts.stateBytes = facts.parameterBytes;
+    bounds.stateBytes = bounds.parameterBytes;
   if (config.optimizer.swap)
-    facts.stateBytes = 0;
-  facts.gradientBytes = facts.parameterBytes;
-  facts.shardsGradients = config.parallel.optimizerShard.level > 1;
+    bounds.stateBytes = 0;
+  bounds.gradientBytes = bounds.parameterBytes;
+  bounds.shardsGradients = config.parallel.optimizerShard.level > 1;
   // The dynamic graph always shares parameters out, and on one stage in each
   // micro-batch.
-  facts.sharesByMicroBatch = rules.alwaysShards =
+  bounds.sharesByMicroBatch = rules.alwaysShards =
       config.parallel.fullySharded.has_value();
   if (config.parallel.optimizerShard.level < 3)
-    facts.gatheredBytes =
-        std::min(facts.parameterBytes, getBytes(spec.computeType));
+    bounds.gatheredBytes =
+        std::min(bounds.parameterBytes, getBytes(spec.computeType));
 }
 
 static DeviceLayout readGiven(const TrainingConfig &config,
@@ -147,14 +148,14 @@ static DeviceLayout readGiven(const TrainingConfig &config,
 /// Finds the key of the number of layers. A model whose layers another file
 /// describes does not have it.
 static void findDepth(const TrainingConfig &config, int64_t depth,
-                      LayoutFacts &facts) {
+                      LayoutBounds &bounds) {
   // The sections of the dynamic graph are a translation of those in the file.
-  if (facts.rules.alwaysShards)
+  if (bounds.rules.alwaysShards)
     return;
   const llvm::StringRef key = keys::numLayers.findName(config.model.config);
   if (config.model.config[key].getInt() == depth) {
-    facts.depthPath = "model.model_config." + key.str();
-    facts.depth = depth;
+    bounds.depthPath = "model.model_config." + key.str();
+    bounds.depth = depth;
   }
 }
 
@@ -179,8 +180,8 @@ static Error checkMode(const TrainingConfig &config, llvm::StringRef fileName) {
   return toError(diagnostics);
 }
 
-Expected<LayoutFacts> planner::readLayoutFacts(const PlanRequest &request,
-                                               int64_t devices) {
+Expected<LayoutBounds> planner::readLayoutBounds(const PlanRequest &request,
+                                                 int64_t devices) {
   const std::string &fileName = request.input.fileName;
   DiagnosticList diagnostics;
   TrainingConfig config =
@@ -203,25 +204,25 @@ Expected<LayoutFacts> planner::readLayoutFacts(const PlanRequest &request,
   if (auto topology = target::Topology::create(request.target, devices);
       !topology)
     return topology.takeError();
-  LayoutFacts facts;
-  facts.given = readGiven(config, batch, spec->ranks);
-  facts.waitsWhileFilling = waitsWhileFilling(config, request);
-  facts.interleave = stages.interleave;
-  facts.rules.devices = devices;
-  facts.rules.samples =
+  LayoutBounds bounds;
+  bounds.given = readGiven(config, batch, spec->ranks);
+  bounds.waitsWhileFilling = waitsWhileFilling(config, request);
+  bounds.interleave = stages.interleave;
+  bounds.rules.devices = devices;
+  bounds.rules.samples =
       batch.batchSize * batch.dataParallel * batch.getPasses();
-  facts.rules.batchSize = batch.batchSize;
-  facts.rules.optimizerSharding = facts.given.optimizerSharding;
+  bounds.rules.batchSize = batch.batchSize;
+  bounds.rules.optimizerSharding = bounds.given.optimizerSharding;
   if (!request.target.networks.empty())
-    facts.rules.nodeRanks = request.target.networks.front().size;
-  readModelFacts(config, *spec, facts);
-  findDepth(config, spec->numLayers, facts);
+    bounds.rules.nodeRanks = request.target.networks.front().size;
+  readModelBounds(config, *spec, bounds);
+  findDepth(config, spec->numLayers, bounds);
   for (const target::ComputeEngine &engine : request.target.engines)
     if (engine.engine == Engine::Cube)
       for (const target::Peak &peak : engine.peaks)
-        facts.peakFlopsPerSecond =
-            std::max(facts.peakFlopsPerSecond, peak.flopsPerSecond);
-  return facts;
+        bounds.peakFlopsPerSecond =
+            std::max(bounds.peakFlopsPerSecond, peak.flopsPerSecond);
+  return bounds;
 }
 
 LayoutPlanner::LayoutPlanner(const LayoutSetting &setting, DeviceLayout layout,
@@ -243,9 +244,9 @@ LayoutPlanner::LayoutPlanner(const LayoutSetting &setting, DeviceLayout layout,
 double LayoutPlanner::getExpectedSeconds(double flops) const {
   if (estimate)
     return *estimate;
-  return std::max(foreseen, hasPassTime()
-                                ? getPassSeconds()
-                                : setting.facts.getLeastSeconds(layout, flops));
+  return std::max(
+      foreseen, hasPassTime() ? getPassSeconds()
+                              : setting.bounds.getLeastSeconds(layout, flops));
 }
 
 Promise LayoutPlanner::getPromise() const {
@@ -276,7 +277,7 @@ static Error makeTooLargeError(double bytes, int64_t limit,
 }
 
 Error LayoutPlanner::checkBytes() const {
-  const double least = setting.facts.getLeastBytes(layout);
+  const double least = setting.bounds.getLeastBytes(layout);
   return least > static_cast<double>(setting.limitBytes)
              ? makeTooLargeError(least, setting.limitBytes,
                                  "parameters, gradients and optimizer states")
@@ -289,7 +290,7 @@ Error LayoutPlanner::checkBytes() const {
 
 bool LayoutPlanner::hasShallow() const {
   return setting.shallowDepth > 0 &&
-         setting.shallowDepth + 1 < setting.facts.depth;
+         setting.shallowDepth + 1 < setting.bounds.depth;
 }
 
 /// Returns the YAML of a model with fewer layers for a layout, but at most two
@@ -300,12 +301,13 @@ Expected<std::string> LayoutPlanner::makeShallow(DeviceLayout of,
   // whole head, and a second pass adds up gradients.
   of.stages = std::min<int64_t>(of.stages, 2);
   of.passes = std::min<int64_t>(of.passes, 2);
-  const LayoutFacts &facts = setting.facts;
-  Expected<std::string> shallow = applyKeyChanges(
-      setting.request.yaml, request.input.fileName, {{facts.depthPath, depth}});
+  const LayoutBounds &bounds = setting.bounds;
+  Expected<std::string> shallow =
+      applyKeyChanges(setting.request.yaml, request.input.fileName,
+                      {{bounds.depthPath, depth}});
   if (!shallow)
     return shallow.takeError();
-  const int64_t behind = facts.rules.layers - facts.depth;
+  const int64_t behind = bounds.rules.layers - bounds.depth;
   return applySettings(*shallow, request.input.fileName,
                        makeLayoutSettings(of, depth + behind,
                                           /*interleave=*/1, request.keep.swap));
@@ -351,7 +353,7 @@ LayoutPlanner::extendShallow(const DeviceLayout &of) {
     }
     measures.push_back(*measure);
   }
-  const auto further = static_cast<double>(setting.facts.depth - depth);
+  const auto further = static_cast<double>(setting.bounds.depth - depth);
   auto extend = [&](double ShallowMeasure::*member) {
     return measures[0].*member +
            further * std::max(0.0, measures[1].*member - measures[0].*member);
@@ -386,7 +388,7 @@ Expected<std::unique_ptr<VariantCosts>> LayoutPlanner::learnShallow() {
   const auto front = static_cast<size_t>(depth);
   std::vector<ModelLayer> layers = all.take_front(front).vec();
   const llvm::ArrayRef<ModelLayer> behind =
-      all.drop_front(static_cast<size_t>(setting.facts.depth));
+      all.drop_front(static_cast<size_t>(setting.bounds.depth));
   layers.insert(layers.end(), behind.begin(), behind.end());
   auto costs = std::make_unique<VariantCosts>(
       request, std::move(*yaml), std::move(layers), setting.limitBytes,
@@ -445,8 +447,8 @@ Error LayoutPlanner::foresee(double cutoff) {
 Error LayoutPlanner::prepare() {
   Expected<std::string> yaml = applySettings(
       setting.request.yaml, request.input.fileName,
-      makeLayoutSettings(layout, setting.facts.rules.layers,
-                         setting.facts.interleave, request.keep.swap));
+      makeLayoutSettings(layout, setting.bounds.rules.layers,
+                         setting.bounds.interleave, request.keep.swap));
   if (!yaml)
     return yaml.takeError();
   request.yaml = *yaml;

@@ -17,7 +17,7 @@
 
 namespace mf::planner {
 
-struct LayoutFacts {
+struct LayoutBounds {
   LayoutRules rules;
   /// The layout of the YAML, for whatever number of devices it is.
   DeviceLayout given;
@@ -65,13 +65,13 @@ struct LayoutFacts {
 /// Reads the YAML of a request for `devices` devices. It is an error if the
 /// YAML is not for several devices, or if its model or its ranks are
 /// impossible.
-llvm::Expected<LayoutFacts> readLayoutFacts(const PlanRequest &request,
-                                            int64_t devices);
+llvm::Expected<LayoutBounds> readLayoutBounds(const PlanRequest &request,
+                                              int64_t devices);
 
 /// The context that all layouts of a search share.
 struct LayoutSetting {
   const PlanRequest &request;
-  const LayoutFacts &facts;
+  const LayoutBounds &bounds;
   const std::vector<ModelLayer> &layers;
   int64_t limitBytes = 0;
   /// The depth of the smallest model whose last layer is of the kind of all
@@ -198,7 +198,7 @@ private:
     return passTime.seconds > 0 && passTime.replicas <= layout.getReplicas();
   }
   double getPassSeconds() const {
-    return setting.facts.getLeastStepSeconds(layout, passTime.seconds);
+    return setting.bounds.getLeastStepSeconds(layout, passTime.seconds);
   }
   llvm::Error estimateStep();
 };

@@ -48,7 +48,7 @@ private:
   PlanRequest request;
   const int64_t devices;
   std::mutex progressMutex;
-  LayoutFacts facts;
+  LayoutBounds bounds;
   LayoutSearchResult answer;
   std::vector<ModelLayer> layers;
   std::map<std::string, LayerClass> classes;
@@ -92,7 +92,7 @@ static constexpr size_t mostAtOnce = 2;
 /// Compiles the unchanged YAML, with full effort if it is for the requested
 /// number of devices.
 Error LayoutSearch::readGiven() {
-  const bool isOwn = facts.given.getNumRanks() == devices;
+  const bool isOwn = bounds.given.getNumRanks() == devices;
   request.report("compiling the given settings");
   Expected<CompiledStep> step =
       compileStep(request.input, request.yaml, PlanEffort::Quick);
@@ -103,7 +103,7 @@ Error LayoutSearch::readGiven() {
   if (!shape)
     return shape.takeError();
   layers = std::move(step->layers);
-  facts.rules.layers = shape->numCounted;
+  bounds.rules.layers = shape->numCounted;
   answer.limitBytes = request.limitBytes.value_or(shape->memoryLimit);
   answer.compiledSteps = 1;
   if (!isOwn)
@@ -114,7 +114,7 @@ Error LayoutSearch::readGiven() {
   if (Error error = refineArenas(request.input, step->arenas, *measure))
     return error;
   GivenLayout given;
-  given.layout = facts.given;
+  given.layout = bounds.given;
   given.measure = std::move(*measure);
   given.fits = given.measure.fits(answer.limitBytes);
   answer.given = std::move(given);
@@ -124,9 +124,9 @@ Error LayoutSearch::readGiven() {
 /// Removes lists by stage, which are meaningless for other numbers of stages.
 Error LayoutSearch::dropLists() {
   MemorySettings settings;
-  settings.recompute =
-      StageTable(static_cast<size_t>(facts.interleave),
-                 std::vector<int64_t>(static_cast<size_t>(facts.given.stages)));
+  settings.recompute = StageTable(
+      static_cast<size_t>(bounds.interleave),
+      std::vector<int64_t>(static_cast<size_t>(bounds.given.stages)));
   settings.selectRecompute.emplace();
   settings.selectCommRecompute.emplace();
   if (!request.keep.swap)
@@ -140,18 +140,18 @@ Error LayoutSearch::dropLists() {
 }
 
 Error LayoutSearch::list(const LayoutSetting &setting) {
-  std::vector<DeviceLayout> layouts = listLayouts(facts.rules);
-  if (answer.given && !llvm::is_contained(layouts, facts.given))
-    layouts.push_back(facts.given);
+  std::vector<DeviceLayout> layouts = listLayouts(bounds.rules);
+  if (answer.given && !llvm::is_contained(layouts, bounds.given))
+    layouts.push_back(bounds.given);
   if (layouts.empty())
     return llvm::createStringError(llvm::formatv(
         "--devices={0}: no layout of so many is legal: expected sizes that "
         "divide {1} heads, {2} samples of a step and {3} rows of a sequence, "
         "and no more stages than {4} layers",
-        devices, facts.rules.keyValueHeads, facts.rules.samples,
-        facts.rules.sequenceLength, facts.rules.layers));
+        devices, bounds.rules.keyValueHeads, bounds.rules.samples,
+        bounds.rules.sequenceLength, bounds.rules.layers));
   answer.numLegal = layouts.size();
-  answer.samples = facts.rules.samples;
+  answer.samples = bounds.rules.samples;
   auto add = [&](const DeviceLayout &layout, bool hasTasks) {
     const std::string name =
         layout.describeLayers() + (hasTasks ? " with recompute tasks" : "");
@@ -182,7 +182,7 @@ std::string LayoutSearch::describeProgress() const {
 }
 
 bool LayoutSearch::isGiven(const LayoutPlanner &planner) const {
-  return answer.given && planner.getLayout() == facts.given;
+  return answer.given && planner.getLayout() == bounds.given;
 }
 
 /// Returns the time by which layouts are ordered. The given layout is planned
@@ -309,8 +309,8 @@ PlannedLayout LayoutSearch::makePlanned(const LayoutPlanner &planner) const {
   PlannedLayout made;
   made.layout = planner.getLayout();
   made.recomputeTasks = planner.hasRecomputeTasks();
-  made.settings = makeLayoutSettings(made.layout, facts.rules.layers,
-                                     facts.interleave, request.keep.swap);
+  made.settings = makeLayoutSettings(made.layout, bounds.rules.layers,
+                                     bounds.interleave, request.keep.swap);
   const MemorySettings &chosen = best.settings;
   made.settings.offset = chosen.offset;
   made.settings.recompute = chosen.recompute;
@@ -368,11 +368,11 @@ Error LayoutSearch::checkAnswer() const {
 /// layers have; at least one for each of two stages. 0 if that number cannot be
 /// written into the YAML.
 static int64_t findShallowDepth(llvm::ArrayRef<ModelLayer> layers,
-                                const LayoutFacts &facts) {
-  if (facts.depthPath.empty() ||
-      facts.depth > static_cast<int64_t>(layers.size()))
+                                const LayoutBounds &bounds) {
+  if (bounds.depthPath.empty() ||
+      bounds.depth > static_cast<int64_t>(layers.size()))
     return 0;
-  const auto body = layers.take_front(static_cast<size_t>(facts.depth));
+  const auto body = layers.take_front(static_cast<size_t>(bounds.depth));
   size_t depth = body.size();
   while (depth > 1 && body[depth - 2].kind == body.back().kind)
     --depth;
@@ -380,16 +380,16 @@ static int64_t findShallowDepth(llvm::ArrayRef<ModelLayer> layers,
 }
 
 Expected<LayoutSearchResult> LayoutSearch::run() {
-  Expected<LayoutFacts> read = readLayoutFacts(request, devices);
+  Expected<LayoutBounds> read = readLayoutBounds(request, devices);
   if (!read)
     return read.takeError();
-  facts = *read;
+  bounds = *read;
   if (Error error = readGiven())
     return error;
   if (Error error = dropLists())
     return error;
-  const LayoutSetting setting{request, facts, layers, answer.limitBytes,
-                              findShallowDepth(layers, facts)};
+  const LayoutSetting setting{request, bounds, layers, answer.limitBytes,
+                              findShallowDepth(layers, bounds)};
   if (Error error = list(setting))
     return error;
   search();

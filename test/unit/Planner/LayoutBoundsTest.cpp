@@ -51,7 +51,7 @@ model:
 
 struct Case {
   PlanRequest request;
-  LayoutFacts facts;
+  LayoutBounds bounds;
   std::vector<ModelLayer> layers;
 
   explicit Case(const char *model) {
@@ -63,11 +63,11 @@ struct Case {
     EXPECT_TRUE(static_cast<bool>(found)) << toString(found.takeError());
     layers = std::move(*found);
     // Two samples for each of sixteen devices.
-    auto read = readLayoutFacts(request, 16);
+    auto read = readLayoutBounds(request, 16);
     EXPECT_TRUE(static_cast<bool>(read)) << toString(read.takeError());
-    facts = std::move(*read);
-    facts.rules.samples = 32;
-    facts.rules.layers = static_cast<int64_t>(layers.size());
+    bounds = std::move(*read);
+    bounds.rules.samples = 32;
+    bounds.rules.layers = static_cast<int64_t>(layers.size());
   }
 };
 
@@ -107,10 +107,10 @@ TEST(LayoutBoundsTest, ArePlansNeverBelow) {
   double tightness = 0;
   for (uint64_t draw = 0; draw < getCampaignCount(10); ++draw) {
     const Case &each = cases[draw % 2];
-    const std::vector<DeviceLayout> layouts = listLayouts(each.facts.rules);
+    const std::vector<DeviceLayout> layouts = listLayouts(each.bounds.rules);
     const DeviceLayout &layout = layouts[random() % layouts.size()];
     const int64_t limit = (int64_t(1) << 20) * (8 + random() % 120);
-    LayoutSetting setting{each.request, each.facts, each.layers, limit, 2};
+    LayoutSetting setting{each.request, each.bounds, each.layers, limit, 2};
     SCOPED_TRACE(layout.describe() + ", " + std::to_string(limit) + " bytes");
     const Course course = plan(setting, layout);
     if (course.seconds > 0) {

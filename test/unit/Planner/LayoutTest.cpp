@@ -186,49 +186,49 @@ TEST(LayoutTest, SettingsAreWrittenIntoTheYaml) {
 }
 
 TEST(LayoutTest, Bounds) {
-  LayoutFacts facts;
-  facts.rules = makeRules(8);
-  facts.parameters = 800;
-  facts.parameterBytes = 2;
-  facts.stateBytes = 8;
-  facts.peakFlopsPerSecond = 100;
+  LayoutBounds bounds;
+  bounds.rules = makeRules(8);
+  bounds.parameters = 800;
+  bounds.parameterBytes = 2;
+  bounds.stateBytes = 8;
+  bounds.peakFlopsPerSecond = 100;
   DeviceLayout layout;
   layout.stages = 2;
   layout.dataParallel = 4;
   layout.passes = 4;
-  EXPECT_EQ(facts.getLeastBytes(layout), 4000);
+  EXPECT_EQ(bounds.getLeastBytes(layout), 4000);
   layout.optimizerSharding = true;
-  EXPECT_EQ(facts.getLeastBytes(layout), 1000);
+  EXPECT_EQ(bounds.getLeastBytes(layout), 1000);
   // Buffers for sums and gathered parameters live all step.
-  facts.gradientBytes = 2;
-  facts.gatheredBytes = 1;
-  EXPECT_EQ(facts.getLeastBytes(layout), 1000 + 800 + 300);
-  facts.shardsGradients = true;
-  EXPECT_EQ(facts.getLeastBytes(layout), 1000 + 200 + 300);
+  bounds.gradientBytes = 2;
+  bounds.gatheredBytes = 1;
+  EXPECT_EQ(bounds.getLeastBytes(layout), 1000 + 800 + 300);
+  bounds.shardsGradients = true;
+  EXPECT_EQ(bounds.getLeastBytes(layout), 1000 + 200 + 300);
   // Ranks of one stage share out only their experts.
-  facts.gatheredBytes = 0;
-  facts.shardsGradients = false;
-  facts.routedParameters = 600;
+  bounds.gatheredBytes = 0;
+  bounds.shardsGradients = false;
+  bounds.routedParameters = 600;
   layout.expertParallel = 2;
-  EXPECT_EQ(facts.getLeastBytes(layout), 1000 + 2 * (150 + 100));
-  facts.gatheredBytes = 1;
-  facts.shardsGradients = true;
-  facts.routedParameters = 0;
+  EXPECT_EQ(bounds.getLeastBytes(layout), 1000 + 2 * (150 + 100));
+  bounds.gatheredBytes = 1;
+  bounds.shardsGradients = true;
+  bounds.routedParameters = 0;
   layout.expertParallel = 1;
   // 1 s of work on each device. With 4/7 of it on the first stage and 3/7 on
   // the second, both bounds of four passes are equal: 4 * 8/7 = 4 * 6/7 + 8/7.
-  EXPECT_DOUBLE_EQ(facts.getLeastSeconds(layout, 800), 8. / 7);
-  EXPECT_DOUBLE_EQ(facts.getLeastStepSeconds(layout, 2), 4 * 8. / 7);
-  facts.interleave = 2;
-  EXPECT_DOUBLE_EQ(facts.getLeastStepSeconds(layout, 2), 4 * 16. / 15);
-  facts.waitsWhileFilling = false;
-  EXPECT_DOUBLE_EQ(facts.getLeastStepSeconds(layout, 2), 4);
+  EXPECT_DOUBLE_EQ(bounds.getLeastSeconds(layout, 800), 8. / 7);
+  EXPECT_DOUBLE_EQ(bounds.getLeastStepSeconds(layout, 2), 4 * 8. / 7);
+  bounds.interleave = 2;
+  EXPECT_DOUBLE_EQ(bounds.getLeastStepSeconds(layout, 2), 4 * 16. / 15);
+  bounds.waitsWhileFilling = false;
+  EXPECT_DOUBLE_EQ(bounds.getLeastStepSeconds(layout, 2), 4);
 }
 
 /// However layers are distributed, a stage waits for those in front of it.
 TEST(LayoutTest, NoDistributionOfLayersIsBelowTheBound) {
-  LayoutFacts facts;
-  facts.rules = makeRules(8);
+  LayoutBounds bounds;
+  bounds.rules = makeRules(8);
   std::mt19937 random(1);
   for (int draw = 0; draw < 1000; ++draw) {
     DeviceLayout layout;
@@ -245,6 +245,6 @@ TEST(LayoutTest, NoDistributionOfLayersIsBelowTheBound) {
           std::max(longest, static_cast<double>(layout.passes) * own + before);
       before += own;
     }
-    EXPECT_LE(facts.getLeastStepSeconds(layout, sum), longest * (1 + 1e-12));
+    EXPECT_LE(bounds.getLeastStepSeconds(layout, sum), longest * (1 + 1e-12));
   }
 }

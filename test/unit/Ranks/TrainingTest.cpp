@@ -15,7 +15,7 @@ namespace {
 /// An engine without ranks that notes what it is asked for.
 class NotedEngine : public RankEngine {
 public:
-  TrainingFacts facts;
+  TrainingProperties properties;
   /// Steps whose gradients are not finite, from 1.
   std::vector<size_t> overflows;
   std::vector<int64_t> stepNumbers;
@@ -23,7 +23,7 @@ public:
   std::vector<std::string> calls;
   std::string failure;
 
-  TrainingFacts getFacts() const override { return facts; }
+  TrainingProperties getProperties() const override { return properties; }
   llvm::Error check() override {
     calls.emplace_back("check");
     return failure.empty() ? llvm::Error::success()
@@ -74,16 +74,16 @@ struct TrainingTest : testing::Test {
   std::string lines;
 
   TrainingTest() {
-    engine.facts.kind = "program";
-    engine.facts.readsData = false;
-    engine.facts.lossScale.value = 8;
-    engine.facts.lossScale.factor = 2;
-    engine.facts.lossScale.window = 100;
-    engine.facts.lrSchedule.emplace();
-    engine.facts.lrSchedule->type = "LinearWithWarmUpLR";
-    engine.facts.lrSchedule->parameters["learning_rate"] = 1.0;
-    engine.facts.lrSchedule->parameters["warmup_steps"] = int64_t{4};
-    engine.facts.lrSchedule->parameters["total_steps"] = int64_t{100};
+    engine.properties.kind = "program";
+    engine.properties.readsData = false;
+    engine.properties.lossScale.value = 8;
+    engine.properties.lossScale.factor = 2;
+    engine.properties.lossScale.window = 100;
+    engine.properties.lrSchedule.emplace();
+    engine.properties.lrSchedule->type = "LinearWithWarmUpLR";
+    engine.properties.lrSchedule->parameters["learning_rate"] = 1.0;
+    engine.properties.lrSchedule->parameters["warmup_steps"] = int64_t{4};
+    engine.properties.lrSchedule->parameters["total_steps"] = int64_t{100};
     options.steps = 4;
   }
 
@@ -105,7 +105,7 @@ TEST_F(TrainingTest, CountsStepsThatChangedParameters) {
 }
 
 TEST_F(TrainingTest, StaysAtTheFirstUpdateWhereNothingIsUpdated) {
-  engine.facts.hasUpdate = false;
+  engine.properties.hasUpdate = false;
   engine.overflows = {1};
   EXPECT_EQ(train(), "");
   EXPECT_THAT(engine.stepNumbers, ElementsAre(1, 1, 1, 1));
@@ -128,7 +128,7 @@ TEST_F(TrainingTest, AgreesOnFailuresBeforeTheFirstStep) {
 }
 
 TEST_F(TrainingTest, WantsDataForWhatReadsTokens) {
-  engine.facts.readsData = true;
+  engine.properties.readsData = true;
   EXPECT_EQ(train(), "the program reads tokens: give a text, .npy or Megatron "
                      "file with --data");
 }

@@ -35,7 +35,7 @@ public:
   create(ir::ModelOp model, const ranks::TrainingOptions &options);
   ~Interpreter() override;
 
-  ranks::TrainingFacts getFacts() const override;
+  ranks::TrainingProperties getProperties() const override;
   llvm::Error check() override;
   llvm::Error start(ranks::NoteUser note) override;
   llvm::Expected<ranks::StepOutput>

@@ -17,7 +17,7 @@ public:
   static mlir::FailureOr<std::unique_ptr<ModuleEngine>>
   create(mlir::ModuleOp module, const ranks::TrainingOptions &options);
 
-  const ranks::TrainingFacts &getFacts() const { return facts; }
+  const ranks::TrainingProperties &getProperties() const { return properties; }
   /// Returns whether the module defines the number of micro-batches in a step.
   bool knowsMicroBatches() const { return isTrained; }
 
@@ -37,7 +37,7 @@ private:
   /// Empty if the module is a model.
   std::optional<program::DecodedProgram> decoded;
   std::unique_ptr<ranks::RankEngine> engine;
-  ranks::TrainingFacts facts;
+  ranks::TrainingProperties properties;
   bool isTrained = true;
   ranks::TensorValues gradients;
 };

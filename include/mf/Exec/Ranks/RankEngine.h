@@ -35,7 +35,7 @@ public:
 };
 
 /// Properties of a program or model that a training run needs.
-struct TrainingFacts {
+struct TrainingProperties {
   /// The noun that messages use: "program" or "model".
   std::string kind;
   /// The data of a step.
@@ -57,7 +57,7 @@ struct TrainingFacts {
 };
 
 /// The name and the text of a value that must be the same in all processes.
-using Fact = std::pair<std::string, std::string>;
+using SharedValue = std::pair<std::string, std::string>;
 
 /// Receives remarks for the user.
 using NoteUser = llvm::function_ref<void(llvm::StringRef)>;
@@ -67,7 +67,7 @@ class RankEngine {
 public:
   virtual ~RankEngine();
 
-  virtual TrainingFacts getFacts() const = 0;
+  virtual TrainingProperties getProperties() const = 0;
 
   /// Fails if the engine does not support the options. Called before start().
   virtual llvm::Error check() { return llvm::Error::success(); }
@@ -121,7 +121,7 @@ public:
   virtual llvm::Error agree(llvm::Error own) { return own; }
   /// Fails in all processes if a value in one process differs from that in the
   /// first.
-  virtual llvm::Error expectSame(llvm::ArrayRef<Fact> facts) {
+  virtual llvm::Error expectSame(llvm::ArrayRef<SharedValue> values) {
     return llvm::Error::success();
   }
 };

@@ -69,8 +69,8 @@ public:
 
   /// Fails in all processes if a value in one process differs from that in the
   /// first. The error names the ranks of that process. All processes must pass
-  /// facts of the same names.
-  llvm::Error expectSame(llvm::ArrayRef<ranks::Fact> facts);
+  /// values of the same names.
+  llvm::Error expectSame(llvm::ArrayRef<ranks::SharedValue> values);
 
   /// Transfer bytes from another process to the first one, which calls
   /// `receive`.

@@ -39,7 +39,7 @@ public:
   /// Returns the losses that the last step reported, by name.
   const std::map<std::string, double> &getLosses() const { return losses; }
 
-  ranks::TrainingFacts getFacts() const override;
+  ranks::TrainingProperties getProperties() const override;
   llvm::Error check() override;
   llvm::Error start(ranks::NoteUser note) override;
   llvm::Expected<ranks::StepOutput>
@@ -69,8 +69,8 @@ public:
   llvm::Error agree(llvm::Error own) override {
     return processes ? processes->agree(std::move(own)) : std::move(own);
   }
-  llvm::Error expectSame(llvm::ArrayRef<ranks::Fact> facts) override {
-    return processes ? processes->expectSame(facts) : llvm::Error::success();
+  llvm::Error expectSame(llvm::ArrayRef<ranks::SharedValue> values) override {
+    return processes ? processes->expectSame(values) : llvm::Error::success();
   }
 
 private:

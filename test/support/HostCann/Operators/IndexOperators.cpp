@@ -122,7 +122,7 @@ aclnnStatus mf::hostcann::makeGather(OperatorCall &call, const aclTensor *self,
     return call.finish(0, nullptr);
   requireSameBut(call, self->dims, index->dims, dim);
   call.require(out->dims == index->dims && out->type == self->type,
-               "out has not index's dimensions and self's type");
+               "out does not have index's dimensions and self's type");
   const DimensionView from(self->dims, dim), to(index->dims, dim);
   return call.finish(
       0,

@@ -93,7 +93,7 @@ aclnnStatus mf::hostcann::makeEmbeddingDenseBackward(
     return call.finish(0, nullptr);
   call.require(!out->dims.empty() &&
                    out->dims[0] == static_cast<int64_t>(numWeights),
-               "out has not numWeights rows");
+               "out does not have numWeights rows");
   mf::KernelSpec spec;
   spec.name = "aclnnEmbeddingDenseBackward";
   spec.inputs = {call.getShape(0), {mf::DType::I32, indices->dims}};

@@ -99,7 +99,7 @@ aclnnStatus mf::hostcann::makeConstantPadNd(OperatorCall &call,
                                             aclTensor *out) {
   const size_t rank = self->dims.size();
   call.require(pad->values.size() % 2 == 0 && pad->values.size() <= 2 * rank,
-               "pad has not two numbers for each of the last dimensions");
+               "pad does not have two numbers for each of the last dimensions");
   call.require(std::trunc(value->value) == value->value,
                "a value that is no integer is not in this host library");
   if (call.hasFailed())

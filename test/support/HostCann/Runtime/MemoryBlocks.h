@@ -30,9 +30,9 @@ class MemoryBlocks {
 public:
   ~MemoryBlocks();
 
-  /// Allocates a block. Returns null if the machine has not enough memory. The
-  /// memory is filled with bytes that are NaNs in all floating-point types, so
-  /// that reads of uninitialised memory are noticed.
+  /// Allocates a block. Returns null if the machine does not have enough
+  /// memory. The memory is filled with bytes that are NaNs in all
+  /// floating-point types, so that reads of uninitialised memory are noticed.
   void *allocate(size_t bytes, int32_t device);
   /// Frees a block, which must be one of this object.
   void release(const AllocatedBlock &block);

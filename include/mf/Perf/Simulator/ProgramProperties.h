@@ -1,4 +1,5 @@
-//===- ProgramFacts.h - Properties of a program in its timeline -*- C++ -*-===//
+//===- ProgramProperties.h - Properties of a program in timelines -*- C++
+//-*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -7,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PERF_SIMULATOR_PROGRAMFACTS_H
-#define MF_PERF_SIMULATOR_PROGRAMFACTS_H
+#ifndef MF_PERF_SIMULATOR_PROGRAMPROPERTIES_H
+#define MF_PERF_SIMULATOR_PROGRAMPROPERTIES_H
 
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "mf/Program/StepTasks.h"
@@ -17,15 +18,16 @@
 namespace mf::simulator {
 
 /// Adds the tasks of a stage without times, with the index of their layout as
-/// the chunk. addStepFacts replaces it by the chunk once all stages are there.
+/// the chunk. addStepProperties replaces it by the chunk once all stages are
+/// there.
 void addTasks(llvm::ArrayRef<program::StepTask> tasks,
               timeline::StageTimeline &timeline);
 
 /// Adds the sizes of memory and FLOPs. `tasks` must be those of `stage`.
-void addStageFacts(const program::Program &program,
-                   const program::StageProgram &stage,
-                   llvm::ArrayRef<program::StepTask> tasks,
-                   timeline::StageTimeline &timeline);
+void addStageProperties(const program::Program &program,
+                        const program::StageProgram &stage,
+                        llvm::ArrayRef<program::StepTask> tasks,
+                        timeline::StageTimeline &timeline);
 
 /// Adds the contents of the arena at its peak.
 void addPeakContents(const program::StageProgram &stage,
@@ -51,9 +53,9 @@ private:
 /// Adds the numbers of ranks, micro-batches and tokens. Replaces the layouts in
 /// tasks by chunks, which are numbered in the order in which their first
 /// forwards start.
-void addStepFacts(const program::Program &program,
-                  timeline::StepTimeline &timeline);
+void addStepProperties(const program::Program &program,
+                       timeline::StepTimeline &timeline);
 
 } // namespace mf::simulator
 
-#endif // MF_PERF_SIMULATOR_PROGRAMFACTS_H
+#endif // MF_PERF_SIMULATOR_PROGRAMPROPERTIES_H

@@ -1,7 +1,8 @@
-//===- ProgramFacts.cpp - Properties of a program in its timeline ---------===//
+//===- ProgramProperties.cpp - Properties of a program in timelines
+//---------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Perf/Simulator/ProgramFacts.h"
+#include "mf/Perf/Simulator/ProgramProperties.h"
 #include "mf/Program/Liveness.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -99,8 +100,9 @@ void addTasks(llvm::ArrayRef<StepTask> tasks, StageTimeline &timeline) {
                               static_cast<int32_t>(task.microBatch), 0, 0});
 }
 
-void addStageFacts(const Program &program, const StageProgram &stage,
-                   llvm::ArrayRef<StepTask> tasks, StageTimeline &timeline) {
+void addStageProperties(const Program &program, const StageProgram &stage,
+                        llvm::ArrayRef<StepTask> tasks,
+                        StageTimeline &timeline) {
   timeline.peakBytes = stage.arenaBytes;
   timeline.hostBytes = stage.hostBytes;
   timeline.limitBytes = stage.hbmLimitBytes.value_or(0);
@@ -172,7 +174,7 @@ static void numberChunks(StepTimeline &timeline) {
       task.chunk = numbers.at({number, task.chunk});
 }
 
-void addStepFacts(const Program &program, StepTimeline &timeline) {
+void addStepProperties(const Program &program, StepTimeline &timeline) {
   timeline.numRanks = program.getNumRanks();
   timeline.microBatches = program.microBatches;
   timeline.tokens = countTokens(program);
