@@ -4,8 +4,8 @@
 
     benchmarks/ascend_throughput.py [ROWS.json] [--bin=build/bin]
 
-ROWS.json has rows as test/data/mindformers/ascend_throughput.json; the YAML of a row is its
-yaml.file beside it. Each YAML is lowered as it is and simulated on the target of
+ROWS.json has the form of test/data/mindformers/ascend_throughput.json. The YAML of a row is the file
+yaml.file beside ROWS.json. Each YAML is lowered as it is and simulated on the target of
 the row's hardware label. Prints the error of each row with where its time goes. Then prints the
 errors on rows that were not fitted: the few numbers below are fitted to one half of the
 rows and judged on the other half. Halves are drawn at random, and by model.

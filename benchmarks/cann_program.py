@@ -3,7 +3,7 @@
 
 usage: cann_program.py [--stage N | --all] [--cxx COMPILER] [--jobs N] BUILD_FOLDER WORK_FOLDER
 
-Compiles the files of one stage and those of all stages, or with --all the whole program, and links it against the host's CANN.
+Compiles the files of one stage and the files that all stages share, or with --all the whole program, and links the program with the host's CANN.
 Prints lines, files, times and sizes.
 """
 

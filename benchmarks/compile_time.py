@@ -3,8 +3,8 @@
 
 usage: compile_time.py [BIN_FOLDER [REPEATS]]
 
-Each row is the fastest of several runs of the whole program, start-up, parsing
-and printing included.
+A row is the fastest of several runs of the whole program, with start-up, parsing
+and printing.
 """
 
 import os

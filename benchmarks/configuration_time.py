@@ -3,10 +3,10 @@
 
 usage: configuration_time.py [BIN_FOLDER [REPEATS]]
 
-Milliseconds, the least of several runs: the three passes as mf-opt times them,
-log lines included; the difference in processor time between the program with and without the passes,
-which other programs on the machine change little; and the whole program
-with start-up, parsing the model and printing it. The target is less than 50 ms
+Prints milliseconds, the least of several runs, of three things. The first is the three
+passes as mf-opt times them, log lines included. The second is the difference in processor
+time between the program with and without the passes, which other programs on the machine
+change little. The third is the whole program with start-up, parsing the model and printing it. The target is less than 50 ms
 for the three passes.
 """
 

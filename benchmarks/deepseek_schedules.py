@@ -8,8 +8,8 @@
 The YAML of MindSpore Transformers for DeepSeek-V3 on 1024 devices (16 stages, 8 ranks that share experts out, 4 of model
 parallel), with all layers recomputed (--keep: none), and as even as 62 layers can be over the chunks of each schedule.
 Every schedule is lowered and simulated on each target: the seconds of a step, the shares of it in which a stage, on the
-mean, waits for others (bubble) or for exchanges of its own (exposed), and GiB of the fullest rank. Times of pairs are
-those of their parts' kernels and exchanges: nothing says how much a pair hides.
+mean, waits for other stages (bubble) or for its own exchanges (exposed), and GiB of the fullest rank. The time of a pair
+follows from its kernels and exchanges: no number of the target says how much a pair hides.
 """
 
 import argparse

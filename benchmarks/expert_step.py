@@ -5,8 +5,8 @@ usage: expert_step.py [BIN_FOLDER] [--isa] [--no-torch] [--steps N] [--types f32
 
 Both train on the same sizes (4 layers, hidden 512, 8 heads, 64 experts of width 512 of which a token chooses 4, vocabulary
 8192, batch 4, sequence 256, AdamW, clipping by global norm) on two threads, one after the other. PyTorch runs the experts in
-a loop, each on the rows that chose it, as Hugging Face's models do. The columns are those of training_step.py; the ceiling
-is that of oneDNN called on the product of each expert, with as many rows for all.
+a loop, each on the rows that chose it, as Hugging Face's models do. The columns are those of training_step.py. The ceiling
+is the rate of oneDNN on the product of each expert, with as many rows for all experts.
 """
 
 import argparse

@@ -3,8 +3,8 @@
 
 usage: first_answers.py [BIN_FOLDER] [--no-seconds | --only-seconds]
 
-Prints a transcript, and then a table of seconds, of which a machine's load and kind change each. What commands print on
-standard error is left out.
+Prints a transcript, and then a table of seconds, which depend on the machine and its load. The transcript leaves out what
+commands print on standard error.
 """
 
 import argparse

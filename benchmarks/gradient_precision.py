@@ -4,8 +4,8 @@
 usage: gradient_precision.py BIN_FOLDER
 
 The models are those of test/e2e/layer_norm_matches_torch.py: small ones with dropout, whose masks PyTorch gets. For the first
-step, each cell has the largest error of a parameter's gradient, relative to its norm, and behind it that of all gradients as
-one vector. Where both columns that compare with fp64 have errors of one size, neither order of sums is the better one.
+step, each cell has the largest error of a parameter's gradient, relative to its norm, and behind it the error of all
+gradients as one vector. Where both columns that compare with fp64 have errors of one size, neither order of sums is better.
 """
 
 import os

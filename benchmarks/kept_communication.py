@@ -6,9 +6,10 @@ usage: kept_communication.py [BIN_FOLDER [OPTIONS...]]
 Lowers Llama2 70B (test/data/mindformers/yamls/finetune_llama2_70b_bf16_32p.yaml,
 three layers on one stage, fine_grain_interleave 1) with other recompute_config
 sections, first as the file lays it out, then without use_seq_parallel and with
-micro-batches of four rows. Of a layer in the middle of a stage it prints what
-one micro-batch keeps from forward to backward, and the collectives of both. All
-is read from the programs. OPTIONS are some of the rows, all without.
+micro-batches of four rows. For a layer in the middle of a stage the script prints
+what one micro-batch keeps from forward to backward, and the collectives of forward
+and backward. All figures are read from the programs. OPTIONS are the rows to print;
+without OPTIONS all rows are printed.
 """
 
 import collections

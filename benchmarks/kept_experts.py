@@ -4,8 +4,8 @@
 usage: kept_experts.py [BIN_FOLDER]
 
 Lowers DeepSeek-V3 (test/data/mindformers/yamls/pretrain_deepseek3_671b.yaml, six layers on two stages) with nothing
-recomputed, at the levels of experts, with all that the experts do, and with whole layers. Of the last layer it prints
-what a micro-batch keeps, and the exchanges of rows in forward and backward; then the step, simulated.
+recomputed, at the levels of experts, with all operators of the experts, and with whole layers. For the last layer the
+script prints what a micro-batch keeps, and the exchanges of rows in forward and backward. Then it simulates the step.
 """
 
 import os

@@ -5,8 +5,8 @@ usage: large_programs.py [BIN_FOLDER [MICRO_BATCHES]]
 
 Seconds are processor time of whole runs, start-up included. mf-opt compiles and prints text. mf-run is given tokens
 that no vocabulary has: it parses, decodes, verifies, makes devices and parameters, and ends where it would issue the
-first instruction. "proofs" is what of this goes when --verify=false leaves only the proof that no ranks wait for each
-other; "bytecode" is the same start from MLIR bytecode, with all proofs.
+first instruction. "proofs" is the part of this time that --verify=false saves, which leaves only the proof that no ranks
+wait for each other. "bytecode" is the same start from MLIR bytecode, with all proofs.
 """
 
 import os

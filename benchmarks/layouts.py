@@ -4,11 +4,11 @@
 
     benchmarks/layouts.py [ROWS.json] [--bin=build/bin] [--models=A,B] [--search=SECONDS]
 
-Rows are as ascend_throughput.py has them. Prints the tokens per second and NPU of
-each row, published and predicted for its YAML as it is, then whether rows of one
-model are in the right order. With --search mf-plan --devices chooses a layout for
-each row with the devices and samples of its YAML, within so many seconds: prints
-the best, and where the published layout stands.
+The rows are those of ascend_throughput.py. Prints the tokens per second and NPU of
+each row, published and predicted for its YAML as it is, then whether the rows of a
+model are in the right order. With --search, mf-plan --devices chooses a layout for
+each row with the devices and samples of its YAML, within this number of seconds. The
+script then prints the best layout and the rank of the published layout.
 """
 
 import argparse

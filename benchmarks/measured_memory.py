@@ -5,9 +5,9 @@ usage: measured_memory.py [--parts] BIN_FOLDER [ROWS_JSON]
 
 Imports and lowers the YAML of each row of test/data/measured_memory/rows.json, or
 of another file of the same form, for the row's ranks. Prints for each measured
-stage the live bytes that mf counts for the trainer, those measured, the
-difference, and what mf's own program needs, in MiB; with --parts also what the
-trainer's bytes are. The last lines have the mean and the largest difference of
+stage the live bytes that mf counts for the trainer, the measured bytes, the
+difference, and the bytes of mf's own program, in MiB. With --parts the script also
+prints the categories of the trainer's bytes. The last lines have the mean and the largest difference of
 each family. Nothing is fitted to a row.
 """
 

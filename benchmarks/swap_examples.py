@@ -7,8 +7,8 @@ Lowers examples/llama_tiny.yaml (four layers, as in the documentation) without
 swap and with each example of MindSpore Transformers' page on memory
 optimization (examples/documented), and runs one step with --debug-memory. "arena" is what the plan
 asks for, "touched" how far into it execution went, "saved" both against no
-swap; "host" is pinned host memory as planned and as touched. Fails if what is
-touched differs from the plan, or a loss from that without swap.
+swap; "host" is pinned host memory as planned and as touched. Fails if the touched
+bytes differ from the plan, or if a loss differs from the loss without swap.
 """
 
 import sys

@@ -4,10 +4,10 @@
 usage: vector_bytes.py BIN_FOLDER TARGET ROWS.json YAML_FOLDER [ID...]
 
 For each row like those of test/data/mindformers/ascend_throughput.json without pipeline stages, recomputation
-and tensor parallel ranks whose YAML lowers: GB of a step on rank 0, by what the
-operators are for, as docs/sources.md (vector bytes) counts MindSpore
-Transformers', as the program's kernels count theirs, and those times the
-target's passes. IDs are parts of rows' ids.
+and tensor parallel ranks whose YAML can be lowered, prints GB of a step on rank 0 by
+the purpose of operators. The first column counts MindSpore Transformers' operators as
+docs/sources.md (vector bytes) says, the second the kernels of the program, and the third
+the second times the passes of the target. IDs are parts of rows' ids.
 """
 
 import json

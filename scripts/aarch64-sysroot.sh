@@ -5,7 +5,7 @@
 #
 # Unpacks into FOLDER the arm64 packages of Debian 12 that cmake/aarch64.cmake compiles and links
 # with, and that the programs run with. They come from this machine's package sources. Nothing is
-# installed, and nobody needs to be root.
+# installed, and no step needs root.
 set -euo pipefail
 
 if (($# != 1)); then
@@ -20,7 +20,7 @@ if [[ -e $sysroot/packages ]]; then
   exit 0
 fi
 
-# An apt of its own, which knows no installed package.
+# A configuration of apt in which no package is installed.
 apt=$(mktemp -d)
 trap 'rm -rf "$apt"' EXIT
 mkdir -p "$apt"/{lists,archives}/partial
@@ -71,7 +71,7 @@ done
 find "$sysroot" -type l -lname '/*' -print0 | while IFS= read -r -d '' link; do
   ln -sfn "$(realpath --no-symlinks --relative-to="$(dirname "$link")" "$sysroot$(readlink "$link")")" "$link"
 done
-# The file says that all of it is here.
+# This file exists only if the sysroot is complete.
 for archive in "$apt"/archives/*.deb; do
   dpkg-deb --show --showformat '${Package} ${Version}\n' "$archive"
 done >"$apt/packages"

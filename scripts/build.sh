@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds, optimized, into build/: the targets given, or everything. A new folder has no tests, which need more packages,
-# unless BUILD_TESTING=ON. Where CI is set a warning is an error.
+# unless BUILD_TESTING=ON. If the variable CI is set, a warning is an error.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -11,9 +11,9 @@ is not checked again until a file of it, a header of ours that it includes, its 
 .clang-tidy changes. With parts of paths, only groups with a file whose path contains one of
 them are checked.
 
-In lib, passes and dialects no conversion may narrow silently. With --optionals, only that is
-checked there for which clang-tidy follows all paths through a function: that a value of
-std::optional is only used where it is known to exist.
+In lib, passes and dialects no conversion may narrow silently. With --optionals, the only check
+is that the value of a std::optional is read only where it is known to exist. For this check
+clang-tidy follows all paths through a function.
 """
 
 import concurrent.futures

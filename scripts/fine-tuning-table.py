@@ -4,7 +4,8 @@
 
 usage: fine-tuning-table.py
 
-Takes a public fine-tuning YAML as it is, without its pet_config, and with and without recomputation. Times are simulated. Tools are those of the PATH or of build/bin.
+Takes a public fine-tuning YAML as it is and without its pet_config, each with and without recomputation. Times are simulated. Tools are
+those of the PATH or of build/bin.
 """
 
 import os

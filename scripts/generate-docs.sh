@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Writes the reference pages from ODS and the kernels' records: kernels, passes, dialects and interfaces. All go to the
-# folder given, or to build/docs; without a folder, docs/generated gets those that are committed, too. The page of the
-# YAML's keys is printed from their records, that of all messages from the source. mf-tblgen and mf-translate are those of the PATH or of build/.
+# folder given, or to build/docs. Without a folder, the script also writes the committed pages to docs/generated. The page
+# of the YAML's keys comes from the records of keys, the page of all messages from the source. mf-tblgen and mf-translate are those of the PATH or of build/.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${1:-build/docs}

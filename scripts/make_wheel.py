@@ -4,8 +4,8 @@
 
 usage: make_wheel.py [--output FOLDER] TOOL...
 
-TOOL is a built program. The wheel has it without symbols, and a command of its name. A symbolic link is a command, too: it
-runs the program of the link. Programs without shared libraries run on any Linux, and the name of the wheel says so. The
+TOOL is a built program. The wheel has the program without symbols, and a command of its name. A symbolic link is a command,
+too: the command runs the program of the link. Programs without shared libraries run on any Linux, and the name of the wheel says so. The
 same files make the same bytes. Prints the path of the wheel and its size.
 """
 

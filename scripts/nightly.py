@@ -4,9 +4,9 @@
 
 usage: nightly.py [--build FOLDER] [--seed N] [--scale X] [--jobs N] [--only NAME,...] [--list]
 
-A campaign is a script of test/ or a GoogleTest with a seed and a number of cases. --seed N begins N times that number of seeds later, so that
-another night draws other cases, also where each case is a seed; --scale multiplies the numbers of cases. Below 1, campaigns with fixed cases run a part of
-those, too. Prints a line for each campaign, with the command that runs it alone if it failed, and its output into
+A campaign is a script of test/ or a GoogleTest with a seed and a number of cases. --seed N begins N times the number of cases later, so
+that another night draws other cases, also where each case is a seed. --scale multiplies the numbers of cases. Below 1, campaigns with
+fixed cases run only some of the cases. Prints a line for each campaign, with the command that runs it alone if it failed, and its output into
 nightly.log; behind them the detection table: what campaigns broke on purpose, how much of it was refused, how much gave
 the same bits all the same, and how much was missed. What made a tool crash, or has other bits than it should, is minimised and written as a
 test (test/fuzz/minimise.py, test/e2e/minimise_pair.py) into the campaign's folder. Sanitizers are skipped where the compiler has no run-time library for them, AArch64 where it is not built, releases where there is no debootstrap. Returns 1 if a campaign failed. The fuzzer of YAML (scripts/fuzz-yaml.sh) needs a build of its own.

@@ -2,9 +2,9 @@
 #
 # The Debian 12 packages of setup.sh and aarch64-sysroot.sh, which source this file.
 
-# What the tools are compiled and linked with: MLIR, whose tools its CMake package asks for; YAML; matrix products, vector
-# loops, and oneDNN's OpenMP runtime; small systems of equations; and the archives of what MLIR compresses files with, for the
-# program without shared libraries.
+# Libraries of the tools: MLIR with its tools, which its CMake package asks for; YAML; matrix products, vector loops and
+# oneDNN's OpenMP runtime; small systems of equations; and, for the program without shared libraries, archives of the
+# compression that MLIR uses.
 libraries=(
   libmlir-22-dev mlir-22-tools llvm-22-dev
   zlib1g-dev libzstd-dev
@@ -26,12 +26,12 @@ test_tools=(
   llvm-22-tools python3-psutil
   # Checks of the source.
   clang-format-22 clang-tidy-22 libclang-22-dev
-  # PyTorch, with the BLAS that makes it fast, is what gradients and step times are compared with.
+  # Gradients and step times are compared with PyTorch and the BLAS that makes PyTorch fast.
   python3-numpy python3-torch libopenblas0-pthread
-  # Plans are compared with what its mixed-integer solver finds.
+  # Plans are compared with the plans of SciPy's mixed-integer solver.
   python3-scipy
   # The documentation as a site; scripts read YAML.
   mkdocs python3-yaml
-  # What the test of pages looks at them with; without it, this test is skipped.
+  # The test of HTML pages opens the pages with Chromium. Without Chromium the test is skipped.
   chromium fonts-liberation
 )

@@ -4,8 +4,8 @@
 
 usage: sanitize.py address|thread BUILD_FOLDER [TEST]...
 
-`address` is AddressSanitizer and UndefinedBehaviorSanitizer. Without TESTs, those that are tested without MLIR, which is not instrumented:
-streams, ranks, files and kernels, and with `address` the solvers and the planner of memory, too. Prints how many tests ran; a
+`address` is AddressSanitizer and UndefinedBehaviorSanitizer. Without TESTs, runs the tests that do not use MLIR, which is not
+instrumented: those of streams, ranks, files and kernels, and with `address` also those of the solvers and the planner of memory. Prints how many tests ran; a
 sanitizer's report is a test that fails. Does nothing, and says so, where the compiler has no run-time library.
 """
 

@@ -4,7 +4,7 @@
 
 usage: site.py --output=FOLDER [TOOL...]
 
-MkDocs writes the pages; it is Debian's package `mkdocs`. A link that leads nowhere ends the
+MkDocs, Debian's package `mkdocs`, writes the pages. A link that leads nowhere ends the
 script with an error.
 """
 

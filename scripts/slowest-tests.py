@@ -4,8 +4,8 @@
 
 usage: slowest-tests.py [--count N] [--unit] [BUILD_FOLDER]
 
-The times of lit's tests are those that lit recorded; a run of lit updates them. --unit runs the GoogleTest programs, one after the
-other, and prints theirs.
+The times of lit's tests are those that lit recorded in its last run. --unit runs the GoogleTest programs, one after the other, and
+prints the times of their tests.
 """
 
 import argparse

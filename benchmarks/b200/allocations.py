@@ -3,13 +3,14 @@
 
 The lowered program says what is alive when: statics, the slots of frames in
 flight, messages and what a routine allocates. Four things are another
-framework's own, and are counted here as it has them (docs/dev/b200.md):
+framework's own, and are counted here as that framework allocates them (docs/dev/b200.md):
 
-- gradients are reduced in place, so what a step's end reduces them to is no
-  memory of its own;
+- gradients are reduced in place, so the reduced gradients at the end of a step
+  need no memory of their own;
 - products of weight gradients add to the main gradient. TransformerEngine
-  returns an empty tensor for each, one per shape, which stays; the head and the
-  table, which are not its, allocate theirs while they run;
+  returns an empty tensor for each product, one per shape, which stays allocated. The
+  head and the table are not layers of TransformerEngine and allocate their gradients
+  while they run;
 - probabilities of experts are multiplied behind the activation, so rows that
   come back from experts are not kept for them;
 - `Overheads`: shares of the tensors above and of activations that stay allocated.

@@ -3,8 +3,8 @@
 
 An iteration of Gauss-Newton takes what `mf-run --simulate --report` says of each row: its
 time, and how it changes with the logarithm of each number of the target. Errors
-are those of logarithms of times, weighed down where they are large; each number
-has a prior around where it starts.
+are differences of logarithms of times; large errors have less weight. Each number
+has a prior around its first value.
 """
 
 import numpy

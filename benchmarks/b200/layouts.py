@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A measured row as a training YAML, and its model as Megatron-LM computes it.
 
-Sizes are those of the public config.json of the model that a row names; what a
-row says itself (layers, sequence, ranks, micro-batches) is the row's. Nothing
-else depends on a row.
+Sizes are those of the public config.json of the model that a row names. Layers,
+sequence, ranks and micro-batches are those of the row. Nothing else depends on a
+row.
 """
 
 import re

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Megatron-LM launches, and where its ranks wait, otherwise than ours (docs/dev/b200.md).
+"""Launches and waits of Megatron-LM that differ from those of mf (docs/dev/b200.md).
 
 Context parallel: each rank has a piece from the front of the sequence and one
-from its end, so that all see as many keys. Our ranks have neighbouring rows, and
-the last one sees the most.
+from its end, so that all ranks see as many keys. Ranks of mf have neighbouring rows,
+and the last rank sees the most keys.
 
-Gradients are reduced behind the last backward, not beside it.
+Megatron-LM reduces gradients behind the last backward, not beside it.
 
-Products of weight gradients add to the main gradient themselves, so no launch
-does.
+In Megatron-LM products of weight gradients add to the main gradient, so no separate
+launch adds them.
 """
 
 import re

@@ -7,8 +7,8 @@ Lowers each model with 1 to 8 stages and without swap, with the default policy
 and with layer_swap at growing prefetch distances, alone and mixed with
 recompute, and verifies each program. A row is the worst stage of a program;
 --all prints all programs, not only the ten worst. The YAMLs are those of
-test/data/mindformers and examples/llama_tiny.yaml, if none is given. More stages
-than layers, for one, cannot be lowered; how often that happened is said below.
+test/data/mindformers and examples/llama_tiny.yaml, if none is given. Some settings
+cannot be lowered, for example more stages than layers. The script counts them below the table.
 """
 
 import argparse

@@ -5,8 +5,8 @@ usage: packers.py [BIN_FOLDER [YAML...]]
 
 Lowers each YAML as it is; three models of two layers per stage with 1 and 4 stages and each recompute and swap of
 gaps.py; and a small one with each schedule of schedule_gaps.py. A row is a packer: how many layouts of routines, of
-frames and of whole stages (frames, scratch and task buffers together) it found in the plans that were taken. What the
-list does not name found none. The YAMLs are those of test/data/mindformers/yamls and examples, if none is given.
+frames and of whole stages (frames, scratch and task buffers together) it found in the plans that were taken. Packers that
+found no layout are not in the list. The YAMLs are those of test/data/mindformers/yamls and examples, if none is given.
 """
 
 import argparse
