@@ -64,6 +64,7 @@ private:
                 llvm::ArrayRef<ir::FactorDims::value_type> dims,
                 unsigned factor, llvm::StringRef axis) const;
   void gatherInterleaved(const ShardedOperator &op, FactorAxes &axes);
+  void gatherUnordered(const ShardedOperator &op, FactorAxes &axes);
   bool chooseFrom(const ShardedOperator &op, size_t operand, FactorAxes &axes,
                   std::vector<bool> &isDecided);
   bool exchangeFactors(const ShardedOperator &op, FactorAxes &axes);

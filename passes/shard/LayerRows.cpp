@@ -180,6 +180,26 @@ void LayerPlanner::gatherInterleaved(const ShardedOperator &op,
       regrouped.append(axes[factor]);
       axes[factor].clear();
     }
+  gatherUnordered(op, axes);
+}
+
+/// Gathers parts of joined dimensions that would not lie in the order of the
+/// mesh, in which the rows of experts are exchanged. Parts that are gathered
+/// already are cut again within the others.
+void LayerPlanner::gatherUnordered(const ShardedOperator &op,
+                                   FactorAxes &axes) {
+  for (ArrayRef<unsigned> factors : op.rule.results.front()) {
+    Axes joined;
+    for (unsigned factor : factors)
+      joined.append(axes[factor]);
+    Axes cut = joined;
+    cut.append(regrouped);
+    if (factors.size() < 2 || model.mesh.isInOrder(cut))
+      continue;
+    regrouped = sortAsMesh(cut, model.mesh);
+    for (unsigned factor : factors)
+      axes[factor].clear();
+  }
 }
 
 /// Returns whether the elements of `value` correspond to those of another

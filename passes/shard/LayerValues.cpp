@@ -91,6 +91,21 @@ unsigned LayerPlanner::addVersion(unsigned value, const Layout &layout,
   return version;
 }
 
+/// Returns the first collective along a dimension whose parts do not lie in the
+/// order of the ranks of its group; none if all do.
+static std::optional<ReshardCollective>
+findUnordered(Layout from, ArrayRef<Layout> path, const ir::MeshSizes &mesh) {
+  for (const Layout &to : path) {
+    std::optional<ReshardCollective> collective =
+        getReshardCollective(from, to);
+    if (collective && isAlongDimension(collective->kind) &&
+        !mesh.isInOrder(collective->axes))
+      return collective;
+    from = to;
+  }
+  return std::nullopt;
+}
+
 bool LayerPlanner::reshardSplit(unsigned &value, const Layout &wanted,
                                 unsigned before, StringRef name) {
   ArrayRef<int64_t> shape = layer.values[origins[value]].shape;
@@ -102,7 +117,7 @@ bool LayerPlanner::reshardSplit(unsigned &value, const Layout &wanted,
   Layout from = splitLayout(shape, have, *split, model.mesh);
   std::optional<std::vector<Layout>> path =
       getReshardPath(from, splitLayout(shape, wanted, *split, model.mesh));
-  if (!path)
+  if (!path || findUnordered(from, *path, model.mesh))
     return false;
   value = addVersion(value, from, before, name, splitShape(shape, *split));
   for (const Layout &next : *path)
@@ -176,6 +191,12 @@ LayerPlanner::Outcome LayerPlanner::reshard(unsigned &value,
     return fail("expected integers that lie as " + toString(wanted) +
                 ", but they lie as " + toString(have) +
                 ", and ranks do not exchange integers");
+  if (std::optional<ReshardCollective> unordered =
+          findUnordered(have, *path, model.mesh))
+    return fail("parts over " + join(unordered->axes, " and ") +
+                    " do not lie in the order of ranks, in which they would "
+                    "be exchanged",
+                unordered->axes.back());
   for (const Layout &next : *path)
     value = addVersion(value, next, before, name);
   return Outcome::Done;

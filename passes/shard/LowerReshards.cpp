@@ -3,6 +3,7 @@
 
 #include "LayoutVerifier.h"
 #include "ReshardCollective.h"
+#include "RuleAxes.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 
@@ -42,15 +43,6 @@ static Operation *createCollective(OpBuilder &builder, ReshardOp reshard,
   llvm_unreachable("unknown kind");
 }
 
-/// Sorts axes in the mesh's order, which is that of the axes of groups.
-static Axes sortAsMesh(ArrayRef<StringRef> axes, MeshAttr mesh) {
-  Axes sorted;
-  for (auto axis : mesh.getAxes())
-    if (llvm::is_contained(axes, axis.getValue()))
-      sorted.push_back(axis.getValue());
-  return sorted;
-}
-
 namespace {
 
 struct LowerReshardsPass
@@ -74,7 +66,8 @@ struct LowerReshardsPass
     std::optional<ReshardCollective> collective = getReshardCollective(
         getLayout(reshard.getInput()), getLayout(reshard.getResult()));
     if (!isAlongDimension(collective->kind))
-      collective->axes = sortAsMesh(collective->axes, MeshAttr::find(layer));
+      collective->axes =
+          sortAsMesh(collective->axes, MeshSizes(MeshAttr::find(layer)));
     OpBuilder builder(reshard);
     Operation *made = createCollective(builder, reshard, *collective);
     if (StringAttr name = reshard.getNameAttr())

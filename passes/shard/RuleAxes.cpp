@@ -22,6 +22,14 @@ bool addMissing(Axes &axes, ArrayRef<StringRef> added) {
   return axes.size() != before;
 }
 
+Axes sortAsMesh(ArrayRef<StringRef> axes, const ir::MeshSizes &mesh) {
+  Axes sorted;
+  for (auto [axis, size] : mesh.axes)
+    if (is_contained(axes, axis))
+      sorted.push_back(axis);
+  return sorted;
+}
+
 Axes getUsed(ArrayRef<Axes> axes) {
   Axes used;
   for (const Axes &factor : axes)

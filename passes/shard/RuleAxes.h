@@ -11,6 +11,10 @@ namespace mf::passes {
 /// Adds axes to a sorted set. Returns true if that changes it.
 bool addMissing(ir::Axes &axes, llvm::ArrayRef<llvm::StringRef> added);
 
+/// Sorts axes in the mesh's order, which is that of the axes of groups.
+ir::Axes sortAsMesh(llvm::ArrayRef<llvm::StringRef> axes,
+                    const ir::MeshSizes &mesh);
+
 /// Returns the axes that cut any factor, as a set.
 ir::Axes getUsed(llvm::ArrayRef<ir::Axes> axes);
 

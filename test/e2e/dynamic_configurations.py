@@ -24,6 +24,8 @@ from drawn_cases import DrawnCases
 
 SEQUENCE_LENGTH, VOCABULARY, LAYERS = 32, 128, 4
 SAMPLES, BOUND, PAD, DOCUMENT_END = 16, 2e-5, 0, 1
+# The most parts into which ranks cut a sequence.
+MOST_PARTS = 4
 
 QWEN = {
     "model_type": "qwen3", "architectures": "Qwen3ForCausalLM", "hidden_size": 64, "intermediate_size": 128,
@@ -231,7 +233,7 @@ def draw(generator):
     # Qwen3 of the dynamic graph has one stage.
     stages = 1 if is_qwen else generator.choice([1, 1, 2])
     tensor = generator.choice([1, 1, 2])
-    context = generator.choice([1, 1, 1, 2])
+    context = generator.choice([n for n in (1, 1, 1, 2, MOST_PARTS) if n * tensor * stages <= 8])
     data = generator.choice([n for n in (1, 2, 4) if n * tensor * context * stages <= 8])
     parallel = {
         "data": data, "tensor": tensor, "context": context, "pipeline": stages,
@@ -239,7 +241,7 @@ def draw(generator):
     }  # fmt: skip
     sharing = (data if parallel["shard"] < 0 else parallel["shard"]) * context * tensor
     if not is_qwen:
-        parallel["expert"] = generator.choice([n for n in (1, 2, 4) if sharing % n == 0])
+        parallel["expert"] = generator.choice([n for n in (1, 2, 4, 8) if sharing % n == 0])
     model = dict(QWEN) if is_qwen else draw_deepseek(generator, context)
     model["pad_token_id"] = PAD
     if model["model_type"] == "deepseek_v3":
@@ -273,7 +275,7 @@ class Checks:
         self.only, self.is_fused, self.checked, self.rounded = only, is_fused, 0, 0
         self.tests = minimise_pair.FoundTests(tools, tests, "dynamic-configurations")
         self.tools, self.runs, self.worst, self.converted, self.left_out = tools, 0, 0.0, 0, 0
-        self.data = make_data(SAMPLES, 2)
+        self.data = make_data(SAMPLES, MOST_PARTS)
 
     def run_lowered(self, files, rows, ranks, moves=None, tokens=None):
         self.runs += 1
@@ -292,7 +294,7 @@ class Checks:
         """A step; its weights are one rounding off if it `moves` them, by a seed."""
         length, documents = configuration.model.get("seq_length", SEQUENCE_LENGTH), configuration.documents
         is_usual = length == SEQUENCE_LENGTH and documents is None
-        tokens = self.data if is_usual else make_data(SAMPLES, 2, length, documents)
+        tokens = self.data if is_usual else make_data(SAMPLES, MOST_PARTS, length, documents)
         files = configuration.lower(self.tools)
         return self.run_lowered(files, rows, configuration.get_ranks(), moves, tokens)
 

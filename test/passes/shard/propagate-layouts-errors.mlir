@@ -42,3 +42,20 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, v
   mf.layer @layer body (%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> { mf.return %x : tensor<2x4x8xf32> }
 }
 }
+
+// -----
+
+// Two dimensions that were swapped, joined.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 4>} {
+mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer body (%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
+    %t = mf.transpose %x {perm = array<i64: 1, 0, 2>, name = "turn"} : (tensor<2x4x8xf32>) -> tensor<4x2x8xf32>
+    %r = mf.reshape %t {name = "join"} : (tensor<4x2x8xf32>) -> tensor<8x8xf32>
+    // expected-error @below {{cannot be sharded: parts over cp and dp do not lie in the order of ranks, in which they would be exchanged; choose another data_parallel}}
+    %s = mf.cumsum %r {axis = 0 : i64, name = "sum"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %b = mf.reshape %s {name = "back"} : (tensor<8x8xf32>) -> tensor<4x2x8xf32>
+    %y = mf.transpose %b {perm = array<i64: 1, 0, 2>, name = "return"} : (tensor<4x2x8xf32>) -> tensor<2x4x8xf32>
+    mf.return %y : tensor<2x4x8xf32>
+  }
+}
+}
