@@ -3,6 +3,7 @@
 
 #include "dialects/mf/DiscardableAttributes.h"
 #include "mf/Frontend/Config/KnownKeys.h"
+#include "mf/Frontend/Config/RankLayout.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
@@ -268,12 +269,17 @@ void OptimizerSharder::warn(ArrayRef<UsedParameter> parameters,
 
 LogicalResult OptimizerSharder::check(ArrayRef<UsedParameter> parameters,
                                       ArrayRef<StorageDecision> decisions) {
-  for (auto [parameter, decision] : llvm::zip_equal(parameters, decisions))
-    if (decision.isError)
-      return model.lookupSymbol<ParamOp>(parameter.name).emitError()
-             << "'" << parameter.name << "' cannot be sharded over ["
-             << llvm::join(*parameter.sharing, ", ") << "]: " << decision.reason
-             << "; choose fewer ranks to shard parameters over";
+  for (auto [parameter, decision] : llvm::zip_equal(parameters, decisions)) {
+    if (!decision.isError)
+      continue;
+    LocationAttr key = model.getTrainingAttr().getLocation(
+        mf::getRankKey(parameter.sharing->front()));
+    auto param = model.lookupSymbol<ParamOp>(parameter.name);
+    return emitError(key ? mlir::Location(key) : param.getLoc())
+           << "'" << parameter.name << "' cannot be sharded over ["
+           << llvm::join(*parameter.sharing, ", ") << "]: " << decision.reason
+           << "; choose fewer ranks to shard parameters over";
+  }
   return success();
 }
 

@@ -258,9 +258,10 @@ LayerPlanner::Outcome LayerPlanner::reshardToRankOrder(unsigned value,
     if (divides && wantedFactors.try_emplace(*producer, axes).second)
       return Outcome::Again;
   }
-  return fail("expected an operand whose parts over " +
-              join(getUsed(wanted.cuts), " and ") +
-              " lie in the order of ranks");
+  const Axes used = getUsed(wanted.cuts);
+  return fail("expected an operand whose parts over " + join(used, " and ") +
+                  " lie in the order of ranks",
+              used.back());
 }
 
 /// Cuts rows again that were gathered on all ranks.

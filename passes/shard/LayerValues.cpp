@@ -27,6 +27,15 @@ static std::string toString(const Layout &layout) {
   return text;
 }
 
+/// Returns an axis of a dimension that the layouts cut differently; empty if
+/// there is none.
+static StringRef getMovedAxis(const Layout &have, const Layout &wanted) {
+  for (auto [before, after] : zip(have.cuts, wanted.cuts))
+    if (before != after)
+      return after.empty() ? before.back() : after.back();
+  return {};
+}
+
 /// Returns whether the value is the stream, which layers pass on: whole
 /// sequences or blocks of their rows.
 bool LayerPlanner::isStream(unsigned value) const {
@@ -166,8 +175,9 @@ LayerPlanner::Outcome LayerPlanner::reshard(unsigned &value,
     if (requestIntegerLayout(origin, wanted))
       return Outcome::Again;
     return fail("expected integers that lie as " + toString(wanted) +
-                ", but they lie as " + toString(have) +
-                ", and ranks do not exchange integers");
+                    ", but they lie as " + toString(have) +
+                    ", and ranks do not exchange integers",
+                getMovedAxis(have, wanted));
   }
   // Without dp, tensors of experts may have the layout of the stream. Rows of
   // the stream have the same number of tokens, however they are grouped.
@@ -185,12 +195,14 @@ LayerPlanner::Outcome LayerPlanner::reshard(unsigned &value,
   bool movesRows = isRankOrdered[value] && have.cuts != wanted.cuts;
   if (!path || movesRows || (isData && !takesOwnParts(have, *path)))
     return fail("expected an operand that lies as " + toString(wanted) +
-                ", but it lies as " + toString(have) +
-                ", which no collective makes of it");
+                    ", but it lies as " + toString(have) +
+                    ", which no collective makes of it",
+                getMovedAxis(have, wanted));
   if (layer.values[origin].isInteger && !takesOwnParts(have, *path))
     return fail("expected integers that lie as " + toString(wanted) +
-                ", but they lie as " + toString(have) +
-                ", and ranks do not exchange integers");
+                    ", but they lie as " + toString(have) +
+                    ", and ranks do not exchange integers",
+                getMovedAxis(have, wanted));
   if (std::optional<ReshardCollective> unordered =
           findUnordered(have, *path, model.mesh))
     return fail("parts over " + join(unordered->axes, " and ") +
@@ -344,8 +356,9 @@ LayerPlanner::Outcome LayerPlanner::takePart(unsigned value) {
       getReshardPath(planned.layouts[value], own);
   if (!path || !takesOwnParts(planned.layouts[value], *path))
     return fail("expected data that lies as " + toString(own) +
-                ", but the layers of its chunk get it as " +
-                toString(planned.layouts[value]));
+                    ", but the layers of its chunk get it as " +
+                    toString(planned.layouts[value]),
+                getMovedAxis(planned.layouts[value], own));
   for (const Layout &next : *path)
     current[value] = addVersion(current[value], next, 0, layer.name);
   return Outcome::Done;
@@ -385,7 +398,8 @@ LayerPlanner::Outcome LayerPlanner::returnLoss(unsigned value) {
     return Outcome::Done;
   return fail("expected a loss that has the same gradient on all ranks, but it "
               "lies as " +
-              toString(planned.layouts[value]));
+                  toString(planned.layouts[value]),
+              planned.layouts[value].reduced.back());
 }
 
 LayerPlanner::Outcome LayerPlanner::returnResults() {

@@ -4,7 +4,7 @@
 #include "LayoutVerifier.h"
 #include "ModelLayers.h"
 #include "ReshardCollective.h"
-#include "mf/Frontend/Config/KnownKeys.h"
+#include "mf/Frontend/Config/RankLayout.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
@@ -105,15 +105,6 @@ void LayerWriter::write() {
                                              end->getOperandTypes()));
 }
 
-/// Returns the key of the YAML that determines the size of an axis.
-static StringRef getKey(StringRef axis) {
-  if (axis == "mp" || axis.starts_with("mp_"))
-    return mf::known::nameOf(&mf::ParallelConfig::modelParallel);
-  if (axis == "dp" || axis.starts_with("dp_"))
-    return mf::known::nameOf(&mf::ParallelConfig::dataParallel);
-  return mf::known::nameOf(&mf::ParallelConfig::contextParallel);
-}
-
 static LogicalResult report(ModelOp model, const ModelLayers &known,
                             const LayoutError &error) {
   Operation *op = model;
@@ -124,11 +115,10 @@ static LogicalResult report(ModelOp model, const ModelLayers &known,
                   : LayerOp(known.layers[*error.layer].op).getOperation();
   if (error.axis.empty())
     return op->emitOpError("cannot be sharded: ") << error.message;
-  StringRef key = getKey(error.axis);
   TrainingAttr training = model.getTrainingAttr();
-  DictionaryAttr locations =
-      training ? training.getLocations() : DictionaryAttr();
-  auto place = locations ? locations.getAs<LocationAttr>(key) : LocationAttr();
+  LocationAttr place;
+  if (training)
+    place = training.getLocation(mf::getRankKey(error.axis));
   InFlightDiagnostic diagnostic =
       place ? emitError(place) : op->emitOpError("cannot be sharded: ");
   if (place) {
@@ -140,7 +130,9 @@ static LogicalResult report(ModelOp model, const ModelLayers &known,
     if (error.op)
       diagnostic << "operator " << op->getAttr("name") << ": ";
   }
-  return diagnostic << error.message << "; choose another " << key;
+  return diagnostic << error.message << "; choose another "
+                    << mf::getRankKey(error.axis,
+                                      training && training.getDynamicGraph());
 }
 
 /// A model that has collectives is already written for a single rank.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Config/RankLayout.h"
+#include "DynamicKeys.h"
 #include "mf/Frontend/Config/ModelKeys.h"
 
 namespace mf {
@@ -89,6 +90,22 @@ RankLayout resolveRanks(const TrainingConfig &config,
   ranks.headParallel = resolveHeadParallel(parallel, diagnostics);
   ranks.expertParallel = parallel.expertParallel;
   return ranks;
+}
+
+llvm::StringRef getRankKey(llvm::StringRef axis, bool isOfDynamicGraph) {
+  using namespace dynamic;
+  auto choose = [&](const DynamicKey &key, llvm::StringRef name) {
+    return isOfDynamicGraph ? llvm::StringRef(key.name) : name;
+  };
+  axis = axis.split('_').first;
+  if (axis == "mp")
+    return choose(parallelism::tensorParallel,
+                  known::nameOf(&ParallelConfig::modelParallel));
+  if (axis == "dp")
+    return choose(parallelism::dataParallelShard,
+                  known::nameOf(&ParallelConfig::dataParallel));
+  return choose(parallelism::contextParallel,
+                known::nameOf(&ParallelConfig::contextParallel));
 }
 
 int64_t getExpertModelParallel(const TrainingConfig &config,

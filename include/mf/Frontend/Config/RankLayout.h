@@ -47,6 +47,10 @@ struct RankLayout {
 RankLayout resolveRanks(const TrainingConfig &config,
                         DiagnosticList &diagnostics);
 
+/// Returns the key of the YAML for the number of ranks along an axis of the
+/// mesh: `dp`, `cp`, `mp`, or a factor of one, such as `dp_0`.
+llvm::StringRef getRankKey(llvm::StringRef axis, bool isOfDynamicGraph = false);
+
 /// Returns the number of ranks over which each expert is cut. In legacy classes
 /// with a capacity this is model_parallel, unless expert_model_parallel is 1.
 /// In that case the ranks that hold different experts have the same position
