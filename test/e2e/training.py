@@ -181,7 +181,8 @@ class Tools:
         """The model file and the step file of a YAML, beside it."""
         mlir, step = (os.path.splitext(yaml)[0] + ending for ending in (".mlir", ".step.mlir"))
         self.run("mf-translate", "--import-mindformers", *importing, yaml, "-o", mlir)
-        self.run("mf-opt", "--quiet", *lowering, "--recompute-config=" + yaml, mlir, "-o", step)
+        # Users get one verification at the end. Here a pass that leaves a wrong operator is found where it does.
+        self.run("mf-opt", "--quiet", "--verify-each", *lowering, "--recompute-config=" + yaml, mlir, "-o", step)
         self.options = {"yaml": yaml, "mf-translate": [*importing], "mf-opt": [*lowering]}
         return mlir, step
 
