@@ -161,19 +161,23 @@ private:
           std::string pattern = prefix + path;
           if (!row.isParameter)
             pattern += ("." + getLeaf(row.stored, *record.cells)).str();
-          add(pattern, row.stored, record.scheme);
+          add(pattern, row.stored, record);
         });
   }
 
   void add(const std::string &pattern, const Stored &stored,
-           NameScheme scheme) {
-    const auto bit = uint32_t{1} << static_cast<unsigned>(scheme);
-    for (ParameterPattern &known : patterns)
-      if (known.pattern == pattern && known.stored == stored) {
-        known.schemes |= bit;
-        return;
-      }
-    patterns.push_back({bit, pattern, stored});
+           const NameSchemeRecord &record) {
+    auto isSame = [&](const ParameterPattern &known) {
+      return known.pattern == pattern && known.stored == stored;
+    };
+    auto found = llvm::find_if(patterns, isSame);
+    if (found == patterns.end())
+      found = patterns.insert(found, {0, pattern, stored, {}, {}});
+    found->schemes |= uint32_t{1} << static_cast<unsigned>(record.scheme);
+    if (found->extraPrefix.empty())
+      found->extraPrefix = record.cells->extraPrefix;
+    if (found->missingPrefix.empty())
+      found->missingPrefix = record.cells->missingPrefix;
   }
 
   FactSet attention;
@@ -195,13 +199,6 @@ ArrayRef<ParameterPattern> getParameterPatterns(const ParameterLayout &layout) {
   return all[getAttention(layout)];
 }
 
-StringRef ParameterPattern::getPrefix(StringLiteral ModelCells::*prefix) const {
-  for (const NameSchemeRecord &record : getNameSchemes())
-    if (isIn(record.scheme) && !(record.cells->*prefix).empty())
-      return record.cells->*prefix;
-  return "";
-}
-
 const ParameterPattern *matchParameterPattern(StringRef name,
                                               const ParameterLayout &layout,
                                               ParameterName &where) {
@@ -210,9 +207,9 @@ const ParameterPattern *matchParameterPattern(StringRef name,
     if (match(pattern.pattern, name, layout, where))
       return &pattern;
   for (const ParameterPattern &pattern : patterns) {
-    const StringRef prefix = pattern.getPrefix(&ModelCells::extraPrefix);
     StringRef rest = name;
-    if (!prefix.empty() && rest.consume_front(prefix) &&
+    if (!pattern.extraPrefix.empty() &&
+        rest.consume_front(pattern.extraPrefix) &&
         match(pattern.pattern, rest, layout, where))
       return &pattern;
   }

@@ -18,12 +18,13 @@ struct ParameterPattern {
   uint32_t schemes;
   std::string pattern;
   Stored stored;
+  /// ModelCells::extraPrefix and missingPrefix of the first scheme that has
+  /// one.
+  llvm::StringRef extraPrefix, missingPrefix;
 
   bool isIn(NameScheme scheme) const {
     return (schemes >> static_cast<unsigned>(scheme) & 1) != 0;
   }
-  /// Returns the prefix that one of the schemes has, or an empty one.
-  llvm::StringRef getPrefix(llvm::StringLiteral ModelCells::*prefix) const;
   bool has(ParameterPart part) const {
     return llvm::is_contained(stored.parts.get(), part);
   }

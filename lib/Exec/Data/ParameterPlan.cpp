@@ -149,15 +149,14 @@ private:
       if (name.empty())
         continue;
       std::optional<ArrayRef<int64_t>> found = lookup(name);
-      const StringRef extra = pattern.getPrefix(&ModelCells::extraPrefix);
+      const StringRef extra = pattern.extraPrefix;
       if (!found && !extra.empty()) {
         found = lookup((extra + name).str());
         if (found)
           name.insert(0, extra.str());
       }
-      const StringRef missing = pattern.getPrefix(&ModelCells::missingPrefix);
-      if (StringRef bare = name;
-          !found && !missing.empty() && bare.consume_front(missing)) {
+      if (StringRef bare = name; !found && !pattern.missingPrefix.empty() &&
+                                 bare.consume_front(pattern.missingPrefix)) {
         found = lookup(bare);
         if (found)
           name = bare.str();
