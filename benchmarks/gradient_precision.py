@@ -3,7 +3,7 @@
 
 usage: gradient_precision.py BIN_FOLDER
 
-The models are those of test/e2e/layer_norm_matches_torch.py: small ones with dropout, whose masks PyTorch gets. For the first
+The models are those of test/e2e/dropout_masks.py with LayerNorm: small ones with dropout, whose masks PyTorch gets. For the first
 step, each cell has the largest error of a parameter's gradient, relative to its norm, and behind it the error of all
 gradients as one vector. Where both columns that compare with fp64 have errors of one size, neither order of sums is better.
 """
@@ -16,7 +16,7 @@ import numpy
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "test", "e2e"))
 
-import layer_norm_matches_torch
+import dropout_masks
 import torch
 import training
 
@@ -38,10 +38,8 @@ def main():
     print(ROW % ("model", "mf, fp64", "PyTorch fp32, fp64", "mf, PyTorch fp32", "the worst of mf"))
     with tempfile.TemporaryDirectory() as work:
         tools = training.Tools(sys.argv[1], work)
-        data = tools.path("text.txt")
-        training.start_drawing(data, 3)
-        for kind in layer_norm_matches_torch.MODELS:
-            checker = layer_norm_matches_torch.Checker(kind, tools, data)
+        for kind in ("gpt2", "gpt2-flash", "glm", "spark"):
+            checker = dropout_masks.Checker(kind, tools)
             ours = checker.one[1][0]
             exact, rounded = (
                 {name: value.astype(numpy.float64) for name, value in next(checker.run_torch(precision))[1].items()}

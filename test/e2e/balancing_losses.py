@@ -17,8 +17,7 @@ import torch
 import training
 from dynamic_configurations import DEEPSEEK, PAD, SEQUENCE_LENGTH, Configuration, make_data
 from latent_attention_matches_torch import MCORE_SHARPNESS
-from torch_deepseek import DeepSeek
-from torch_moe import SETTINGS, Experts
+from torch_decoder import MCORE, Decoder
 
 BOUND, FACTOR, LAYERS = 2e-5, 0.5, 2
 MODEL = dict(
@@ -36,40 +35,31 @@ CASES = [
 EVERY_GROUP, NO_GROUPS = {"n_group": 4, "topk_group": 4}, {"n_group": 0, "topk_group": 0}
 
 
-class Reference(DeepSeek):
+class Reference(Decoder):
     """`own` sequences have a loss of their own."""
 
     def __init__(self, model, parameters, own, counts_choices):
-        config = {key: MODEL[key] for key in ("qk_nope_head_dim", "qk_rope_head_dim", "kv_lora_rank", "q_lora_rank",
-                                              "v_head_dim", "rms_norm_eps")}  # fmt: skip
-        config.update(num_heads=MODEL["num_attention_heads"], seq_length=SEQUENCE_LENGTH, num_layers=LAYERS)
-        super().__init__(config, parameters, layout="together", scale=MCORE_SHARPNESS)
-        self.own, self.counts_choices, self.balancing = own, counts_choices, 0
-        self.settings = dict(
-            SETTINGS, kind="mcore", experts=model["n_routed_experts"], chosen=model["num_experts_per_tok"], sigmoid=True,
+        settings = dict(
+            kind="mcore", experts=model["n_routed_experts"], chosen=model["num_experts_per_tok"], sigmoid=True,
             method="dynamic" if model["n_group"] else "greedy", groups=model["n_group"], kept_groups=model["topk_group"],
             scale=2.5, has_bias=True,
         )  # fmt: skip
-        for name, value in self.params.items():
-            value.requires_grad_("expert_bias" not in name)
+        super().__init__(MCORE, dict(model, experts=settings, sharpness=MCORE_SHARPNESS), parameters)
+        self.own, self.counts_choices, self.balancing, self.chosen = own, counts_choices, 0, settings["chosen"]
 
     def balance(self, x, weight, choices):
         """E / (k T^2) times the sum over experts of their probabilities and of the tokens whose k best they are."""
         scores = torch.sigmoid(torch.nn.functional.linear(x, weight))
         scores = (scores / scores.sum(-1, keepdim=True)).flatten(0, 1).unflatten(0, (-1, self.own * SEQUENCE_LENGTH))
         tokens, experts = scores.shape[1:]
-        chosen = self.settings["chosen"]
-        best = choices.view(*scores.shape[:2], chosen) if self.counts_choices else scores.topk(chosen, -1).indices
+        best = choices.view(*scores.shape[:2], self.chosen) if self.counts_choices else scores.topk(self.chosen, -1).indices
         counts = torch.zeros_like(scores).scatter_(-1, best, 1.0).sum(1)
-        return (scores.sum(1) * counts).sum(-1).mean() * experts / (chosen * tokens**2)
+        return (scores.sum(1) * counts).sum(-1).mean() * experts / (self.chosen * tokens**2)
 
-    def feed_forward(self, x, layer):
-        at = layer + "mlp."
-        if at + "router.weight" not in self.params:
-            return super().feed_forward(x, layer)
-        experts = Experts(self.settings, self.params, at)
-        result = experts.run(x)[0]
-        self.balancing = self.balancing + self.balance(x, self.params[at + "router.weight"], experts.indices)
+    def feed_forward(self, x, at):
+        result = super().feed_forward(x, at)
+        if at + "router.weight" in self.params:
+            self.balancing = self.balancing + self.balance(x, self.params[at + "router.weight"], self.experts[at].indices)
         return result
 
 
@@ -90,7 +80,6 @@ def run(tools, loss, parallel, local, more):
 def get_reference(model, values, own, counts_choices=False):
     rows = torch.from_numpy(make_data(SAMPLES, PARTS).astype(numpy.int64))
     tokens, labels = rows[:, :-1], rows[:, 1:].masked_fill(rows[:, :-1] == PAD, -100)
-    values = {name: torch.tensor(value).double() for name, value in values.items()}
     reference = Reference(model, values, own, counts_choices)
     main = reference.loss(tokens, labels)
     loss = main + FACTOR * reference.balancing

@@ -80,13 +80,15 @@ def fuse(model):
 
 
 class Configuration:
-    """What a YAML says. `memory` are sections of memory options as text; `optimizer` and `training` are keys of these
-    sections; `adapters` is lora_config. Attention stays within documents, which end with the token `documents`."""
+    """What a YAML says. `memory` are sections of memory options as text; `optimizer`, `training` and `scheduler` are keys of
+    these sections; `adapters` is lora_config. Attention stays within documents, which end with the token `documents`."""
 
-    def __init__(self, model, parallel, schedule, batches, memory=(), optimizer=(), training=(), adapters=None, documents=None):
+    def __init__(self, model, parallel, schedule, batches, memory=(), optimizer=(), training=(), adapters=None, documents=None,
+                 scheduler=()):  # fmt: skip
         self.model, self.parallel, self.schedule = model, parallel, schedule
         self.batches, self.memory = batches, tuple(memory)
-        self.optimizer, self.training, self.adapters, self.documents = dict(optimizer), dict(training), adapters, documents
+        self.optimizer, self.training, self.scheduler = dict(optimizer), dict(training), dict(scheduler)
+        self.adapters, self.documents = adapters, documents
 
     def get(self, axis):
         return self.parallel.get(axis, 1)
@@ -123,7 +125,7 @@ class Configuration:
             "optimizer": dict(
                 {"type": "AdamW", "betas": "[0.9, 0.95]", "eps": "1.e-8", "weight_decay": 0.1}, **self.optimizer
             ),
-            "lr_scheduler": {"type": "ConstantWarmUpLR", "learning_rate": "1.e-3", "warmup_ratio": 0},
+            "lr_scheduler": dict({"type": "ConstantWarmUpLR", "learning_rate": "1.e-3", "warmup_ratio": 0}, **self.scheduler),
             "train_dataset": {"dataloader": "{type: MindDataset%s}" % documents},
             "model": dict(COMMON, **self.model),
         }  # fmt: skip

@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts checkpoints from Hugging Face's names and back, family by family.
+"""Converts checkpoints to Hugging Face's names and back, family by family.
 
 usage: hugging_face_checkpoints.py BIN_FOLDER WORK_FOLDER [CASE...]
 
-For each family random weights are written as Hugging Face stores them, imported,
-trained with for one step, and exported. Loss and gradients of the step (which are
-exported too) must be PyTorch's, the exported weights the bytes of the first file.
+For each family random weights are exported as Hugging Face stores them, trained with for one step, and imported from a folder.
+Loss and gradients of the step (which are exported too) must be those of a PyTorch model that reads these names, which has a
+parameter for each exported tensor. Imported weights are the bytes of the first ones.
 """
 
 import json
 import os
-import sys
 
-import numpy
 import safetensors
-import torch
-import torch_hugging_face_deepseek
-import torch_hugging_face as reference
+import torch_cases
 import training
-from hugging_face_shapes import list_shapes
+from torch_decoder import BAICHUAN, HUGGING_FACE, MIXTRAL, QWEN1, TELECHAT_CHECKPOINT, Decoder, yarn_growth
 
 BATCH, LENGTH = 2, 32
 LOSS_TOLERANCE, GRADIENT_TOLERANCE = 1e-5, 1e-4
@@ -44,29 +40,12 @@ LLAMA3 = {
 }
 ALL_HEADS = {"num_key_value_heads": 4}
 BAICHUAN_13B = dict(
-    alibi=True,
-    normalizes_head=True,
     num_attention_heads=6,
     num_key_value_heads=6,
     head_dim=8,
     hidden_size=48,
 )
-
-
-class Case:
-    """`changes` are those of CONFIG. With `yaml`, the architecture and keys of a
-    model_config, the model comes from a training YAML, otherwise from the
-    config.json. `biases` are the layers' parts that have one."""
-
-    def __init__(
-        self, names, changes, yaml=None, biases=(), shards=False, decoder=reference.Decoder
-    ):
-        self.names, self.yaml, self.biases, self.shards = names, yaml, biases, shards
-        self.decoder = decoder
-        self.config = dict(CONFIG, **changes)
-
-
-MIXTRAL = {"model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2}
+MIXTRAL_MODEL = {"model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2}
 # The first layer is dense.
 QWEN2_MOE = {
     "model_type": "qwen2_moe",
@@ -125,81 +104,64 @@ DEEPSEEK3 = dict(
         "mscale_all_dim": 0.7,
     },
 )
-QKV = ("q_proj", "k_proj", "v_proj")
+
+
+class Case:
+    """`changes` are those of CONFIG, `reference` what is said to PyTorch beside. With `arch`, and `keys` of a model_config, the
+    model comes from a training YAML, otherwise from the config.json. Two files with an index hold the weights if it `shards`
+    them."""
+
+    def __init__(self, names, changes, arch=None, keys=(), reference=(), shards=False):
+        self.names, self.arch, self.keys, self.shards = names, arch, dict(keys), shards
+        self.config = dict(CONFIG, **changes)
+        self.reference = dict(self.config, **dict(reference))
+
+
+def get_settings(config):
+    """The settings of torch_moe.py for experts of a config.json."""
+    kind = config["model_type"]
+    return {
+        "kind": "grouped",
+        "experts": next(config[key] for key in ("num_experts", "num_local_experts", "n_routed_experts") if key in config),
+        "chosen": config["num_experts_per_tok"],
+        "sigmoid": kind == "deepseek_v3",
+        "method": config.get("topk_method", "greedy"),
+        "groups": config.get("n_group"),
+        "kept_groups": config.get("topk_group"),
+        "normalizes": config.get("norm_topk_prob", kind == "mixtral"),
+        "scale": config.get("routed_scaling_factor", 1.0),
+        "has_bias": kind == "deepseek_v3",
+        "gates_shared": kind == "qwen2_moe",
+    }
+
+
+def experts(model, names=HUGGING_FACE, **options):
+    scaling = model.get("rope_scaling")
+    sharpness = yarn_growth(scaling["factor"], scaling["mscale_all_dim"]) ** 2 if scaling else 1.0
+    return Case(names, model, reference={"experts": get_settings(model), "sharpness": sharpness}, **options)
+
+
+NORMALIZED, ALIBI = {"normalizes_head": True}, {"normalizes_head": True, "alibi": True}
 CASES = {
-    "llama": Case(reference.LLAMA, {"model_type": "llama"}, shards=True),
-    "llama3.1": Case(
-        reference.LLAMA, {"model_type": "llama", "rope_scaling": LLAMA3}
-    ),
-    "mistral": Case(reference.LLAMA, {"model_type": "mistral", "rope_theta": 1e6}),
-    "qwen2-tied": Case(
-        reference.LLAMA,
-        {"model_type": "qwen2", "tie_word_embeddings": True},
-        biases=QKV,
-    ),
-    "qwen3": Case(
-        reference.LLAMA, {"model_type": "qwen3", "head_dim": 32, "rope_theta": 1e6}
-    ),
-    "mixtral": Case(reference.MIXTRAL, MIXTRAL, shards=True),
-    "qwen2-moe": Case(reference.QWEN_MOE, QWEN2_MOE, biases=QKV),
-    "qwen3-moe": Case(reference.QWEN_MOE, QWEN3_MOE),
-    "deepseek2": Case(torch_hugging_face_deepseek.NAMES, DEEPSEEK2, decoder=torch_hugging_face_deepseek.Decoder),
-    "deepseek3": Case(
-        torch_hugging_face_deepseek.NAMES, DEEPSEEK3, shards=True, decoder=torch_hugging_face_deepseek.Decoder
-    ),
-    "qwen2-concatenated": Case(
-        reference.LLAMA,
-        {},
-        ("LlamaForCausalLM", {"qkv_concat": True, "qkv_has_bias": True}),
-        biases=QKV,
-    ),
-    "qwen1": Case(
-        reference.QWEN1,
-        ALL_HEADS,
-        ("QwenForCausalLM", {"qkv_has_bias": True}),
-        biases=("c_attn",),
-    ),
-    "telechat": Case(
-        reference.TELECHAT,
-        {},
-        ("TelechatForCausalLM", {}),
-        biases=("dense", "mlp.down_proj"),
-    ),
-    "baichuan-7b": Case(
-        reference.BAICHUAN,
-        dict(ALL_HEADS, normalizes_head=True),
-        ("Baichuan7BV2ForCausalLM", {}),
-    ),
-    "baichuan-13b": Case(
-        reference.BAICHUAN, BAICHUAN_13B, ("Baichuan13BV2ForCausalLM", {})
-    ),
+    "llama": Case(HUGGING_FACE, {"model_type": "llama"}, shards=True),
+    "llama3.1": Case(HUGGING_FACE, {"model_type": "llama", "rope_scaling": LLAMA3}),
+    "mistral": Case(HUGGING_FACE, {"model_type": "mistral", "rope_theta": 1e6}),
+    "qwen2-tied": Case(HUGGING_FACE, {"model_type": "qwen2", "tie_word_embeddings": True}),
+    "qwen3": Case(HUGGING_FACE, {"model_type": "qwen3", "head_dim": 32, "rope_theta": 1e6}),
+    "mixtral": experts(MIXTRAL_MODEL, MIXTRAL, shards=True),
+    "qwen2-moe": experts(QWEN2_MOE),
+    "qwen3-moe": experts(QWEN3_MOE),
+    "deepseek2": experts(DEEPSEEK2),
+    "deepseek3": experts(DEEPSEEK3, shards=True),
+    "qwen2-concatenated": Case(HUGGING_FACE, {}, "LlamaForCausalLM", {"qkv_concat": True, "qkv_has_bias": True}),
+    "qwen1": Case(QWEN1, ALL_HEADS, "QwenForCausalLM", {"qkv_has_bias": True}),
+    "telechat": Case(TELECHAT_CHECKPOINT, {}, "TelechatForCausalLM"),
+    "baichuan-7b": Case(BAICHUAN, ALL_HEADS, "Baichuan7BV2ForCausalLM", reference=NORMALIZED),
+    "baichuan-13b": Case(BAICHUAN, BAICHUAN_13B, "Baichuan13BV2ForCausalLM", reference=ALIBI),
     "baichuan-13b-scores": Case(
-        reference.BAICHUAN,
-        BAICHUAN_13B,
-        ("Baichuan13BV2ForCausalLM", {"use_flash_attention": False}),
+        BAICHUAN, BAICHUAN_13B, "Baichuan13BV2ForCausalLM", {"use_flash_attention": False}, reference=ALIBI
     ),
-}
-
-
-def add_copies(case, weights):
-    """The layers that predict more tokens come with the model's own embedding and
-    head."""
-    if case.config.get("num_nextn_predict_layers"):
-        layer = case.names["layer"] % case.config["num_hidden_layers"]
-        weights[layer + "embed_tokens.weight"] = weights[case.names["embedding"]]
-        weights[layer + "shared_head.head.weight"] = weights["lm_head.weight"]
-    return weights
-
-
-def random_weights(shapes):
-    random = numpy.random.RandomState(0)
-    values = {}
-    for name in sorted(shapes):
-        values[name] = 0.05 * random.standard_normal(shapes[name])
-        if "norm" in name or "ln_" in name:
-            values[name] += 1
-        values[name] = values[name].astype(numpy.float32)
-    return values
+}  # fmt: skip
 
 
 def write_checkpoint(folder, weights, shards):
@@ -212,72 +174,40 @@ def write_checkpoint(folder, weights, shards):
     for number in range(2):
         file = "model-0000%d-of-00002.safetensors" % (number + 1)
         names = sorted(weights)[number::2]
-        safetensors.save(
-            os.path.join(folder, file), {name: weights[name] for name in names}
-        )
+        safetensors.save(os.path.join(folder, file), {name: weights[name] for name in names})
         index["weight_map"].update({name: file for name in names})
     with open(os.path.join(folder, "model.safetensors.index.json"), "w") as file:
         json.dump(index, file)
 
 
-def get_model_config(case):
-    """The keys of MindSpore Transformers' model_config for a config.json's."""
-    config = case.config
-    return dict(
-        training.MODEL,
-        hidden_size=config["hidden_size"],
-        intermediate_size=config["intermediate_size"],
-        num_heads=config["num_attention_heads"],
-        n_kv_heads=config["num_key_value_heads"],
-        num_layers=config["num_hidden_layers"],
-        seq_length=LENGTH,
-        theta=config["rope_theta"],
-        **{key: config[key] for key in ("tie_word_embeddings",) if key in config},
-    )
-
-
 def build_model(name, case, tools):
     """The model's file and its step's."""
     yaml, mlir, step = (tools.path(name + end) for end in (".yaml", ".mlir", ".step.mlir"))
-    arch, keys = case.yaml or ("LlamaForCausalLM", {})
-    model = dict(get_model_config(case), **keys)
-    training.write_yaml(yaml, model, batch_size=BATCH, arch=arch)
-    if case.yaml:
+    config = case.config
+    model = dict(
+        training.MODEL, hidden_size=config["hidden_size"], intermediate_size=config["intermediate_size"],
+        num_heads=config["num_attention_heads"], n_kv_heads=config["num_key_value_heads"], num_layers=config["num_hidden_layers"],
+        seq_length=LENGTH, theta=config["rope_theta"], **case.keys,
+    )  # fmt: skip
+    training.write_yaml(yaml, model, batch_size=BATCH, arch=case.arch or "LlamaForCausalLM")
+    if case.arch:
         tools.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
     else:
-        config = tools.path(name + ".config.json")
-        with open(config, "w") as file:
-            json.dump(case.config, file)
-        size = "--batch-size=%d" % BATCH
-        tools.run("mf-translate", "--import-hf", size, config, "-o", mlir)
+        path = tools.path(name + ".config.json")
+        with open(path, "w") as file:
+            json.dump(config, file)
+        tools.run("mf-translate", "--import-hf", "--batch-size=%d" % BATCH, path, "-o", mlir)
     tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
     return mlir, step
 
 
-def run_torch(case, weights, data):
-    tokens = numpy.frombuffer(open(data, "rb").read(), numpy.uint8).astype(numpy.int64)
-    rows = [tokens[row * LENGTH :][: LENGTH + 1] for row in range(BATCH)]
-    block = torch.tensor(numpy.stack(rows))
-    model = case.decoder(case.names, case.config, weights)
-    loss = model.loss(block[:, :-1], block[:, 1:])
-    loss.backward()
-    gradients = {name: p.grad.numpy() for name, p in model.params.items() if p.grad is not None}
-    return loss.item(), gradients
-
-
-# A parameter that is tied to the embedding has a gradient of its own, which belongs
-# to it.
+# A parameter that is tied to the embedding has a gradient of its own, which belongs to it. Layers that predict more tokens
+# come with copies of the model's own embedding and head.
 TIED = {
     "lm_head.weight": "model.tok_embeddings.embedding_weight",
     "mtp.embeddings.0.word_embeddings.weight": "embedding.word_embeddings.weight",
 }
-
-
-def merge_tied_gradients(path, names):
-    gradients = safetensors.load(path)
-    for name in names:
-        gradients[TIED[name]] = gradients[TIED[name]] + gradients.pop(name)
-    safetensors.save(path, gradients)
+COPIES = (".embed_tokens.weight", ".shared_head.head.weight")
 
 
 def list_tied(case):
@@ -289,55 +219,50 @@ def list_tied(case):
 
 def compare(name, tools, data):
     case = CASES[name]
-    weights = add_copies(case, random_weights(list_shapes(case)))
-    folder = tools.path(name + ".hf")
-    write_checkpoint(folder, weights, case.shards)
     mlir, step = build_model(name, case, tools)
-    imported, exported, gradients, exported_gradients = (
+    folder = tools.path(name + ".hf")
+    weights, exported, imported, gradients, exported_gradients = (
         tools.path("%s.%s.safetensors" % (name, what))
-        for what in ("imported", "exported", "gradients", "exported-gradients")
+        for what in ("weights", "exported", "imported", "gradients", "exported-gradients")
     )
+    shapes = tools.parameters(mlir)
+    safetensors.save(weights, training.random_parameters({key: shape for key, shape in shapes.items() if key not in list_tied(case)}))
 
     def convert(way, source, target):
         tools.run("mf-translate", way, mlir, "--weights", source, "-o", target)
 
+    convert("--export-hf", weights, exported)
+    values = safetensors.load(exported)
+    write_checkpoint(folder, values, case.shards)
     convert("--import-hf-weights", folder, imported)
-    dump = ("--dump-gradients", gradients)
-    report = tools.train(step, data, parameters=imported, extra=dump)
-    convert("--export-hf", imported, exported)
-    merge_tied_gradients(gradients, list_tied(case))
+    same_bytes = safetensors.load_bytes(imported) == safetensors.load_bytes(weights)
+    report = tools.train(step, data, parameters=imported, extra=["--dump-gradients", gradients])
+    ours = safetensors.load(gradients)
+    for key in list_tied(case):
+        ours[TIED[key]] = ours[TIED[key]] + ours.pop(key)
+    safetensors.save(gradients, ours)
     convert("--export-hf", gradients, exported_gradients)
 
-    expected = {key: value.tobytes() for key, value in weights.items()}
-    same_bytes = safetensors.load_bytes(exported) == expected
-    loss, torch_gradients = run_torch(case, weights, data)
+    for key in [key for key in values if ".layers." in key and key.endswith(COPIES)]:
+        table = values["lm_head.weight" if "head" in key else case.names["table"]]
+        assert (values.pop(key) == table).all(), "%s is no copy" % key
+    model = Decoder(case.names, case.reference, values)
+    ((batch,),) = torch_cases.read_batches(data, LENGTH, 1, BATCH, 1)
+    loss = torch_cases.accumulate(model, [batch])
+    unread = [key for key, value in model.unique_parameters().items() if value.grad is None]
+    assert not unread, "PyTorch has no use for %s" % unread
     loss_error = abs(report["losses"][0] - loss) / abs(loss)
     ours = safetensors.load(exported_gradients)
-    gradient_error = max(
-        numpy.linalg.norm(ours[key] - value) / max(numpy.linalg.norm(value), 1e-12)
-        for key, value in torch_gradients.items()
-    )
-    print(
-        "%-20s loss %.6f, error %.1e, gradients %.1e, round trip %s"
-        % (name, loss, loss_error, gradient_error, "same" if same_bytes else "DIFFERS")
-    )
-    return (
-        same_bytes
-        and loss_error < LOSS_TOLERANCE
-        and gradient_error < GRADIENT_TOLERANCE
-    )
+    gradient_error = max(training.get_difference(ours[key], p.grad.numpy()) for key, p in model.unique_parameters().items())
+    print("%-20s loss %.6f, error %.1e, gradients %.1e, round trip %s"
+          % (name, loss, loss_error, gradient_error, "same" if same_bytes else "DIFFERS"))  # fmt: skip
+    return same_bytes and loss_error < LOSS_TOLERANCE and gradient_error < GRADIENT_TOLERANCE
 
 
-def main():
-    tools = training.Tools(*sys.argv[1:3])
-    data = tools.path("data")
-    text = b"A checkpoint means the same under any of its names. " * 4
-    with open(data, "wb") as file:
-        file.write(text)
-    names = sys.argv[3:] or list(CASES)
-    wrong = [name for name in names if not compare(name, tools, data)]
-    if wrong:
-        sys.exit("different: " + ", ".join(wrong))
+def write_text(path):
+    with open(path, "wb") as file:
+        file.write(b"A checkpoint means the same under any of its names. " * 4)
 
 
-main()
+if __name__ == "__main__":
+    torch_cases.run_cases(CASES, compare, write_text)

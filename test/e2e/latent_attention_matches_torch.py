@@ -9,8 +9,8 @@ ranks over which heads and sequences are cut.
 """
 
 import torch_cases
-import torch_deepseek
 import training
+from torch_decoder import LLAMA, MCORE, Decoder, yarn_growth
 
 STEPS = 2
 
@@ -43,7 +43,7 @@ LEGACY = dict(
     mtp_depth=0,
     mtp_loss_factor=0.3,
 )
-MCORE = dict(
+MCORE_MODEL = dict(
     COMMON,
     num_hidden_layers=2,
     num_attention_heads=4,
@@ -52,6 +52,7 @@ MCORE = dict(
     mtp_loss_scaling_factor=0.2,
 )
 YARN = {
+    "type": "yarn",
     "factor": 4.0,
     "original_max_position_embeddings": 8,
     "beta_fast": 2.0,
@@ -59,9 +60,9 @@ YARN = {
     "mscale": 1.0,
     "mscale_all_dim": 0.7,
 }
-YARN_TEXT = "{%s}" % ", ".join("%s: %s" % item for item in YARN.items())
-SHARPNESS = torch_deepseek.yarn_growth(4.0, 0.7) ** 2
-MCORE_SHARPNESS = torch_deepseek.yarn_growth(40.0, 0.707) ** 2
+YARN_TEXT = "{%s}" % ", ".join("%s: %s" % item for item in YARN.items() if item[0] != "type")
+SHARPNESS = yarn_growth(4.0, 0.7) ** 2
+MCORE_SHARPNESS = yarn_growth(40.0, 0.707) ** 2
 MCORE_YARN = dict(
     position_embedding_type="yarn",
     rotary_scaling_factor=4.0,
@@ -75,18 +76,15 @@ SHARED = {"model_parallel": 2, "use_seq_parallel": "True"}
 
 
 def legacy(stages=1, ranks=None, yarn=None, scale=1.0, step=None, **changes):
-    return dict(LEGACY, **changes), "separate", stages, ranks, yarn, scale, step
+    return LLAMA, dict(LEGACY, **changes), {"rope_scaling": yarn, "sharpness": scale}, stages, ranks, step
 
 
-def mcore(
-    layout="together", stages=1, ranks=None, yarn=None, scale=MCORE_SHARPNESS, step=None, **changes
-):  # fmt: skip
+def mcore(layout="together", stages=1, ranks=None, yarn=None, scale=MCORE_SHARPNESS, step=None, **changes):
     changes["mla_qkv_concat"] = layout == "together"
-    return dict(MCORE, **changes), layout, stages, ranks, yarn, scale, step
+    return MCORE, dict(MCORE_MODEL, **changes), {"rope_scaling": yarn, "sharpness": scale}, stages, ranks, step
 
 
-# name: model_config, layout of parameters, stages, ranks, YaRN, factor of the scores' scale,
-# more of training.write_yaml
+# name: names, model_config, what is said of it to the reference beside, stages, ranks, more of training.write_yaml
 CASES = {
     "legacy": legacy(),
     "legacy-scores": legacy(use_flash_attention=False, v_head_dim=20),
@@ -113,7 +111,7 @@ CASES = {
     "mcore-no-norms": mcore(qk_layernorm=False),
     "mcore-scores": mcore(use_flash_attention=False, hidden_act="swiglu"),
     "mcore-yarn": mcore(
-        yarn=YARN, scale=torch_deepseek.yarn_growth(4.0, 1.0) ** 2, **MCORE_YARN
+        yarn=YARN, scale=yarn_growth(4.0, 1.0) ** 2, **MCORE_YARN
     ),
     "mcore-next-token": mcore(mtp_num_layers=1),
     "mcore-3-stages": mcore("apart", stages=3, mtp_num_layers=1),
@@ -138,31 +136,15 @@ def get_offset(config, stages):
     return str([1 if stage < rest else 0 for stage in range(stages)]) if rest else "0"
 
 
-def write_config(name):
-    """model_config and the network's class, as a YAML has them."""
-    config, layout = CASES[name][:2]
-    text = {key: "null" if value is None else value for key, value in config.items()}
-    return text, "DeepseekV3ForCausalLM" if layout == "separate" else "deepseek_v3"
-
-
-def make_reference(name, parameters):
-    config, layout, _, _, yarn, scale, _ = CASES[name]
-    sizes = dict(config, num_heads=4)
-    if layout != "separate":
-        sizes["num_layers"] = config["num_hidden_layers"]
-        sizes["mtp_depth"] = config["mtp_num_layers"]
-        sizes["mtp_loss_factor"] = config["mtp_loss_scaling_factor"]
-    return torch_deepseek.DeepSeek(sizes, parameters, layout, yarn, scale)
-
-
 def compare(name, tools, data):
-    config, _, stages, ranks, _, _, more = CASES[name]
+    names, config, reference, stages, ranks, more = CASES[name]
     ranks = dict(ranks or {})
-    dp = ranks.get("data_parallel", 1)
-    text, arch = write_config(name)
+    text = {key: "null" if value is None else value for key, value in config.items()}
     mlir, step = tools.lower(
-        name, text, stages=stages, micro_batches=torch_cases.MICRO_BATCHES, batch_size=torch_cases.BATCH // dp, ranks=ranks,
-        arch=arch, model_type="DeepseekV3Config", **dict({"offset": get_offset(config, stages)}, **(more or {})),
+        name, text, stages=stages, micro_batches=torch_cases.MICRO_BATCHES, ranks=ranks,
+        batch_size=torch_cases.BATCH // ranks.get("data_parallel", 1), model_type="DeepseekV3Config",
+        arch="DeepseekV3ForCausalLM" if names is LLAMA else "deepseek_v3",
+        **dict({"offset": get_offset(config, stages)}, **(more or {})),
     )  # fmt: skip
     shapes = tools.parameters(mlir)
     tied = [n for n in shapes if "mtp_embeddings" in n or "mtp.embeddings" in n]
@@ -170,10 +152,10 @@ def compare(name, tools, data):
     # Values far from their initial ones show more errors.
     parameters = {n: v * (1 if "norm" in n else 4) for n, v in parameters.items()}
     ours = torch_cases.run_steps(tools, name, step, data, STEPS, parameters)
-    model = make_reference(name, parameters)
+    model = Decoder(names, dict(config, **reference), parameters)
     expected = torch_cases.train(model, torch_cases.read_batches(data, config["seq_length"], STEPS))
     # An update moves parameters by rounding, too.
-    return torch_cases.compare_steps(name, ours, expected, tied, model.names["table"], gradient=1e-5, later=1e-4)
+    return torch_cases.compare_steps(name, ours, expected, tied, names["table"], gradient=1e-5, later=1e-4)
 
 
 if __name__ == "__main__":

@@ -14,11 +14,10 @@ import numpy
 import safetensors
 import step_results
 import torch
-import torch_moe
 import training
 from dynamic_configurations import COMMON, DEEPSEEK, LAYERS, SEQUENCE_LENGTH, STANDARD, VOCABULARY, Configuration
 from latent_attention_matches_torch import MCORE_SHARPNESS
-from torch_deepseek import DeepSeek
+from torch_decoder import MCORE, Decoder
 
 PAD, BOUND = 0, 2e-5
 # All layers are dense.
@@ -42,34 +41,18 @@ CASES = {
 }
 
 
-class LocalLoss:
+class Reference(Decoder):
     def accumulate(self, tokens, labels, groups):
         """Adds the gradients of the mean of the means of `groups`, which say where their tokens are."""
-        logits = self.get_logits(tokens)
+        (state,) = self.get_states(tokens)
         losses = torch.nn.functional.cross_entropy(
-            logits.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="none"
+            self.get_logits(state).flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="none"
         ).view_as(labels)
         counted = labels != -100
         means = [losses[group].sum() / (counted[group].sum() + 1e-8) for group in groups]
         loss = sum(means) / len(means)
         loss.backward()
         return loss.item()
-
-
-class Latent(LocalLoss, DeepSeek):
-    def get_logits(self, tokens):
-        x = self.params[self.names["table"]][tokens]
-        for index in range(LAYERS):
-            x = self.layer(x, self.names["layers"] % index)
-        return self.linear(self.norm(x, self.names["final"]), self.names["head"])
-
-
-class Standard(LocalLoss, torch_moe.Decoder):
-    def get_logits(self, tokens):
-        x = self.params["embedding.word_embeddings.weight"][tokens]
-        for index in range(LAYERS):
-            x, _ = self.run_layer(index, x)
-        return self.linear(self.norm(x, "decoder.final_layernorm.weight"), "output_layer")
 
 
 def make_samples():
@@ -81,25 +64,8 @@ def make_samples():
     return rows
 
 
-def make_model(keys, values):
-    heads, length = keys["num_attention_heads"], SEQUENCE_LENGTH
-    if keys.get("multi_latent_attention") == "False":
-        config = {
-            "num_layers": LAYERS, "num_heads": heads, "n_kv_heads": keys.get("num_key_value_heads", heads),
-            "hidden_size": keys["hidden_size"], "head_dim": keys.get("head_dim", keys["hidden_size"] // heads),
-            "seq_length": length, "theta": 10000.0, "rms_norm_eps": keys["rms_norm_eps"],
-            "experts": dict(torch_moe.SETTINGS, kind="mcore"), "first_expert_layer": LAYERS,
-        }  # fmt: skip
-        return Standard(config, values)
-    config = {
-        "num_heads": heads, "seq_length": length,
-        **{key: keys[key] for key in ("qk_nope_head_dim", "qk_rope_head_dim", "kv_lora_rank", "q_lora_rank", "v_head_dim", "rms_norm_eps")},
-    }  # fmt: skip
-    return Latent(config, {name: torch.tensor(value) for name, value in values.items()}, layout="together", scale=MCORE_SHARPNESS)
-
-
 def get_reference(keys, values, rows, groups):
-    model = make_model(keys, values)
+    model = Reference(MCORE, dict(keys, num_hidden_layers=LAYERS, sharpness=MCORE_SHARPNESS), values)
     tokens = torch.from_numpy(rows[:, :-1].astype(numpy.int64))
     labels = torch.from_numpy(rows[:, 1:].astype(numpy.int64))
     loss = model.accumulate(tokens, labels.masked_fill(tokens == PAD, -100), groups)

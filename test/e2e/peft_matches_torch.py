@@ -15,15 +15,16 @@ import os
 import sys
 
 import numpy
-import prefix_matches_torch
 import safetensors
 import torch
-import torch_hugging_face
+import torch_cases
 import training
+from gradients_match_torch import GLM2_MODEL
+from torch_decoder import HUGGING_FACE, Decoder
 
 BATCH, RANK, ALPHA, TOLERANCE = 2, 4, 8, 1e-6
 MODEL = training.MODEL
-HIDDEN, INNER, LENGTH = MODEL["hidden_size"], MODEL["intermediate_size"], MODEL["seq_length"]
+HIDDEN, INNER = MODEL["hidden_size"], MODEL["intermediate_size"]
 HEAD = HIDDEN // MODEL["num_heads"]
 KEYS = HEAD * MODEL["n_kv_heads"]
 LINEAR = {
@@ -39,14 +40,12 @@ CONFIG = {
     "num_attention_heads": MODEL["num_heads"],
     "num_key_value_heads": MODEL["n_kv_heads"],
     "num_hidden_layers": MODEL["num_layers"],
-    "head_dim": HEAD,
     "rms_norm_eps": 1e-5,
-    "rope_theta": 10000.0,
 }
 PREFIX = "base_model.model."
 
 
-class Adapted(torch_hugging_face.Decoder):
+class Adapted(Decoder):
     """The base model with the adapters of a PEFT folder, in double precision."""
 
     def __init__(self, weights, folder):
@@ -61,8 +60,7 @@ class Adapted(torch_hugging_face.Decoder):
             if any(name.split(".")[-2] == module for module in self.peft.get("modules_to_save") or [])
         }  # fmt: skip
         self.used.update(saved)
-        weights = {name: value.astype(numpy.float64) for name, value in {**weights, **saved}.items()}
-        super().__init__(torch_hugging_face.LLAMA, CONFIG, weights)
+        super().__init__(HUGGING_FACE, CONFIG, {**weights, **saved})
         root = self.peft["r"] ** (0.5 if self.peft.get("use_rslora") else 1)
         self.scaling = self.peft["lora_alpha"] / root
 
@@ -81,7 +79,7 @@ def make_weights(random):
     for layer in range(MODEL["num_layers"]):
         prefix = "model.layers.%d." % layer
         names.update({prefix + name + ".weight": shape for name, shape in LINEAR.items()})
-        names.update({prefix + name: (HIDDEN,) for name in torch_hugging_face.LLAMA["norms"]})
+        names.update({prefix + name + ".weight": (HIDDEN,) for name in HUGGING_FACE["norms"]})
     return {
         name: ((1 if len(shape) == 1 else 0) + 0.1 * random.standard_normal(shape)).astype(numpy.float32)
         for name, shape in names.items()
@@ -127,11 +125,10 @@ class Comparison:
     def compare(self, name, step, base, adapters, folder):
         extra = ["--init-adapters", adapters]
         ours = self.tools.train(step, self.data, parameters=base, extra=extra)["losses"][0]
-        tokens = numpy.frombuffer(open(self.data, "rb").read(), numpy.uint8).astype(numpy.int64)
-        block = torch.tensor(numpy.stack([tokens[row * LENGTH :][: LENGTH + 1] for row in range(BATCH)]))
+        ((batch,),) = torch_cases.read_batches(self.data, MODEL["seq_length"], 1, BATCH, 1)
         model = Adapted(self.weights, folder)
         with torch.no_grad():
-            expected = model.loss(block[:, :-1], block[:, 1:]).item()
+            expected = model.loss(*batch).item()
         assert model.used == set(model.tensors), model.used ^ set(model.tensors)
         error = abs(ours - expected) / expected
         print("%s: %d tensors, loss within %g: %s" % (name, len(model.used), TOLERANCE, error <= TOLERANCE))
@@ -160,9 +157,8 @@ class Comparison:
         tools = self.tools
         keys = "{pet_type: lora, lora_rank: %d, lora_alpha: %d, lora_dropout: 0.0, target_modules: 'query_key_value|dense_h_to_4h'}"
         family = {"arch": "ChatGLM2ForConditionalGeneration", "model_type": "ChatGLM2Config", "batch_size": BATCH}
-        glm2 = prefix_matches_torch.GLM2
-        plain, _ = tools.lower("plain", glm2, **family)
-        mlir, step = tools.lower("glm2", dict(glm2, pet_config=keys % (RANK, ALPHA)), **family)
+        plain, _ = tools.lower("plain", GLM2_MODEL, **family)
+        mlir, step = tools.lower("glm2", dict(GLM2_MODEL, pet_config=keys % (RANK, ALPHA)), **family)
         paths = {name: tools.path("glm2.%s.safetensors" % name) for name in ("base", "adapters", "back", "merged", "hf", "hf-merged")}
         safetensors.save(paths["base"], training.random_parameters(tools.parameters(plain)))
         tools.train(step, self.data, steps=2, parameters=paths["base"], extra=["--save-trainable", paths["adapters"]])

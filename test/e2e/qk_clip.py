@@ -7,18 +7,16 @@ The model is a DeepSeek-V3 of the dynamic graph whose layers are all dense. PyTo
 by the largest logits of its own forward on its own parameters.
 """
 
-import os
 import re
 import sys
 
 import numpy
 import safetensors
 import torch
-import torch_deepseek
 import training
-from dynamic_configurations import DEEPSEEK, LAYERS, SEQUENCE_LENGTH, VOCABULARY, Configuration
-from muon import HUGE, compare_products, get_worst
-from muon_matrices import EXCLUDED, LATENT, PLAIN, QUERY, ROTARY, VALUE, Reference, in_turns
+from dynamic_configurations import LAYERS, SEQUENCE_LENGTH, VOCABULARY, Configuration
+from muon import EXCLUDED, HUGE, LATENT_SIZES, PLAIN, ROTARY, VALUE, Reference, compare_products, get_worst, in_turns, read_gradients
+from torch_decoder import MCORE, Decoder
 
 STEPS, MICRO_BATCHES, HEADS = 5, 2, 4
 ONE_STEP_TOLERANCE = 1e-6
@@ -26,13 +24,8 @@ ONE_STEP_TOLERANCE = 1e-6
 LAYOUT_TOLERANCE = 1e-3
 CLIPPED = re.compile(r"linear_(qb|kvb)")
 MODEL = dict(
-    DEEPSEEK, qk_nope_head_dim=PLAIN, qk_rope_head_dim=ROTARY, v_head_dim=VALUE, q_lora_rank=QUERY,
-    kv_lora_rank=LATENT, first_k_dense_replace=LAYERS, num_nextn_predict_layers=0, position_embedding_type="rope",
-    mscale=0.0, mscale_all_dim=0.0, rms_norm_eps="1.e-6",
-)  # fmt: skip
-SIZES = dict(
-    num_layers=LAYERS, num_heads=HEADS, seq_length=SEQUENCE_LENGTH, rms_norm_eps="1.e-6", qk_nope_head_dim=PLAIN,
-    qk_rope_head_dim=ROTARY, v_head_dim=VALUE, q_lora_rank=QUERY, kv_lora_rank=LATENT,
+    LATENT_SIZES, first_k_dense_replace=LAYERS, position_embedding_type="rope", mscale=0.0, mscale_all_dim=0.0,
+    rms_norm_eps="1.e-6",
 )  # fmt: skip
 RECOMPUTED = ["recompute: {mode: full, full_recompute_layer: ['0-3']}"]
 LAYOUTS = {
@@ -42,24 +35,19 @@ LAYOUTS = {
 SWAPPED = ["swap: {enable: True, default_prefetch: 1, layer_swap: [{layers: ['0-2']}]}"]
 
 
-class Model(torch_deepseek.DeepSeek):
+class Model(Decoder):
     """Keeps the largest logit of each head of each layer."""
 
-    def attend(self, x, layer):
-        at = layer + self.names["attention"]
-        plain, turning, key, _, shared = self.project(x, at)
-        shared = self.turn(shared)[:, None]
-        scores = plain @ key.transpose(-1, -2) + self.turn(turning) @ shared.transpose(-1, -2)
-        mask = torch.triu(torch.ones(x.shape[1], x.shape[1], dtype=torch.bool), 1)
-        largest = (scores * self.scale).masked_fill(mask, float("-inf")).amax((0, 2, 3))
+    def weigh(self, scores, at):
+        largest = scores.amax((0, 2, 3))
         self.largest[at] = torch.maximum(self.largest.get(at, torch.zeros(HEADS)), largest)
-        return super().attend(x, layer)
+        return scores
 
 
 @torch.no_grad()
 def find_largest(values, rows):
     """The largest logits of the micro-batches of a step, by the prefix of a layer's attention."""
-    model = Model(SIZES, values, layout="together")
+    model = Model(MCORE, dict(MODEL, num_hidden_layers=LAYERS), values, torch.float32)
     model.largest = {}
     for batch in numpy.split(rows, MICRO_BATCHES):
         tokens = torch.from_numpy(batch.astype(numpy.int64))
@@ -132,10 +120,10 @@ class Runs:
         """The parameters of PyTorch's steps with the gradients of `run`, and how many heads each of them clips."""
         reference, counts = Reference(self.values, product), []
         for number, rows in enumerate(numpy.split(self.rows, STEPS), 1):
-            largest = find_largest({name: value.numpy() for name, value in reference.values.items()}, rows)
-            reference.step(number, safetensors.load(os.path.join(self.gradients, "step_%06d.safetensors" % number)))
+            largest = find_largest(reference.get_parameters(), rows)
+            reference.step(number, read_gradients(self.gradients, number))
             counts.append(clip(reference.values, largest, self.threshold))
-        return {name: value.numpy() for name, value in reference.values.items()}, counts
+        return reference.get_parameters(), counts
 
 
 def compare_one_step(runs, threshold):

@@ -12,7 +12,7 @@ import zlib
 import numpy
 import torch
 from torch.nn.functional import cross_entropy, linear, one_hot, pad, silu, softplus
-from torch_deepseek import yarn_frequencies, yarn_growth
+from torch_decoder import MCORE, Decoder, rotate, yarn_frequencies, yarn_growth
 
 # The class's defaults of the keys that are read here.
 DEFAULTS = {
@@ -142,23 +142,19 @@ def choose(scores, count):
     return order[..., :count]
 
 
-class DeepSeek4:
+class DeepSeek4(Decoder):
     def __init__(self, config, parameters, tables=None):
         """`tables` are the experts of token ids, by parameter; without one, they are those that a model begins with."""
-        self.config = dict(DEFAULTS, **config)
+        config = dict(DEFAULTS, **config)
+        config["sharpness"] = yarn_growth(config["rotary_scaling_factor"], config["mscale"]) ** 2
+        if config.get("position_embedding_type") == "yarn":
+            config["rope_scaling"] = dict(
+                config, type="yarn", factor=config["rotary_scaling_factor"],
+                original_max_position_embeddings=config["max_position_embeddings"],
+            )  # fmt: skip
+        super().__init__(MCORE, config, parameters)
         self.tables = {n: torch.as_tensor(v, dtype=torch.int64) for n, v in (tables or {}).items()}
-        self.params = {n: torch.nn.Parameter(torch.as_tensor(v)) for n, v in parameters.items()}
         self.parts = {}
-
-    # The weights.
-
-    def linear(self, x, name):
-        return linear(x, self.params[name + ".weight"])
-
-    def norm(self, x, name):
-        if name + ".weight" not in self.params:
-            return x
-        return normalize(x, self.config["rms_norm_eps"], self.params[name + ".weight"])
 
     def add_part(self, name, loss):
         self.parts[name] = self.parts.get(name, 0) + loss
@@ -220,9 +216,7 @@ class DeepSeek4:
         shape = [1, len(angles)] + [1] * (x.dim() - 3) + [size // 2]
         cos, sin = angles.cos().reshape(shape).to(x), angles.sin().reshape(shape).to(x)
         kept, x = x[..., :-size], x[..., -size:]
-        even, odd = x[..., 0::2], x[..., 1::2]
-        turned = torch.stack((even * cos - odd * sin, odd * cos + even * sin), -1).flatten(-2)
-        return torch.cat((kept, turned), -1)
+        return torch.cat((kept, rotate(x, cos, sin, has_pairs=True)), -1)
 
     def compress(self, x, at, ratio, width, base_ratio):
         """[batch, entries, width]"""
@@ -269,7 +263,7 @@ class DeepSeek4:
         objective = -torch.where(seen, p * y.clamp(min=1e-300).log(), torch.zeros(()).to(y)).sum(-1).mean()
         return objective + (value - objective).detach()
 
-    def attend(self, x, at, ratio):
+    def attend_hybrid(self, x, at, ratio):
         config, length = self.config, x.shape[1]
         heads, width, window = config["num_attention_heads"], config["v_head_dim"], config["sliding_window"]
         c = self.norm(self.linear(x, at + "linear_q_down_proj"), at + "q_layernorm")
@@ -314,38 +308,6 @@ class DeepSeek4:
         weight = self.params[at + "linear_o_group_proj"].unflatten(0, (groups, rank))
         out = torch.einsum("bsgd,gld->bsgl", out.unflatten(-1, (groups, -1)), weight).flatten(2)
         return self.linear(out, at + "linear_proj")
-
-    # Latent attention.
-
-    def attend_latent(self, x, at):
-        config, length = self.config, x.shape[1]
-        heads, turning, plain = config["num_attention_heads"], config["qk_rope_head_dim"], config["qk_nope_head_dim"]
-        rank, value = config["kv_lora_rank"], config["v_head_dim"]
-        packed = self.linear(x, at + "linear_qkv")
-        query, latent, shared = packed.split([packed.shape[-1] - rank - turning, rank, turning], -1)
-        query = self.linear(self.norm(query, at + "q_layernorm"), at + "linear_qb").unflatten(-1, (heads, -1))
-        other = self.linear(self.norm(latent, at + "k_layernorm"), at + "linear_kvb").unflatten(-1, (heads, -1))
-        frequencies = float(config["rope_theta"]) ** (-torch.arange(0, turning, 2).double() / turning)
-        scale = yarn_growth(config["rotary_scaling_factor"], config["mscale"])
-        angle = 1.0
-        if config.get("position_embedding_type") == "yarn":
-            yarn = dict(config, factor=config["rotary_scaling_factor"],
-                        original_max_position_embeddings=config["max_position_embeddings"])  # fmt: skip
-            frequencies = yarn_frequencies(frequencies, float(config["rope_theta"]), yarn)
-            angle = scale / yarn_growth(config["rotary_scaling_factor"], config["mscale_all_dim"])
-        angles = torch.outer(torch.arange(length).double() * angle, frequencies)
-
-        def turn(t):
-            cos, sin = (f()[None, :, None].to(t) for f in (angles.cos, angles.sin))
-            even, odd = t[..., 0::2], t[..., 1::2]
-            return torch.cat((even * cos - odd * sin, odd * cos + even * sin), -1)
-
-        scores = torch.einsum("bshd,bthd->bhst", query[..., :plain], other[..., :plain])
-        scores = scores + torch.einsum("bshd,btd->bhst", turn(query[..., plain:]), turn(shared[:, :, None])[:, :, 0])
-        mask = torch.triu(torch.ones(length, length, dtype=torch.bool), 1)
-        weights = (scores * scale**2 / math.sqrt(plain + turning)).masked_fill(mask, -math.inf).softmax(-1)
-        out = torch.einsum("bhst,bthd->bshd", weights, other[..., plain:])
-        return self.linear(out.flatten(2), at + "linear_proj")
 
     # Feed forwards.
 
@@ -395,7 +357,7 @@ class DeepSeek4:
             self.loss_terms.append(self.add_part("aux", loss / (chosen * len(x) ** 2)))
         return gates * config["routed_scaling_factor"], experts
 
-    def experts(self, x, at, tokens):
+    def run_experts(self, x, at, tokens):
         shape, config = x.shape, self.config
         x = x.flatten(0, 1)
         gates, experts = self.route(x, at, None if tokens is None else tokens.flatten())
@@ -415,14 +377,14 @@ class DeepSeek4:
         def attention(value):
             value = self.norm(value, at + "input_layernorm")
             if config["experimental_attention_variant"] == "dsv4_hybrid":
-                return self.attend(value, at + "self_attention.", config["compress_ratios"][index])
-            return self.attend_latent(value, at + "self_attention.")
+                return self.attend_hybrid(value, at + "self_attention.", config["compress_ratios"][index])
+            return self.latent_attention(value, at + "self_attention.")
 
         def feed_forward(value):
             value = self.norm(value, at + "pre_mlp_layernorm")
             if index < config["first_k_dense_replace"]:
                 return self.feed_forward(value, at + "mlp.")
-            return self.experts(value, at + "mlp.", tokens if index < config["num_hash_layers"] else None)
+            return self.run_experts(value, at + "mlp.", tokens if index < config["num_hash_layers"] else None)
 
         x = self.run_site(x, at + "attn_hc.", attention)
         return self.run_site(x, at + "ffn_hc.", feed_forward)

@@ -17,9 +17,9 @@ import sys
 import safetensors
 import torch
 import torch.distributed as ranks
-import torch_llama
 import training
 from torch_cases import read_batches
+from torch_decoder import LLAMA, Decoder, rotate
 
 
 class CopyToRanks(torch.autograd.Function):
@@ -48,9 +48,9 @@ class SumOverRanks(torch.autograd.Function):
         return gradient
 
 
-class TracedLlama(torch_llama.Llama):
+class TracedLlama(Decoder):
     def __init__(self, config, parameters, defect):
-        super().__init__(config, parameters)
+        super().__init__(LLAMA, config, parameters, torch.float32)
         self.defect, self.values, self.layer = defect, {}, None
 
     def keep(self, name, value):
@@ -69,13 +69,13 @@ class TracedLlama(torch_llama.Llama):
         return super().attention(x, prefix)
 
     def rotate(self, x):
-        cos, sin = self.cos, self.sin
+        cos, sin = self.get_angles(x.shape[-1], x.shape[-2])
         if self.defect == "rope" and self.layer == "model.layers.2.attention.":
             cos, sin = cos.roll(-1, 0), sin.roll(-1, 0)
         # First queries, then keys.
         name = self.layer + "rotated_q"
         name = self.layer + "rotated_k" if name in self.values else name
-        return self.keep(name, torch_llama.rotate(x, cos, sin))
+        return self.keep(name, rotate(x, cos, sin))
 
     def dump(self):
         tensors = {name: value.detach() for name, value in self.values.items()}

@@ -234,7 +234,7 @@ def start_drawing(path, seed):
 def get_difference(actual, expected):
     """The norm of the difference of two tensors, relative to that of the second."""
     expected = expected.astype(numpy.float64)
-    return numpy.linalg.norm(actual.astype(numpy.float64) - expected) / numpy.linalg.norm(expected)
+    return numpy.linalg.norm(actual.astype(numpy.float64) - expected) / max(numpy.linalg.norm(expected), 1e-12)
 
 
 def random_parameters(shapes, seed=0):
