@@ -24,7 +24,7 @@ import sys
 
 import deepseek_on_ranks
 import dynamic_configurations
-import experts_on_ranks
+import expert_layouts
 import safetensors
 import training
 
@@ -87,10 +87,11 @@ MORE = {
     }),
 }  # fmt: skip
 CASES.update(MORE)
-EXPERTS = {
-    "capacity": experts_on_ranks.Case(dict(experts_on_ranks.SMALL, capacity=6), dp=2, mp=2, ep=2, level=1, micro=2),
-    "dropless": experts_on_ranks.Case(dict(experts_on_ranks.SMALL, parallel=2), dp=2, mp=2, ep=2, micro=2),
-}
+for kind, layout in {
+    "capacity": expert_layouts.SMALL.change(level=1, micro_batches=2), "dropless": expert_layouts.DROPLESS.change(micro_batches=2),
+}.items():  # fmt: skip
+    keys = layout.get_options()
+    CASES[kind] = dict(keys, sizes=keys.pop("model"))
 # DeepSeek-V3's public YAML with small sizes: latent attention, experts whose bias balances them, and a later token's prediction.
 DEEPSEEK = {"deepseek": "2x2x1x2", "short deepseek": "1x2x1x2"}
 # DeepSeek-V4 with layers of all ratios, whose experts are shared out; with one layer, on ranks that share sequences; and with
@@ -244,16 +245,7 @@ def lower(tools, name):
         tools.run("mf-translate", "--import-mindformers", yaml, "-o", model)
         tools.run("mf-opt", "--quiet", "--for-cann", "--recompute-config=" + yaml, model, "-o", step)
         return step, layout.pp * layout.dp * layout.mp
-    if name in DEEPSEEK4:
-        return DEEPSEEK4[name].lower(tools, name, lowering=["--for-cann"])[1], DEEPSEEK4[name].get_ranks()
-    case = EXPERTS[name]
-    # Experts without a capacity run one after another here, and all at once in DeepSeek.
-    settings = str(case.get_yaml()).replace("use_gmm: True", "use_gmm: False, expert_num: %d" % case.sizes["experts"])
-    for path, text in ((model, case.get_model()), (yaml, settings)):
-        with open(path, "w") as file:
-            file.write(str(text))
-    tools.run("mf-opt", "--quiet", "--for-cann", "--recompute-config=" + yaml, model, "-o", step)
-    return step, case.dp * case.mp * case.pp
+    return DEEPSEEK4[name].lower(tools, name, lowering=["--for-cann"])[1], DEEPSEEK4[name].get_ranks()
 
 
 def count_ranks(options):
@@ -379,7 +371,7 @@ def main():
     parser.add_argument("--cxx", default="g++", help="the compiler of the programs")
     parser.add_argument("build")
     parser.add_argument("work")
-    parser.add_argument("cases", nargs="+", choices=[*CASES, *EXPERTS, *DEEPSEEK, *DEEPSEEK4, "difference"], metavar="CASE")
+    parser.add_argument("cases", nargs="+", choices=[*CASES, *DEEPSEEK, *DEEPSEEK4, "difference"], metavar="CASE")
     options = parser.parse_args()
     build, work = os.path.abspath(options.build), os.path.abspath(options.work)
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
