@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that randomly drawn YAMLs of the dynamic graph give steps that are right.
 
-usage: dynamic_configurations.py [--part=K/N] [--seed N] [--count N] [--first N] [--only MODEL_TYPE] [--fused] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER
+usage: dynamic_configurations.py [--part=K/N] [--seed N] [--count N] [--first N] [--only MODEL_TYPE] [--fused] [--named] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER
 
 Each draw is a model (Qwen3, DeepSeek-V3 or DeepSeek-V4), up to 8 ranks of it with FSDP or HSDP, stages, chunks, parts of the
 sequence and experts on ranks of their own, for a third with adapters, written as a YAML of the dynamic graph and lowered. Loss, norm and gradients
@@ -10,10 +10,15 @@ weights changes on one rank, as sums do in which most cancels, or agree for most
 change no bit. What the YAML becomes in the static graph's format changes none either where ranks hold the same parts of parameters, and
 agrees but for rounding elsewhere; there an offset that leaves out the layer that predicts later tokens changes no bit. Every rank needs the memory that was planned. With --tests what has
 other bits is minimised (minimise_pair.py).
+
+--named adds configurations that draws seldom have: three steps, of which losses and parameters must agree with one rank, with
+parameters that ranks share out one by one (FSDP, HSDP), whose gathers may come at other times; 16 ranks, in one process and in
+several; and layers that predict later tokens on ranks that have parts of the sequence.
 """
 
 import os
 import re
+import shutil
 import sys
 
 import minimise_pair
@@ -81,14 +86,15 @@ def fuse(model):
 
 class Configuration:
     """What a YAML says. `memory` are sections of memory options as text; `optimizer`, `training` and `scheduler` are keys of
-    these sections; `adapters` is lora_config. Attention stays within documents, which end with the token `documents`."""
+    these sections; `adapters` is lora_config. Attention stays within documents, which end with the token `documents`. The policies
+    of gathers that are named change no bit."""
 
     def __init__(self, model, parallel, schedule, batches, memory=(), optimizer=(), training=(), adapters=None, documents=None,
-                 scheduler=()):  # fmt: skip
+                 scheduler=(), steps=1, policies=()):  # fmt: skip
         self.model, self.parallel, self.schedule = model, parallel, schedule
         self.batches, self.memory = batches, tuple(memory)
         self.optimizer, self.training, self.scheduler = dict(optimizer), dict(training), dict(scheduler)
-        self.adapters, self.documents = adapters, documents
+        self.adapters, self.documents, self.steps, self.policies = adapters, documents, steps, policies
 
     def get(self, axis):
         return self.parallel.get(axis, 1)
@@ -143,6 +149,38 @@ class Configuration:
         self.write(yaml)
         os.environ["RANK_SIZE"] = str(self.get_ranks())
         return tools.lower_yaml(yaml, **options)
+
+
+LATER = dict(DEEPSEEK, num_nextn_predict_layers=1, pad_token_id=PAD)
+SHARED = dict(DEEPSEEK, n_shared_experts=1, num_nextn_predict_layers=0)
+
+
+def share_out(model, parallel, schedule=(), policies=()):
+    """Three steps of 8 samples."""
+    return Configuration(model, parallel, dict(schedule), (8 // parallel["data"], 1), steps=3, policies=policies)
+
+
+NAMED = {
+    "FSDP": share_out(QWEN, {"data": 2, "shard": -1}, policies=["always", "never"]),
+    "HSDP": share_out(QWEN, {"data": 4, "shard": 2}, policies=["never"]),
+    "HSDP and tensors": share_out(QWEN, {"data": 4, "shard": 2, "tensor": 2}),
+    "dense shards": share_out(QWEN, {"data": 8, "shard": 4}, {"dense_fsdp_shard_size": 2}),
+    "FSDP of experts": share_out(SHARED, {"data": 2, "shard": -1}, policies=["never"]),
+    "HSDP of experts": share_out(SHARED, {"data": 4, "shard": 2, "expert": 2}),
+    "FSDP on stages": share_out(SHARED, {"data": 2, "shard": 2, "pipeline": 2}, {"pipeline_parallel_layers_per_stage": "auto"}),
+    "FSDP on 16 ranks": Configuration(QWEN, {"data": 16, "shard": -1}, {}, (1, 1)),
+    "HSDP on 16 ranks": Configuration(
+        dict(DEEPSEEK, num_nextn_predict_layers=0), {"data": 8, "shard": 4, "tensor": 2, "expert": 4}, {}, (1, 1)
+    ),
+    # With the sequences that a rank has in a micro-batch.
+    **{
+        "later tokens, %s" % ", ".join("%s %d" % item for item in parallel.items()): Configuration(LATER, parallel, {}, (2, local))
+        for parallel, local in (
+            ({"context": 2}, 1), ({"context": 4, "shard": -1}, 1), ({"context": 2, "data": 2, "tensor": 2, "expert": 4}, 1),
+            ({"context": 2, "data": 2}, 2), ({"context": 2, "pipeline": 2}, 2),
+        )
+    },
+}  # fmt: skip
 
 
 def draw_layers(generator, layers=LAYERS):
@@ -274,6 +312,14 @@ def make_data(rows, parts, length=SEQUENCE_LENGTH, document=None):
     return data
 
 
+def get_distance(configuration, expected, actual):
+    """Behind several steps AdamW has made more of the rounding of gradients: losses and parameters are compared."""
+    if configuration.steps == 1:
+        return step_results.get_distance(expected, actual)
+    losses = max(abs(a - b) / b for (a, _), (b, _) in zip(actual.losses, expected.losses, strict=True))
+    return max(losses, *(training.get_difference(actual.parameters[key], value) for key, value in expected.parameters.items()))
+
+
 class Checks:
     def __init__(self, tools, tests=None, only=None, is_fused=False):
         self.only, self.is_fused, self.checked, self.rounded = only, is_fused, 0, 0
@@ -281,7 +327,7 @@ class Checks:
         self.tools, self.runs, self.worst, self.converted, self.left_out = tools, 0, 0.0, 0, 0
         self.data = make_data(SAMPLES, MOST_PARTS)
 
-    def run_lowered(self, files, rows, ranks, moves=None, tokens=None):
+    def run_lowered(self, files, rows, ranks, moves=None, tokens=None, steps=1, launcher=()):
         self.runs += 1
         mlir, step = files
         data = self.tools.path("data.npy")
@@ -289,18 +335,19 @@ class Checks:
         initial = step_results.initialize(self.tools, mlir)
         if moves is not None:
             step_results.move(initial, moves)
-        result = step_results.run(self.tools, step, data, 1, initial)
+        result = step_results.run(self.tools, step, data, steps, initial, launcher=launcher)
         if result.ranks != ranks:
             raise RuntimeError("%d ranks instead of %d" % (result.ranks, ranks))
         return result
 
-    def run(self, configuration, rows=slice(None), moves=None):
-        """A step; its weights are one rounding off if it `moves` them, by a seed."""
+    def run(self, configuration, rows=slice(None), moves=None, launcher=()):
+        """The steps; their weights are one rounding off if it `moves` them, by a seed."""
         length, documents = configuration.model.get("seq_length", SEQUENCE_LENGTH), configuration.documents
-        is_usual = length == SEQUENCE_LENGTH and documents is None
-        tokens = self.data if is_usual else make_data(SAMPLES, MOST_PARTS, length, documents)
+        steps = configuration.steps
+        is_usual = length == SEQUENCE_LENGTH and documents is None and steps == 1
+        tokens = self.data if is_usual else make_data(SAMPLES * steps, MOST_PARTS, length, documents)
         files = configuration.lower(self.tools, importing=ALL_ROWS)
-        return self.run_lowered(files, rows, configuration.get_ranks(), moves, tokens)
+        return self.run_lowered(files, rows, configuration.get_ranks(), moves, tokens, steps, launcher)
 
     def run_yaml(self, yaml, ranks):
         return self.run_lowered(self.tools.lower_yaml(yaml, ALL_ROWS), slice(None), ranks)
@@ -342,6 +389,20 @@ class Checks:
         if not self.run_yaml(static, configuration.get_ranks()).has_same_bits(converted):
             yield "other bits with offset %s instead of %s" % (left_out, counts)
 
+    def check_means(self, configuration):
+        """In the static graph the loss is the mean over all tokens, not that of means of ranks, of which each counts another
+        number of tokens here."""
+        self.data, paths = make_data(SAMPLES, 1), [self.tools.path(name) for name in ("case.yaml", "static.yaml")]
+        results = []
+        for each in (configuration.get_one_rank(), configuration):
+            each.write(paths[0])
+            os.environ["RANK_SIZE"] = str(each.get_ranks())
+            self.tools.run("mf-translate", "--convert-yaml", paths[0], "-o", paths[1])
+            results.append(self.run_yaml(paths[1], each.get_ranks()))
+        self.data = make_data(SAMPLES, MOST_PARTS)
+        if not step_results.get_distance(*results) < BOUND:
+            yield "%.3g off from one rank in the static graph" % step_results.get_distance(*results)
+
     def agree_nearby(self, configuration):
         """Whether the layout agrees with one rank for most weights that are one rounding off. Where a value is at the limit
         of a gate or two scores are equal but for rounding, gradients jump, but for such a value only."""
@@ -357,7 +418,7 @@ class Checks:
         actual = self.run(configuration)
         if configuration.get_ranks() > 1:
             whole = self.run(configuration.get_one_rank())
-            distance = step_results.get_distance(whole, actual)
+            distance = get_distance(configuration, whole, actual)
             self.worst = max(self.worst, distance)
             if not distance < BOUND:
                 moved = step_results.get_distance(whole, self.run(configuration.get_one_rank(), moves=1))
@@ -370,8 +431,18 @@ class Checks:
                 if not changed.has_same_bits(actual):
                     yield "other bits with " + section
                     yield from self.tests.add(actual.description, changed.description)
+        for policy in configuration.policies:
+            schedule = dict(configuration.schedule, reshard_after_forward_policy=policy)
+            if not self.run(configuration.change(schedule=schedule)).has_same_bits(actual):
+                yield "other bits with gathers '%s'" % policy
+        if configuration.get_ranks() > 8 and shutil.which("mpirun"):
+            launcher = ("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "4")
+            if not self.run(configuration, launcher=launcher).has_same_bits(actual):
+                yield "other bits in four processes"
+        if configuration is NAMED["later tokens, context 2"]:
+            yield from self.check_means(configuration)
         # The static graph has neither such adapters nor DeepSeek-V4.
-        if not configuration.adapters and generator.random() < 0.5 and configuration.model["model_type"] != "deepseek_v4":
+        if configuration.steps == 1 and not configuration.adapters and generator.random() < 0.5 and configuration.model["model_type"] != "deepseek_v4":
             yield from self.check_converted(configuration, actual)
 
 
@@ -379,10 +450,15 @@ def main():
     cases = DrawnCases()
     cases.parser.add_argument("--only", help="leave out draws of other models")
     cases.parser.add_argument("--fused", action="store_true", help="draw DeepSeek-V4 only, with its fused kernels")
+    cases.parser.add_argument("--named", action="store_true", help="add configurations with names")
     arguments = cases.parse()
     only = "deepseek_v4" if arguments.fused else arguments.only
     checks = Checks(training.Tools(arguments.bin, arguments.work), arguments.tests, only, arguments.fused)
-    _, problems = cases.run(lambda number, generator: draw(generator), checks.check)
+
+    def choose(number, generator):
+        return NAMED[number] if number in NAMED else draw(generator)
+
+    _, problems = cases.run(choose, checks.check, [*NAMED] if arguments.named else [])
     counts = (checks.checked, problems, checks.runs, checks.converted, checks.left_out)
     print("%d configurations, %d problems, %d runs, %d of them converted and %d with a layer left out of the offset; worst "
           "relative difference %.2g, %d beyond the bound by rounding" % (*counts, checks.worst, checks.rounded))  # fmt: skip
