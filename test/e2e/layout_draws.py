@@ -23,6 +23,20 @@ TARGETS = {
 CLASSIC_TARGETS = [".*wq|.*wk|.*wv|.*wo|w_qkv", ".*wo|.*w2", ".*w"]
 # It and the feed forward divide by all that is drawn.
 SEQUENCE_LENGTH = 48
+# Settings that keep, repeat, slice or move communicated values.
+NORMS = r"'.*\.norm'"
+COMMUNICATION = [
+    {"select_comm_recompute": "[%s]" % NORMS},
+    {
+        "select_comm_recompute": r"[%s, 'attention\.w[ko]\.matmul']" % NORMS,
+        "select_comm_recompute_exclude": r"['ffn_norm\.norm']",
+    },
+    {"select_recompute": r"['attention', 'feed_forward\.mul']"},
+    {"select_recompute": "['feed_forward']", "select_comm_recompute": "[%s]" % NORMS, "mp_comm_recompute": "False"},
+    {"recompute": "True", "recompute_slice_activation": "True"},
+    {"recompute": "True", "recompute_slice_activation": "True", "mp_comm_recompute": "False"},
+    {"recompute": "True", "parallel_optimizer_comm_recompute": "True"},
+]  # fmt: skip
 SWAP_LAYERS = {"layer_swap": "[{backward_prefetch: %d, layers: True}]"}
 
 
@@ -76,6 +90,8 @@ class Draw:
     fuses = False
     rows, micro_batches, pieces = 1, 2, 1
     pp = dp = cp = mp = degree = 1
+    # Blocks of rows in a layer, copies of the model, and collectives that may be on their way.
+    blocks, copies, in_flight = 1, 1, 8
     algorithm, sequence_parallel, vocab_emb_dp = "colossalai_cp", False, False
     level, threshold, shard_size = 0, 0, -1
     # The order in which each replica reads: "round_robin" and "blocks" without full_batch.
@@ -205,13 +221,13 @@ class Draw:
         """That takes the same rows: one after the other what are micro-batches here."""
         return self.change(
             pp=1, dp=1, cp=1, mp=1, degree=1, algorithm="colossalai_cp", sequence_parallel=False, level=0,
-            rows=self.rows * self.dp, schedule=SCHEDULES[0], recompute=None, has_tasks=False, swap=None, threads=2,
+            rows=self.rows * self.dp, blocks=1, copies=1, micro_batches=self.micro_batches * self.copies, schedule=SCHEDULES[0], recompute=None, has_tasks=False, swap=None, threads=2,
             threshold=0, shard_size=-1, vocab_emb_dp=False, order="whole", is_mean=False, pieces=1, fuses=False,
         )  # fmt: skip
 
     def get_rows(self, count):
         """The rows of `count` rows of data that one rank takes for the rows of the first step."""
-        own = self.rows * self.micro_batches
+        own = self.rows * self.micro_batches * self.copies
         block = -(-count // self.dp)
         place = {
             "whole": lambda replica, row: replica * own + row,
@@ -229,6 +245,8 @@ class Draw:
             param_init_type='"%s"' % self.param_type, pad_token_id=self.pad, ignore_token_id=-100, initializer_range=0.02,
             use_fused_rope=self.fuses, use_fused_swiglu=self.fuses,
         )  # fmt: skip
+        if self.blocks > 1:
+            model["fine_grain_interleave"] = self.blocks
         if self.adapters:
             model["pet_config"] = self.adapters
         name, scheduler, interleave = self.schedule
@@ -251,7 +269,7 @@ class Draw:
             scheduler=scheduler, interleave=interleave, micro_batches=self.micro_batches, batch_size=self.rows,
             recompute=self.recompute, swap=self.swap, scale_sense=self.scale, ranks=ranks,
             parallel=parallel, optimizer_shard=shard if self.level else None, loader=loader,
-            lowering=["--recompute-tasks"] if self.has_tasks else [],
+            lowering=["--recompute-tasks"] if self.has_tasks else [], top={"micro_batch_interleave_num": self.copies},
         )  # fmt: skip
 
     def get_variations(self):
@@ -262,6 +280,7 @@ class Draw:
             ("recompute", dict(recompute=None if self.recompute else {"recompute": "True"})),
             ("select_recompute", dict(recompute={"select_recompute": "True", "select_comm_recompute": "True"})),
             ("mp_comm_recompute", dict(recompute={"recompute": "True", "mp_comm_recompute": "False"})),
+            *(("%s" % keys, dict(recompute=keys)) for keys in COMMUNICATION),
         ]  # fmt: skip
         if self.pieces > 1:
             recomputes = [recomputes[1], ("select_comm_recompute", dict(recompute={"select_comm_recompute": "True"}))]
@@ -270,6 +289,8 @@ class Draw:
             ("other threads", dict(threads=5 - self.threads)),
             ("recompute tasks", dict(recompute=tasks, has_tasks=True)),
         ]  # fmt: skip
+        if self.schedule[0] is None:
+            others.append(("one collective after another", dict(in_flight=0)))
         if self.pp > 1:
             for schedule in SCHEDULES if self.pieces == 1 else PIECE_SCHEDULES[:-1]:
                 fits = schedule[1] != "zero_bubble_v" or self.micro_batches >= 2 * self.pp
@@ -296,4 +317,25 @@ NAMED_DRAWS = {
     "pieces on ranks": PADDED.change(
         pieces=4, pp=2, dp=2, mp=2, micro_batches=4, sequence_parallel=True, schedule=PIECE_SCHEDULES[0],
     ),
+}  # fmt: skip
+
+BASE, SEQUENCES = Draw(), Draw().change(mp=2, sequence_parallel=True)
+# Layouts that draws seldom have, by their axes, the level of optimizer shards, blocks of rows and copies.
+FIXED_DRAWS = {
+    "fixed %d" % number: draw
+    for number, draw in enumerate([
+        BASE.change(dp=2), BASE.change(mp=2), SEQUENCES, BASE.change(cp=2), BASE.change(pp=2), *(BASE.change(dp=2, level=n) for n in (1, 2, 3)),
+        *(BASE.change(dp=4, micro_batches=1, level=n) for n in (0, 1, 3)), SEQUENCES.change(dp=2, level=1),
+        BASE.change(dp=2, cp=2, mp=2, level=2), BASE.change(pp=2, dp=2, mp=2, level=1, scale="1024.0"),
+        SEQUENCES.change(pp=4, dp=2, level=3, micro_batches=4), BASE.change(dp=2, cp=2, mp=2, algorithm="ulysses_cp", level=1),
+        SEQUENCES.change(blocks=2), SEQUENCES.change(mp=4, blocks=4, micro_batches=1, rows=4),
+        SEQUENCES.change(pp=2, blocks=2, level=1, micro_batches=4), BASE.change(dp=2, cp=2, mp=2, blocks=2),
+        BASE.change(mp=2, copies=2, micro_batches=1), BASE.change(copies=4, mp=2), BASE.change(pp=2, dp=2, mp=2, copies=2, level=3),
+        SEQUENCES.change(pp=2, blocks=2, copies=2), BASE.change(dp=4, mp=2, shard_size=2, level=1),
+        BASE.change(dp=2, cp=2, mp=2, shard_size=2, level=3),
+        # Ranks sum the same, of the same type, whether they share parameters out or not.
+        *(BASE.change(dp=4, micro_batches=1, level=n, compute_type="bfloat16", param_type="bfloat16") for n in (1, 3)),
+        *(SEQUENCES.change(dp=2, micro_batches=1, level=n, compute_type="bfloat16", param_type="bfloat16") for n in (1, 3)),
+        BASE.change(dp=2, level=1, compute_type="bfloat16", param_type="bfloat16"),
+    ])
 }  # fmt: skip

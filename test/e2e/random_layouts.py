@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that randomly drawn layouts of ranks change a step by rounding alone.
 
-usage: random_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--mpirun COMMAND] [--named] [--adapters]
-           [--tests FOLDER] BIN_FOLDER WORK_FOLDER
+usage: random_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--mpirun COMMAND] [--named] [--fixed]
+           [--adapters] [--tests FOLDER] BIN_FOLDER WORK_FOLDER
 
 Each draw is a model (Llama, Qwen, GLM, TeleChat, Baichuan or mcore's Qwen3), a layout of up
 to 16 ranks for it and a schedule, some in pieces of the sequence, written as a YAML, imported from it and lowered.
 Against one rank that takes the same rows, loss and all gradients must agree to a
 relative 1e-5 in fp32, or to twice what one rank makes of weights that are one rounding off;
 in bf16 they may be as far from fp32 as one rank in bf16 is.
-Within the layout recompute, swap, schedules, threads and processes change no bit;
+Within the layout recompute, also of communication, swap, schedules, threads, processes and how far collectives overlap
+change no bit;
 without enable_parallel_optimizer gradients have the same bits, and the update is
 the same to 1e-6. Every rank needs the memory that was planned. --first skips draws;
---named adds a layout of 64 ranks, one whose ranks share a group of queries, and some in pieces of the sequence.
+--named adds a layout of 64 ranks, one whose ranks share a group of queries, and some in pieces of the sequence;
+--fixed layouts by their axes, with blocks of rows and copies of the model, whose gradients are added, and a checkpoint that goes
+on with the same bits on its layout, and to rounding on others.
 With --adapters all models are fine-tuned, with adapters on random layers. With --tests what has other bits is minimised (minimise_pair.py).
 """
 
+import re
 import shlex
+import shutil
 import sys
 
 import minimise_pair
@@ -24,7 +29,7 @@ import numpy
 import step_results
 import training
 from drawn_cases import DrawnCases
-from layout_draws import NAMED_DRAWS, SEQUENCE_LENGTH, Draw
+from layout_draws import BASE, FIXED_DRAWS, NAMED_DRAWS, SEQUENCE_LENGTH, SEQUENCES, Draw
 
 ROWS = 301
 
@@ -94,20 +99,34 @@ class Checks:
         shape = (ROWS, SEQUENCE_LENGTH + 1)
         self.data = numpy.random.RandomState(7).randint(0, 200, shape, dtype=numpy.int32)
 
-    def run(self, draw, processes=1, rows=None, moves=False):
-        """One step of the data's rows, or of its `rows`; its weights are one rounding off if it `moves` them."""
+    def lower(self, draw):
+        """The model file and the step file."""
+        options = draw.get_options()
+        mlir, step = self.tools.lower("case", options.pop("model"), **options)
+        if draw.in_flight != Draw.in_flight:
+            yaml = self.tools.path("case.yaml")
+            whole = "--pass-pipeline=builtin.module(mf-training-step{config=%s})" % yaml
+            text = self.tools.run("mf-opt", whole, "--dump-pass-pipeline", mlir, "-o", step, both=True)
+            passes = re.search(r"^builtin\.module\(\n.*?^\)$", text, re.MULTILINE | re.DOTALL).group()
+            passes = passes.replace("in-flight=%d" % Draw.in_flight, "in-flight=%d" % draw.in_flight)
+            self.tools.run("mf-opt", "--pass-pipeline=" + passes, mlir, "-o", step)
+        return mlir, step
+
+    def run(self, draw, processes=1, rows=None, moves=False, steps=1, extra=()):
+        """Steps of the data's rows, or of its `rows`; its weights are one rounding off if it `moves` them."""
         self.runs += 1
         data = self.tools.path("data.npy")
         tokens = self.data if rows is None else self.data[rows]
         # A quarter of the tokens do not count if one does not.
         numpy.save(data, numpy.where(tokens < 50, draw.pad, tokens) if draw.pad >= 0 else tokens)
-        options = draw.get_options()
-        mlir, step = self.tools.lower("case", options.pop("model"), **options)
+        mlir, step = self.lower(draw)
         launcher = [] if processes == 1 else self.mpirun + ["-n", str(processes)]
         initial = step_results.initialize(self.tools, mlir)
         if moves:
             step_results.move(initial)
-        result = step_results.run(self.tools, step, data, 1, initial, threads=draw.threads, launcher=launcher)
+        result = step_results.run(
+            self.tools, step, data, steps, initial, threads=draw.threads, launcher=launcher, extra=extra
+        )
         result.dumped = dict(result.gradients)
         if result.ranks != draw.get_ranks():
             raise RuntimeError("%d ranks instead of %d" % (result.ranks, draw.get_ranks()))
@@ -128,6 +147,10 @@ class Checks:
         whole = self.get_whole(draw)
         if draw.is_mean:
             yield from scale_means(draw, whole, actual)
+        if draw.copies > 1:
+            # They are added, and those of one rank are a mean.
+            actual.gradients = {name: value / draw.copies for name, value in actual.gradients.items()}
+            actual.losses = [(loss, norm / draw.copies) for loss, norm in actual.losses]
         if draw.compute_type == "float32":
             distance = get_distance(whole, actual)
             self.worst = max(self.worst, distance)
@@ -164,7 +187,8 @@ class Checks:
         if draw.level:
             yield from self.check_plain_optimizer(draw, actual)
         variations = draw.get_variations()
-        for what, changes in generator.sample(variations, min(2, len(variations))):
+        count = 5 if draw in FIXED_DRAWS.values() and draw.get_ranks() <= 4 else 2
+        for what, changes in generator.sample(variations, min(count, len(variations))):
             changed = self.run(draw.change(**changes))
             if not changed.has_same_bits(actual):
                 yield "other bits with " + what
@@ -175,20 +199,39 @@ class Checks:
             if not self.run(draw, count).has_same_bits(actual):
                 yield "other bits in %d processes" % count
 
+    def check_resumed(self):
+        """A checkpoint goes on with the same bits on its layout, and to rounding on others."""
+        draw, folder, copy = SEQUENCES.change(dp=2, level=1), self.tools.path("checkpoints"), self.tools.path("resumed")
+        shutil.rmtree(folder, ignore_errors=True)
+        expected = self.run(draw, steps=4)
+        self.run(draw, steps=2, extra=["--checkpoint-dir", folder])
+        for other in (draw, BASE.change(rows=2), BASE.change(pp=2, cp=2, dp=2, level=3), BASE.change(mp=4, rows=2)):
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(folder, copy)
+            actual = self.run(other, steps=4, extra=["--checkpoint-dir", copy, "--resume"])
+            worst = get_worst(expected.parameters, actual.parameters)
+            if not (worst == 0 if other is draw else worst < 1e-4):
+                yield "%s goes on %g off from a checkpoint of %s" % (other, worst, draw)
+
 
 def main():
     cases = DrawnCases()
     cases.parser.add_argument("--mpirun", default="")
     cases.parser.add_argument("--named", action="store_true")
+    cases.parser.add_argument("--fixed", action="store_true")
     cases.parser.add_argument("--adapters", action="store_true")
     arguments = cases.parse()
     checks = Checks(training.Tools(arguments.bin, arguments.work), shlex.split(arguments.mpirun), arguments.tests)
 
     def choose(number, generator):
-        draw = NAMED_DRAWS[number] if number in NAMED_DRAWS else Draw.choose(generator)
-        return draw.choose_adapters(generator) if arguments.adapters else draw
+        draw = named[number] if number in named else Draw.choose(generator)
+        return draw.choose_adapters(generator) if arguments.adapters and draw else draw
 
-    count, problems = cases.run(choose, checks.check, [*NAMED_DRAWS] if arguments.named else [])
+    def check(draw, generator):
+        return checks.check(draw, generator) if draw else checks.check_resumed()
+
+    named = dict(NAMED_DRAWS if arguments.named else {}, **({"resumed": None, **FIXED_DRAWS} if arguments.fixed else {}))
+    count, problems = cases.run(choose, check, [*named])
     print("%d layouts, %d problems, %d runs; worst relative difference %.2g, of updates %.2g, in bf16 %.2g times one rank's"
           % (count, problems, checks.runs, checks.worst, checks.worst_update, checks.worst_bf16))  # fmt: skip
     sys.exit(1 if problems else 0)

@@ -102,8 +102,8 @@ def write_yaml(
     ]
     axes = {"data_parallel": 1, "model_parallel": 1}
     lines += ["  %s: %s" % item for item in dict(axes, **(ranks or {})).items()]
-    lines += ["recompute_config:", "  parallel_optimizer_comm_recompute: False"]
-    lines += ["  %s: %s" % item for item in (recompute or {}).items()]
+    lines += ["recompute_config:"]
+    lines += ["  %s: %s" % item for item in dict({"parallel_optimizer_comm_recompute": "False"}, **(recompute or {})).items()]
     if swap is not None:
         lines += ["swap_config:", "  swap: True"]
         lines += ["  %s: %s" % item for item in swap.items()]
