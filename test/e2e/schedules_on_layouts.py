@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that schedules change no bit of models with experts, and of others, on layouts of ranks.
 
-usage: schedules_on_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER
+usage: schedules_on_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--pairs] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER
 
 Each draw is a model with experts (expert_layouts.py) or without (layout_draws.py) on data, context, model and expert
 parallel ranks, and a schedule of two to four stages for it, with offsets, recompute in backward or in tasks of its own,
 and swap. Its losses, norms, gradients and parameters must be the bytes of the same layout on one stage with nothing
 recomputed; only losses of routers may be added in the order of stages, which is off by rounding in what is printed. Every
-rank must use at its peak the bytes that were planned. At the end stand the numbers of draws by schedule. With
---tests what has other bits is minimised (minimise_pair.py).
+rank must use at its peak the bytes that were planned. At the end stand the numbers of draws by schedule. --pairs adds schedules in which a forward and a backward take turns in parts: routines must be in
+parts where ranks exchange anything, and whole where values are swapped. With --tests what has other bits is minimised (minimise_pair.py).
 """
 
 import collections
@@ -37,6 +37,10 @@ class Configuration:
     def __init__(self, layout, length, layers, micro_batches, changes):
         self.layout, self.length, self.layers, self.micro_batches = layout, length, layers, micro_batches
         self.changes = changes
+
+    def is_in_parts(self):
+        """Whether a forward and a backward take turns in parts."""
+        return "paired" in (self.changes["schedule"] or "") and not self.changes["swap"]
 
     def get_schedule(self):
         return self.changes["schedule"] or "%(scheduler)s with %(interleave)d" % self.changes
@@ -88,6 +92,33 @@ def draw(number, generator):
     return Configuration(layout, length, stages * interleave + more, micro_batches, changes)
 
 
+def pair(layout, schedule, **changes):
+    """Two stages under a schedule with pairs."""
+    name, scheduler, interleave = schedule
+    length = getattr(layout, "sequence", expert_layouts.LENGTH)
+    changes = dict(dict(ALONE, stages=2, schedule=name, scheduler=scheduler, interleave=interleave), **changes)
+    return Configuration(layout, length, 2 * interleave, 5, changes)
+
+
+ONE, TWO, SPLIT = ("1f1b-paired", "1f1b", 1), ("1f1b-paired", "1f1b", 2), ("1f1b-paired-split", "1f1b", 1)
+V = ("dualpipe-v-paired", "zero_bubble_v", 2)
+DENSE = layout_draws.Draw().change(mp=2, sequence_parallel=True, rows=2)
+EXPERTS = expert_layouts.DROPLESS.change(mp=1, rows=2, shared=1)
+LATENT = expert_layouts.SMALL.change(family="deepseek", shared=1, rows=2)
+RECOMPUTE = {"recompute": "True"}
+PAIRS = {
+    "one chunk": pair(DENSE, ONE),
+    "two chunks": pair(DENSE, TWO, recompute=RECOMPUTE),
+    "V, recompute tasks": pair(DENSE, V, recompute=RECOMPUTE, lowering=["--recompute-tasks"]),
+    "V, swap": pair(DENSE, V, swap={"layer_swap": SWAP["layer_swap"] % 7}),
+    "split, shards": pair(layout_draws.Draw().change(dp=2, level=3, rows=2), SPLIT),
+    "V, experts": pair(EXPERTS, V),
+    "split, experts": pair(EXPERTS, SPLIT, recompute=RECOMPUTE),
+    "V, latent attention": pair(LATENT, V),
+    "two chunks, latent attention": pair(LATENT, TWO, recompute=RECOMPUTE),
+}
+
+
 class Checks:
     def __init__(self, tools, tests):
         self.tools, self.counts = tools, collections.Counter()
@@ -99,13 +130,20 @@ class Checks:
         numpy.save(data, rows)
         model, step = tools.lower("case", **configuration.get_options(changes))
         tools.run("mf-opt", "--quiet", "--ascend-verify-program", step, "-o", "/dev/null")
+        with open(step) as file:
+            self.is_in_parts = "continues" in file.read()
         return step_results.run(
             tools, step, data, STEPS, step_results.initialize(tools, model), threads=configuration.layout.threads
         )
 
     def check(self, configuration, generator):
         self.counts[configuration.get_schedule()] += 1
-        expected, actual = (self.run(configuration, changes) for changes in (ALONE, configuration.changes))
+        expected = self.run(configuration, ALONE)
+        if self.is_in_parts:
+            yield "in parts on one stage"
+        actual = self.run(configuration, configuration.changes)
+        if configuration in PAIRS.values() and self.is_in_parts != configuration.is_in_parts():
+            yield "in parts" if self.is_in_parts else "as a whole"
         (losses, norms), (others, other_norms) = (zip(*result.printed) for result in (expected, actual))
         is_rounded = configuration.has_router_losses()
         if is_rounded and numpy.allclose(losses, others, rtol=1e-6, atol=0):
@@ -121,9 +159,14 @@ class Checks:
 
 def main():
     cases = DrawnCases()
+    cases.parser.add_argument("--pairs", action="store_true")
     arguments = cases.parse()
     checks = Checks(training.Tools(arguments.bin, arguments.work), arguments.tests)
-    count, problems = cases.run(draw, checks.check)
+
+    def choose(number, generator):
+        return PAIRS[number] if number in PAIRS else draw(number, generator)
+
+    count, problems = cases.run(choose, checks.check, [*PAIRS] if arguments.pairs else [])
     print("%d configurations, %d problems: %s" % (
         count, problems, ", ".join("%d %s" % (n, name) for name, n in sorted(checks.counts.items()))))  # fmt: skip
     sys.exit(1 if problems else 0)
