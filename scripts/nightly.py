@@ -74,7 +74,7 @@ CAMPAIGNS = [
     Campaign("real-sizes", script("real_sizes", "{part} --seed {seed} --count {count} {bin} {work}"), 500, 1),
     Campaign("plans-match-mip", script("plans_match_mip", "{part} {bin} {work} {seed} {count}"), 500, 1),
     # All of what the tests have parts of.
-    Campaign("chains-never-change-bits", script("chains_never_change_bits", "{part} {bin} {work}"), 20),
+    Campaign("chains-never-change-bits", script("fusions_never_change_bits", "{part} --chains {bin} {work}"), 20),
     Campaign("tables-of-the-docs", "{python} test/docs/check_examples.py --nightly {bin} docs/dev/measured-peaks.md docs/dev/published-files.md docs/experts.md docs/fine-tuning.md docs/memory.md docs/out-of-memory.md docs/planning.md docs/recipes.md docs/schedules.md docs/simulator.md", 15),
     # Programs that are broken on purpose, and their verifiers.
     Campaign("collective-mutations", script("collective_mutations", "{part} {bin} examples/llama_tiny.yaml {work}"), 300),
