@@ -83,7 +83,6 @@ CAMPAIGNS = [
     Campaign("row-exchange-mutations", script("row_exchange_mutations", "--seed={seed} --count={count} {bin} {work}"), 2000),
     Campaign("drawn-settings", "{python} test/tools/mf-opt/Inputs/draw_settings.py {work} {seed} {count}", 3000, 20251120),
     Campaign("killed-runs", "{python} test/run/Inputs/killed.py {work}/killed {bin}/mf-run {bin}/mf-opt examples {seed} {count}", 20, 3),
-    Campaign("long-run", "{python} test/run/Inputs/long_run.py {work}/long-run {bin}/mf-run test/run/ranks.mlir {count} 10 {seed}", 5000, 1),
     Campaign("resumed-elsewhere", "{python} test/run/Inputs/resumed_elsewhere.py {bin} {work}/runs examples/llama_tiny.yaml {count} 10 {seed} 'mpirun -q'", 5000, 1),
     Campaign("yaml-mutations", unit("mfConfigTest", "MutationTest.MutatedFiles*"), 100000, 20251120, MF_SEED="{seed}", MF_COUNT="{count}"),
     Campaign("killed-writers", unit("mfDataTest", "CheckpointKillTest.AtRandomMoments"), 4000, 11, MF_SEED="{seed}", MF_COUNT="{count}"),

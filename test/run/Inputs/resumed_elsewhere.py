@@ -131,6 +131,7 @@ for step in sorted(draws.sample(range(steps // 10, steps * 9 // 10), kills)):
     places.append(draws.choice([place for place in PLACES if place != places[-1]]))
 run("killed", places[-1])
 assert read("whole") == read("killed"), "other bits"
+assert not [name for name in os.listdir(path("whole")) if name.endswith((".tmp", ".partial"))], "unfinished files stay"
 print("on ranks/processes " + ", ".join("%d/%d" % place for place in places))
 print("sizes of %d runs of one process and %d of several compared" % tuple(measured))
 print("%d steps, %d kills, same bits" % (steps, killed))
