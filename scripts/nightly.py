@@ -80,7 +80,6 @@ CAMPAIGNS = [
     Campaign("collective-mutations", script("collective_mutations", "{part} {bin} examples/llama_tiny.yaml {work}"), 300),
     Campaign("damaged-inputs", "{python} test/fuzz/mutate_inputs.py --tools {bin} --tests {work}/tests --seed {seed} --count {count}", 100000, 1),
     Campaign("cann-faults", script("cann_faults", "--seed {seed} --count {count} {build} {work}"), 1000, 1),
-    Campaign("row-exchange-mutations", script("row_exchange_mutations", "--seed={seed} --count={count} {bin} {work}"), 2000),
     Campaign("drawn-settings", "{python} test/tools/mf-opt/Inputs/draw_settings.py {work} {seed} {count}", 3000, 20251120),
     Campaign("killed-runs", "{python} test/run/Inputs/killed.py {work}/killed {bin}/mf-run {bin}/mf-opt examples {seed} {count}", 20, 3),
     Campaign("resumed-elsewhere", "{python} test/run/Inputs/resumed_elsewhere.py {bin} {work}/runs examples/llama_tiny.yaml {count} 10 {seed} 'mpirun -q'", 5000, 1),

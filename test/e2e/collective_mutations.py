@@ -4,11 +4,12 @@
 usage: collective_mutations.py [--part=K/N] BIN_FOLDER LLAMA_YAML WORK_FOLDER
 
 Lowers a small Llama in several layouts, and a layer of DeepSeek-V4 on ranks that share sequences, of single operators and of
-fused kernels, and, for each collective of each stage, leaves it out, puts it over other axes of as many ranks, takes the largest
+fused kernels, and a layer with experts without a capacity on ranks that share them out, and, for each collective of each stage, leaves it out, puts it over other axes of as many ranks, takes the largest
 instead of the sum or the other way round, takes a broadcast instead, and puts
 it behind the collective that follows, for all ranks of the stage. Also counts
 the parts of a buffer in another order of axes, or has them begin elsewhere, and takes other rows of keys and tokens from
-the rank before. mf-opt
+the rank before. Exchanges of rows get the counts of what is sent and received the wrong way round or one of them twice, and do not
+wait for what they read, or what reads their result does not wait. mf-opt
 --ascend-verify-program must refuse the step, or a run of it end with counts of
 rows on which ranks do not agree, or give the losses and gradients of the
 unbroken one, bit for bit. Prints how many mutations of each
@@ -40,18 +41,26 @@ HYBRID = dict(
 )  # fmt: skip
 # The same in fused kernels, whose window is 128 tokens.
 FUSED = dict(dynamic_configurations.fuse(HYBRID), seq_length=264, num_attention_heads=2)
-# Sizes of dp, cp, mp and pp, and lines of the YAML, or a model of the dynamic graph.
+# Rows that go to experts of other ranks and back.
+EXPERTS = dict(
+    dynamic_configurations.DEEPSEEK, num_hidden_layers=1, num_nextn_predict_layers=0, first_k_dense_replace=0,
+    multi_latent_attention="False", num_key_value_heads=4, seq_length=16, n_routed_experts=4, num_experts_per_tok=2, n_group=0,
+)  # fmt: skip
+# Sizes of dp, cp, mp and pp, and lines of the YAML, or a model of the dynamic graph and how many ranks share experts out.
 LAYOUTS = {
     "tensors": (2, 1, 2, 1, "use_seq_parallel: False, vocab_emb_dp: False", "enable_parallel_optimizer: False"),
     "sequences": (2, 1, 2, 2, "use_seq_parallel: True", "enable_parallel_optimizer: True, parallel_optimizer_config: {parallel_optimizer_threshold: 0}"),
     "contexts": (1, 2, 2, 1, "context_parallel_algo: ulysses_cp", "enable_parallel_optimizer: True, parallel_optimizer_config: {optimizer_level: level2, parallel_optimizer_threshold: 0}"),
-    "entries": (1, 2, 1, 1, HYBRID, None),
-    "fused entries": (1, 2, 1, 1, FUSED, None),
+    "entries": (1, 2, 1, 1, HYBRID, 1),
+    "fused entries": (1, 2, 1, 1, FUSED, 1),
+    "experts": (2, 1, 2, 1, EXPERTS, 2),
     "all": (2, 2, 2, 2, "use_seq_parallel: True, vocab_emb_dp: False", "enable_parallel_optimizer: True, parallel_optimizer_config: {optimizer_level: level3, parallel_optimizer_threshold: 0}"),
 }  # fmt: skip
 SHARED_SEQUENCES = "dense_fsdp_shard_size", 1
 # Kinds and rules that refuse at least one of them.
 WANTED = [("other rows", "computation"), ("axes reversed", "axis"), ("another begin", "axis"), ("left out", "axis"), ("left out", "memory"), ("over other axes", "axis")]
+# Seldom enough that a part may not have them.
+WANTED_IN_ALL = [("counts swapped", "computation"), ("wait left out", "memory"), ("event left out", "memory")]
 COLLECTIVE = re.compile(r"(\s*)(%\d+) = ascend\.collective (\w+) (\S+) to (\S+)(?: counts \S+ \S+)? over <([^>]*)>(.*)")
 SLICE = re.compile(
     r'"aclnnSliceV2".*sizes = array<i64: ([^>]*)>, starts = array<i64: ([^>]*)>.*\.halo" : \(!ascend\.buffer<([\dx]+)xf'
@@ -76,9 +85,10 @@ def run(*command):
 class Step:
     """A lowered step as lines, and its collectives."""
 
-    def __init__(self, text, sizes):
+    def __init__(self, text):
         self.lines = text.split("\n")
-        self.sizes = sizes
+        mesh = re.search(r"mf\.mesh = #mf\.mesh<([^>]*)>", text)[1]
+        self.sizes = {axis: int(size) for axis, size in re.findall(r"(\w+) = (\d+)", mesh)}
         self.places = [i for i, line in enumerate(self.lines) if COLLECTIVE.match(line)]
 
     def get_scope(self, place):
@@ -155,6 +165,17 @@ class Step:
                         text = "starts = array<i64: %s>" % ", ".join(map(str, changed))
                         yield "other rows", place, self.replace(place, "starts = array<[^>]*>", text)
 
+    def get_exchange_mutations(self, place):
+        """Of an exchange of as many rows as counts say."""
+        for kind, by in (("counts swapped", r"\2, \1"), ("counts taken twice", r"\1, \1"), ("counts taken twice", r"\2, \2")):
+            yield kind, place, self.replace(place, r"counts (%\w+), (%\w+)", "counts " + by)
+        yield "event left out", place, self.replace(place, r" after %\w+", "")
+        event = COLLECTIVE.match(self.lines[place]).group(2)
+        first, last = self.get_scope(place)
+        for wait in range(first, last):
+            if re.search(r"ascend\.wait @\S+ for %s$" % event, self.lines[wait]):
+                yield "wait left out", wait, [*self.lines[:wait], "", *self.lines[wait + 1 :]]
+
     def get_mutations(self):
         """Kinds and lines."""
         yield from self.get_row_mutations()
@@ -169,6 +190,8 @@ class Step:
                     yield "over other axes", place, self.replace(
                         place, r'over <[^>]*> channel "[^"]*"', 'over <%s> channel "another"' % other
                     )
+            if kind == "all_to_all_v":
+                yield from self.get_exchange_mutations(place)
             if kind == "all_reduce":
                 changed = self.replace(place, r" \{reduction = [^}]*\}", "")
                 if changed == self.lines:
@@ -199,8 +222,10 @@ class Checks:
     def lower(self, name, dp, cp, mp, pp, layout, parallel):
         yaml, model, step = (self.path(name + end) for end in (".yaml", ".model.mlir", ".mlir"))
         if isinstance(layout, dict):
-            os.environ["RANK_SIZE"] = str(cp)
-            dynamic_configurations.Configuration(layout, {"context": cp}, dict([SHARED_SEQUENCES]), (1, 2)).write(yaml)
+            os.environ["RANK_SIZE"] = str(dp * cp * mp)
+            ranks = {"data": dp, "context": cp, "tensor": mp, "expert": parallel}
+            shards = dict([SHARED_SEQUENCES]) if cp > 1 else {}
+            dynamic_configurations.Configuration(layout, ranks, shards, (1, 2 // dp)).write(yaml)
         else:
             training.write_layout(yaml, self.yaml, MODEL, dp, cp, mp, pp, 2, layout, parallel)
         for arguments in (
@@ -236,7 +261,7 @@ class Checks:
         elif (bits := self.get_bits(path)) == expected:
             outcome = "same bits"
         elif isinstance(bits, str) and "all_to_all_v of '" in bits:
-            outcome = "the run: counts"
+            outcome = "run"
         else:
             print("%s: %s at line %d is not refused and changes the step: %s" % (name, kind, place + 1, lines[place].strip()))
         os.remove(path)
@@ -244,10 +269,9 @@ class Checks:
 
     def check_layout(self, name, layout):
         step = self.lower(name, *layout)
-        sizes = dict(zip(("dp", "cp", "mp", "pp"), layout))
         expected = self.get_bits(step)
         assert not isinstance(expected, str), (name, expected)
-        mutations = list(Step(open(step).read(), sizes).get_mutations())
+        mutations = list(Step(open(step).read()).get_mutations())
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             futures = [
                 pool.submit(self.check, name, number, kind, lines, place, expected)
@@ -268,7 +292,7 @@ def main():
         print("%s: %d %s" % (kind, count, outcome if outcome in ("same bits", None) else "refused by " + outcome))
     # Other proofs refuse most of what this one would, so that a problem shows a proof that is not there. Parts
     # smaller than an eighth, of over a thousand mutations, may not have all cases.
-    for case in WANTED if part.count <= 8 else []:
+    for case in WANTED + WANTED_IN_ALL if part.is_whole() else WANTED if part.count <= 8 else []:
         if not checks.counts[case]:
             checks.problems += 1
             print("%s: none refused by %s" % case)
