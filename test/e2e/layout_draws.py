@@ -320,6 +320,8 @@ NAMED_DRAWS = {
 }  # fmt: skip
 
 BASE, SEQUENCES = Draw(), Draw().change(mp=2, sequence_parallel=True)
+HYBRID = BASE.change(cp=4, algorithm="hybrid_cp", degree=2)
+CONCATENATED, GLM = BASE.change(concatenates=True, has_bias=True), BASE.change(family="glm", kv_heads=2, concatenates=True)
 # Layouts that draws seldom have, by their axes, the level of optimizer shards, blocks of rows and copies.
 FIXED_DRAWS = {
     "fixed %d" % number: draw
@@ -337,5 +339,18 @@ FIXED_DRAWS = {
         *(BASE.change(dp=4, micro_batches=1, level=n, compute_type="bfloat16", param_type="bfloat16") for n in (1, 3)),
         *(SEQUENCES.change(dp=2, micro_batches=1, level=n, compute_type="bfloat16", param_type="bfloat16") for n in (1, 3)),
         BASE.change(dp=2, level=1, compute_type="bfloat16", param_type="bfloat16"),
+        # Kinds of context parallel, with model parallel and without, and blocks of rows there.
+        BASE.change(cp=2, algorithm="ulysses_cp"), SEQUENCES.change(cp=2), HYBRID, HYBRID.change(mp=2, sequence_parallel=True, blocks=2),
+        SEQUENCES.change(cp=2, blocks=2), SEQUENCES.change(dp=2, blocks=2), SEQUENCES.change(mp=4, blocks=2, copies=2),
+        # Other families, and other layouts of weights.
+        CONCATENATED.change(mp=4), CONCATENATED.change(dp=2, mp=2, sequence_parallel=True),
+        CONCATENATED.change(dp=2, mp=2, sequence_parallel=True, blocks=4), BASE.change(is_tied=True, mp=2),
+        BASE.change(is_tied=True, cp=2, mp=2), BASE.change(uses_flash=False, kv_heads=8, mp=2),
+        SEQUENCES.change(family="baichuan"), BASE.change(family="baichuan", cp=2, mp=2),
+        BASE.change(family="telechat", mp=4), SEQUENCES.change(family="telechat", dp=2), SEQUENCES.change(family="telechat", blocks=2),
+        GLM.change(dp=2, mp=2), GLM.change(mp=4), GLM.change(mp=4, concatenates=False),
+        GLM.change(dp=2, mp=4, sequence_parallel=True, concatenates=False),
+        GLM.change(mp=2, sequence_parallel=True, vocab_emb_dp=True, is_tied=True),
+        BASE.change(family="mcore", mp=4), SEQUENCES.change(family="mcore", dp=2),
     ])
 }  # fmt: skip

@@ -14,11 +14,12 @@ change no bit;
 without enable_parallel_optimizer gradients have the same bits, and the update is
 the same to 1e-6. Every rank needs the memory that was planned. --first skips draws;
 --named adds a layout of 64 ranks, one whose ranks share a group of queries, and some in pieces of the sequence;
---fixed layouts by their axes, with blocks of rows and copies of the model, whose gradients are added, and a checkpoint that goes
-on with the same bits on its layout, and to rounding on others.
+--fixed layouts by their axes, with blocks of rows and copies of the model, whose gradients are added, with the collectives of a layer
+that they ask for, and a checkpoint that goes on with the same bits on its layout, and to rounding on others.
 With --adapters all models are fine-tuned, with adapters on random layers. With --tests what has other bits is minimised (minimise_pair.py).
 """
 
+import collections
 import re
 import shlex
 import shutil
@@ -63,6 +64,45 @@ def get_distance(expected, actual):
         abs(a - e) / abs(e) for e, a in zip(expected.losses[0], actual.losses[0])
     ]
     return max(scalars + [get_worst(expected.gradients, actual.gradients)])
+
+
+def count_collectives(step, cell):
+    """Collectives of a Cell in forward and in backward; views and local parts are none."""
+    counts = [collections.Counter(), collections.Counter()]
+    with open(step) as file:
+        for kind, name in re.findall(r'ascend\.collective (\w+) .* cell "%s\.([^"]*)"' % re.escape(cell), file.read()):
+            counts[".grad" in name][kind] += 1
+    return tuple(dict(count) for count in counts)
+
+
+def expect_collectives(draw):
+    """Those of a layer where all ranks see the same, or None where it depends on more. With one micro-batch a layer's backward
+    adds up the gradients of ranks, too."""
+    exchanges = draw.cp > 1 and draw.algorithm != "colossalai_cp"
+    if draw.level or draw.copies > 1 or draw.micro_batches == 1 or draw.mp > 1 and draw.cp > 1 or draw.kv_heads % draw.get_head_parts():
+        return None
+    if draw.mp > 1:
+        kinds = {"all_gather": 2 * draw.blocks, "reduce_scatter": 2 * draw.blocks} if draw.sequence_parallel else {"all_reduce": 2}
+        return kinds, kinds
+    gathers = draw.cp > draw.get_head_parts()
+    both = {"all_to_all": 4} if exchanges else {}
+    return dict(both, **{"all_gather": 2} if gathers else {}), dict(both, **{"reduce_scatter": 2} if gathers else {})
+
+
+def check_collectives(draw, step):
+    expected = expect_collectives(draw)
+    # Into Llama's final norm, and into mcore's head, go all rows; the gradient is summed and cut at once.
+    entry = "lm_head" if draw.family == "mcore" else "norm_out"
+    cells = {"layers.1": expected}
+    if draw.mp > 1 and draw.sequence_parallel and draw.blocks == 1 and draw.family != "glm":
+        cells[entry] = ({"all_gather": 1}, {"reduce_scatter": 1})
+    for cell, wanted in cells.items() if expected else ():
+        found = count_collectives(step, cell)
+        if cell == entry:
+            # The loss is added up over ranks as well.
+            found = tuple({kind: count for kind, count in counts.items() if kind != "all_reduce"} for counts in found)
+        if found != wanted:
+            yield "%s has the collectives %s, expected %s" % (cell, found, wanted)
 
 
 def scale_means(draw, whole, actual):
@@ -183,11 +223,14 @@ class Checks:
 
     def check(self, draw, generator):
         actual = self.run(draw)
+        is_fixed = draw in FIXED_DRAWS.values()
+        if is_fixed:
+            yield from check_collectives(draw, self.tools.path("case.step.mlir"))
         yield from self.check_values(draw, actual)
         if draw.level:
             yield from self.check_plain_optimizer(draw, actual)
         variations = draw.get_variations()
-        count = 5 if draw in FIXED_DRAWS.values() and draw.get_ranks() <= 4 else 2
+        count = 3 if is_fixed and draw.get_ranks() <= 4 else 2
         for what, changes in generator.sample(variations, min(count, len(variations))):
             changed = self.run(draw.change(**changes))
             if not changed.has_same_bits(actual):
