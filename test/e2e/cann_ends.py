@@ -9,9 +9,7 @@ fault says which call failed, and of which operator of the model if it has one; 
 the rank of the fault says.
 """
 
-import argparse
 import collections
-import os
 import re
 import shutil
 import subprocess
@@ -20,7 +18,6 @@ import time
 
 import cann_faults
 import cann_programs
-import training
 
 # A rank that waits for a dead one sees it end; nothing here waits for a time limit of HCCL, which is 300 seconds.
 MOST_SECONDS = 30
@@ -37,7 +34,7 @@ FAULTS = [
     Fault("has no memory for the arena", {"MF_HOST_CANN_MEMORY": str(2**20 + 2**16)},
           r"rank \d: the arena \('[\w.]+' has \d+.*\): \d+ bytes, but the device has \d+: \d+ are missing: error 207001: out of memory"),
     Fault("has no memory for workspaces", {"MF_HOST_CANN_WORKSPACE": str(2**29), "MF_HOST_CANN_MEMORY": str(2**29)},
-          r"rank \d: .*need \d+ bytes beside the arena of \d+, but the device has \d+: \d+ are missing; .*aclnn\w+(?: of %s)?: \d+" % OPERATOR),
+          r"rank \d: .*need (?P<needed>\d+) bytes beside the arena of \d+, but the device has (?P<has>\d+): (?P<missing>\d+) are missing; .*aclnn\w+(?: of %s)?: \d+" % OPERATOR),
 ]  # fmt: skip
 
 
@@ -45,14 +42,10 @@ def run(program, ranks, data, library, rank, fault):
     """The exit codes and errors of all ranks, and the seconds from the fault to the end."""
     meeting = program + ".meeting"
     shutil.rmtree(meeting, ignore_errors=True)
-    os.makedirs(meeting)
-    started = []
-    for number in range(ranks):
-        environment = dict(os.environ, MF_ROOT_INFO_DIR=meeting, RANK_ID=str(number), RANK_SIZE=str(ranks), HCCL_EXEC_TIMEOUT="300")
-        if number == rank:
-            environment.update(fault.environment, LD_PRELOAD=library, MF_FAULT_RANK=str(rank))
-        started.append(subprocess.Popen([program, "--steps=100000", "--data=" + data], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        text=True, env=environment))  # fmt: skip
+    own = dict(fault.environment, LD_PRELOAD=library, MF_FAULT_RANK=str(rank))
+    started = cann_programs.start_ranks(
+        program, ranks, ["--steps=100000", "--data=" + data], environment=lambda number: own if number == rank else {}
+    )
     if not fault.environment:
         started[0].stdout.readline()
         started[rank].kill()
@@ -74,7 +67,9 @@ def check(name, program, ranks, data, library, rank, fault):
         says = fault.says if number == rank else r"error: .*waits for rank \d|error: .*(process has ended|has ended)"
         if number == rank and not fault.says:
             continue
-        if code != 1 or not re.search(says, text):
+        said = re.search(says, text)
+        numbers = {name: int(value) for name, value in said.groupdict().items()} if said else {}
+        if code != 1 or not said or numbers and numbers["needed"] - numbers["has"] != numbers["missing"]:
             problems.append("%s, rank %d %s: rank %d ends with %s and says\n%s" % (name, rank, fault.name, number, code, text))
     if len(texts) < ranks:
         problems.append("%s, rank %d %s: rank %d does not end" % (name, rank, fault.name, len(texts)))
@@ -85,24 +80,15 @@ def check(name, program, ranks, data, library, rank, fault):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--cxx", default="g++", help="the compiler of the programs")
-    parser.add_argument("build")
-    parser.add_argument("work")
-    options = parser.parse_args()
-    build, work = os.path.abspath(options.build), os.path.abspath(options.work)
-    source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    tools = training.Tools(os.path.join(build, "bin"), work)
-    data = tools.path("text.txt")
-    training.start_drawing(data, 3)
-    library = cann_faults.compile_faults(build, source, work, options.cxx)
+    options, tools = cann_programs.read_options()
+    library = cann_faults.compile_faults(options.build, options.source, options.work, options.cxx)
     problems = []
     for name in ("ranks", "dropless"):
         step, ranks = cann_programs.lower(tools, name)
         tools.run("mf-translate", "--ascend-to-cpp", step, "-o", tools.path(name))
-        program = cann_programs.compile_program(build, source, tools.path(name), options.cxx)
+        program = cann_programs.compile_program(options.build, options.source, tools.path(name), options.cxx)
         for number, fault in enumerate(FAULTS):
-            problems += check(name, program, ranks, data, library, (3 * number + 2) % ranks, fault)
+            problems += check(name, program, ranks, tools.path("text.txt"), library, (3 * number + 2) % ranks, fault)
     if problems:
         sys.exit("\n".join(problems))
 

@@ -12,7 +12,6 @@ mf-run can tell, and the table has them in a column of their own. All else is mi
 returns 1 if anything was missed.
 """
 
-import argparse
 import collections
 import concurrent.futures
 import glob
@@ -25,7 +24,6 @@ import sys
 
 import cann_programs
 import detection
-import training
 
 PROGRAMS = {
     "one rank": dict(micro_batches=2, recompute={"recompute": "[0]"}, swap=cann_programs.SWAP),
@@ -113,16 +111,13 @@ class Program:
     def run(self, folder, faults, *options):
         """What all ranks print, the bits of the result, or none if a rank ends with an error, and whether all ended in time."""
         shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(os.path.join(folder, "meeting"))
         files = [os.path.join(folder, name) for name in ("parameters", "gradients")]
         arguments = ["--steps=%d" % STEPS, "--data=" + self.data, "--save-params=" + files[0], "--dump-gradients=" + files[1], *options]
-        started = []
-        for rank in range(self.ranks):
-            environment = dict(os.environ, LD_PRELOAD=self.library, MF_HOST_CANN_REPORT="1", MF_HOST_CANN_WORKSPACE="512", RANK_ID=str(rank), HCCL_EXEC_TIMEOUT="10",
-                               MF_ROOT_INFO_DIR=os.path.join(folder, "meeting"), MF_FAULT_COUNTS=os.path.join(folder, "counts%d" % rank),
-                               **faults)  # fmt: skip
-            started.append(subprocess.Popen([self.step, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                            env=environment))  # fmt: skip
+        common = dict(LD_PRELOAD=self.library, MF_HOST_CANN_WORKSPACE="512", HCCL_EXEC_TIMEOUT="10", **faults)
+        started = cann_programs.start_ranks(
+            self.step, self.ranks, arguments, os.path.join(folder, "meeting"),
+            lambda rank: dict(common, MF_FAULT_COUNTS=os.path.join(folder, "counts%d" % rank)),
+        )  # fmt: skip
         texts, ended = [], True
         for process in started:
             try:
@@ -194,19 +189,11 @@ def print_table(found):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=40)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", help="the site of all faults")
-    parser.add_argument("--cxx", default="g++", help="the compiler of the programs")
-    parser.add_argument("build")
-    parser.add_argument("work")
-    options = parser.parse_args()
-    build, work = os.path.abspath(options.build), os.path.abspath(options.work)
-    source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    tools = training.Tools(os.path.join(build, "bin"), work)
-    training.start_drawing(tools.path("text.txt"), 3)
+    options, tools = cann_programs.read_options(
+        ("--seed", dict(type=int, default=1)), ("--count", dict(type=int, default=40)), ("--jobs", dict(type=int, default=2)),
+        ("--only", dict(help="the site of all faults")),
+    )  # fmt: skip
+    build, source, work = options.build, options.source, options.work
     library = compile_faults(build, source, work, options.cxx)
     programs = [Program(tools, build, source, library, options.cxx, name) for name in PROGRAMS]
     drawn = random.Random(options.seed)

@@ -174,15 +174,16 @@ def compile_program(build, source, folder, compiler="g++"):
     return program
 
 
-def start_ranks(program, ranks, arguments):
-    """A process for each rank."""
-    meeting = program + ".meeting"
+def start_ranks(program, ranks, arguments, meeting=None, environment=lambda rank: {}):
+    """A process for each rank, with more variables of its environment."""
+    meeting = meeting or program + ".meeting"
     os.makedirs(meeting, exist_ok=True)
     started = []
     for rank in range(ranks):
-        environment = dict(os.environ, MF_HOST_CANN_REPORT="1", MF_ROOT_INFO_DIR=meeting, RANK_ID=str(rank), RANK_SIZE=str(ranks),
-                           HCCL_EXEC_TIMEOUT="300")  # fmt: skip
-        started.append(subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment))
+        variables = dict(os.environ, MF_HOST_CANN_REPORT="1", MF_ROOT_INFO_DIR=meeting, RANK_ID=str(rank), RANK_SIZE=str(ranks),
+                         HCCL_EXEC_TIMEOUT="300")  # fmt: skip
+        variables.update(environment(rank))
+        started.append(subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables))
     return started
 
 
@@ -342,51 +343,33 @@ def check(tools, build, source, name, compiler):
     return problems
 
 
-def check_death(program, data):
-    """A rank that dies ends the other one, which says what it waits for, and names it by its place in the communicator."""
-    first, second = start_ranks(program, 2, ["--steps=100000", "--data=" + data])
-    first.stdout.readline()
-    second.kill()
-    _, errors = first.communicate(timeout=60)
-    second.communicate()
-    if first.returncode == 1 and re.search(r"rank 0: .*Hccl\w+ \(call \d+\).* waits for rank [01].*process has ended", errors):
-        return []
-    return ["a rank that waits for a dead one ends with %d:\n%s" % (first.returncode, errors)]
-
-
-def check_account(program, data):
-    """A device without room for what CANN asks for ends the program before its first step, which says what is missing."""
-    environment = dict(os.environ, MF_HOST_CANN_WORKSPACE=str(2**26), MF_HOST_CANN_MEMORY=str(2**26))
-    done = subprocess.run([program, "--steps=1", "--data=" + data], capture_output=True, text=True, env=environment)
-    pattern = r"error: .* need (\d+) bytes beside the arena of \d+, but the device has (\d+): (\d+) are missing; .*aclnn\w+(?: of '.*')?: %d;"
-    said = re.search(pattern % (2**26 + 64), done.stderr)
-    numbers = [int(number) for number in said.groups()] if said else [0, 0, 0]
-    if done.returncode == 1 and numbers[0] - numbers[1] == numbers[2] > 0 and "loss" not in done.stdout:
-        return []
-    return ["a program without room ends with %d:\n%s" % (done.returncode, done.stderr)]
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def read_options(*arguments, cases=()):
+    """The options of a script that compiles programs, with folders that are absolute, the source's too; and a folder of tools
+    with data to train on."""
+    parser = argparse.ArgumentParser()
+    for name, options in arguments:
+        parser.add_argument(name, **options)
     parser.add_argument("--cxx", default="g++", help="the compiler of the programs")
     parser.add_argument("build")
     parser.add_argument("work")
-    parser.add_argument("cases", nargs="+", choices=[*CASES, *DEEPSEEK, *DEEPSEEK4, "difference"], metavar="CASE")
+    if cases:
+        parser.add_argument("cases", nargs="+", choices=cases, metavar="CASE")
     options = parser.parse_args()
-    build, work = os.path.abspath(options.build), os.path.abspath(options.work)
-    source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    tools = training.Tools(os.path.join(build, "bin"), work)
+    options.build, options.work = os.path.abspath(options.build), os.path.abspath(options.work)
+    options.source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    tools = training.Tools(os.path.join(options.build, "bin"), options.work)
     training.start_drawing(tools.path("text.txt"), 3)
+    return options, tools
+
+
+def main():
+    options, tools = read_options(cases=[*CASES, *DEEPSEEK, *DEEPSEEK4, "difference"])
     problems = []
     for name in options.cases:
         if name == "difference":
-            problems += check_difference(tools, build, source, options.cxx)
-            continue
-        problems += check(tools, build, source, name, options.cxx)
-        if name == "stages":
-            problems += check_death(os.path.join(tools.path("stages"), "step"), tools.path("text.txt"))
-        if name == "plain":
-            problems += check_account(os.path.join(tools.path("plain"), "step"), tools.path("text.txt"))
+            problems += check_difference(tools, options.build, options.source, options.cxx)
+        else:
+            problems += check(tools, options.build, options.source, name, options.cxx)
     if problems:
         sys.exit("\n".join(problems))
 
