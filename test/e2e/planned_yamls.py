@@ -6,7 +6,9 @@ usage: planned_yamls.py [--part=K/N] BIN_FOLDER WORK_FOLDER YAML_FOLDER
 A planned YAML compiles with mf-opt within the limit; the arena of each stage is what mf-plan says, to the byte, and the
 simulated step to the last bit. It is not slower than what was given and fits. The same is planned every time. A lower
 limit gives no step that is shorter by more than what costs have wrong, and no limit a peak above it. What nothing fits
-into is an error that says where and how much is missing, and writes nothing. Settings that are kept stay as they are.
+into is an error that says where and how much is missing, and writes nothing. Settings that are kept stay as they are. Trained with,
+whatever the limit on memory, planned settings give the losses and parameters of the given ones to the bit, and every rank uses the
+bytes that mf-plan printed.
 """
 
 import json
@@ -16,6 +18,7 @@ import sys
 
 import parts
 import planning
+import safetensors
 import training
 
 TARGET = "atlas-800t-a2"
@@ -139,6 +142,34 @@ class Checks:
         self.check_plan("kept.swap", planner, plan)
         self.expect("swap_config:\n  swap: True\n  %s\n" % swap in plan.get_text(), "--keep=swap: swap_config changed")
 
+    def train(self, name, step, peaks):
+        """Losses and parameters; each rank must use the bytes of `peaks`."""
+        saved = self.tools.path("saved.safetensors")
+        report = self.tools.train(step, self.tools.path("data"), 3, extra=["--debug-memory", "--save-params", saved])
+        for rank in report["ranks"]:
+            is_planned = rank["peak_bytes"] == rank["used_bytes"] == rank["planned_bytes"]
+            self.expect(is_planned, "%s: planned and used differ: %s", name, rank)
+        used = [rank["used_bytes"] for rank in report["ranks"]]
+        self.expect(used == peaks, "%s: mf-plan says %s bytes, mf-run used %s", name, peaks, used)
+        return report["losses"], safetensors.load_bytes(saved)
+
+    def check_bits(self):
+        """Plans change memory and time, and no bit. The link is slow enough that some recompute, fast enough that some swap."""
+        training.start_drawing(self.tools.path("data"), 1)
+        planner, given = planning.Planner(self.tools, "this-machine", SLOW_LINK), self.tools.path("given.yaml")
+        training.write_yaml(given, dict(training.MODEL, num_layers=8), stages=2, micro_batches=4)
+        found = planner.plan("all", given, "64GB")
+        expected = self.train("given", planner.compile("given", given), [stage["peak_bytes"] for stage in found.given["stages"]])
+        texts = set()
+        for share in (1.0, 0.85, 0.75, 0.65):
+            name = "planned-%g" % share
+            plan = planner.plan(name, given, int(share * max(found.peaks)))
+            bits = self.train(name, planner.compile(name, plan.path, plan.limit), plan.peaks)
+            self.expect(bits == expected, "%s: other losses or parameters", name)
+            texts.add(plan.get_text())
+        self.plans += len(texts)
+        self.expect(len(texts) > 1, "all limits have the same plan")
+
 
 def main():
     part = parts.pop_part()
@@ -151,6 +182,7 @@ def main():
                                     recompute={"recompute": "True"}),
         lambda: checks.check_same_bytes("twice", stages=4, micro_batches=8),
         lambda: checks.check_kept(),
+        lambda: checks.check_bits(),
         lambda: checks.check_file("finetune_qwen2_5_14b_8k", "57.5GB"),
     ]  # fmt: skip
     for check in part.select(groups):
