@@ -64,7 +64,7 @@ CAMPAIGNS = [
     Campaign("random-adapters", script("random_layouts", "{part} --tests={work}/tests --seed {seed} --count {count} --adapters {bin} {work}"), 200, 2),
     Campaign("dynamic-configurations", script("dynamic_configurations", "{part} --tests={work}/tests --seed {seed} --count {count} {bin} {work}"), 1000, 2),
     Campaign("options-never-change-bits", script("options_never_change_bits", "{part} --tests={work}/tests {bin} {work} {seed} {count}"), 300, 1),
-    Campaign("schedules-never-change-bits", script("schedules_never_change_bits", "{part} --tests={work}/tests {bin} {work} {seed} {count}"), 200, 1),
+    Campaign("schedules-never-change-bits", script("schedules_on_layouts", "{part} --tests={work}/tests --one-rank --seed {seed} --count {count} {bin} {work}"), 200, 1),
     Campaign("schedules-on-layouts", script("schedules_on_layouts", "{part} --tests={work}/tests --seed {seed} --count {count} {bin} {work}"), 500, 2),
     Campaign("random-orders", script("random_orders", "{part} {bin} {work} {seed} {count}"), 300, 1),
     Campaign("trainer-memory", script("trainer_memory", "--seed {seed} --count {count} {bin} {work}"), 200, 7),

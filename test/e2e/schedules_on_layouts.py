@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that schedules change no bit of models with experts, and of others, on layouts of ranks.
 
-usage: schedules_on_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--pairs] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER
+usage: schedules_on_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--one-rank] [--pairs] [--verbose] [--tests FOLDER]
+           BIN_FOLDER WORK_FOLDER
 
 Each draw is a model with experts (expert_layouts.py) or without (layout_draws.py) on data, context, model and expert
 parallel ranks, and a schedule of two to four stages for it, with offsets, recompute in backward or in tasks of its own,
 and swap. Its losses, norms, gradients and parameters must be the bytes of the same layout on one stage with nothing
 recomputed; only losses of routers may be added in the order of stages, which is off by rounding in what is printed. Every
-rank must use at its peak the bytes that were planned. At the end stand the numbers of draws by schedule. --pairs adds schedules in which a forward and a backward take turns in parts: routines must be in
-parts where ranks exchange anything, and whole where values are swapped. With --tests what has other bits is minimised (minimise_pair.py).
+program must verify, and every rank must use at its peak the bytes that were planned. At the end stand the numbers of draws by
+schedule. With --tests what has other bits is minimised (minimise_pair.py).
+
+--one-rank draws stages of one rank each, and begins with every schedule, also with recompute, swap, uneven chunks and a loss scale
+that grows. --pairs adds schedules in which a forward and a backward take turns in parts: routines must be in parts where
+ranks exchange anything, and whole where values are swapped.
 """
 
 import collections
@@ -21,11 +26,35 @@ import numpy
 import step_results
 import training
 from drawn_cases import DrawnCases
-from schedules_never_change_bits import SCHEDULES, SWAP, draw_micro_batches, draw_offsets
 
+# Name for --schedule, pipeline_scheduler, the number of chunks on a stage.
+SCHEDULES = [
+    (None, "1f1b", 1),
+    (None, "gpipe", 1),
+    (None, "gpipe", 2),
+    (None, "1f1b", 2),
+    (None, "1f1b", 3),
+    ("interleaved-low-memory", "1f1b", 2),
+    ("zero-bubble-h1", "1f1b", 1),
+    (None, "zero_bubble_v", 2),
+    ("zero-bubble-h2", "1f1b", 1),
+    ("v-half", "zero_bubble_v", 2),
+    ("v-min", "zero_bubble_v", 2),
+    ("dualpipe-v", "zero_bubble_v", 2),
+    ("dualpipe-v-paired", "zero_bubble_v", 2),
+    ("1f1b-paired", "1f1b", 2),
+    ("1f1b-paired-split", "1f1b", 1),
+    ("recompute-in-advance", "1f1b", 2),
+    ("recompute-in-bubble", "1f1b", 2),
+]
+SWAP = {"layer_swap": "[{backward_prefetch: %d, layers: True}]"}
+# Grows once.
+DYNAMIC = "{type: DynamicLossScaleUpdateCell, loss_scale_value: 512, scale_window: 1}"
 MOST_RANKS, STEPS = 16, 2
 RECOMPUTES = [None, {"recompute": "True"}, {"recompute": "True"}, {"select_recompute": "True"}]
 LEVELS = [{"select_recompute": r"{'feed_forward\.routed_experts\.ffn\.level%d': True}" % level} for level in (0, 1)]
+RECOMPUTE, LATE_SWAP = {"recompute": "True"}, {"layer_swap": SWAP["layer_swap"] % 20}
+ONE_RANK = layout_draws.Draw().change(heads=4, kv_heads=2, head_size=8, sequence=16)
 ALONE = dict(
     stages=1, schedule=None, scheduler="1f1b", interleave=1, offset="0", recompute=None, swap=None, lowering=[]
 )  # fmt: skip
@@ -59,11 +88,29 @@ class Configuration:
         return "%d layers, %d micro-batches, %s, of %s" % (self.layers, self.micro_batches, self.changes, self.layout)
 
 
+def draw_micro_batches(generator, schedule, stages):
+    """A number of micro-batches that the schedule takes."""
+    if schedule[0] == "recompute-in-bubble":
+        return stages * generator.randint(2, 4)
+    if schedule[1] == "zero_bubble_v":
+        return 2 * stages + generator.randint(0, 1)
+    return generator.randint(stages, 2 * stages + 1)
+
+
+def draw_offsets(generator, stages, interleave):
+    """Offsets of mini stages with further layers at some of them, as a YAML has offsets, and the number of further layers."""
+    rows = [[generator.choice([0, 0, 1]) for _ in range(stages)] for _ in range(interleave)]
+    # Layers that all mini stages have more are no offset.
+    if all(map(all, rows)):
+        rows[0][0] = 0
+    return str(rows if interleave > 1 else rows[0]), sum(map(sum, rows))
+
+
 def draw_layout(generator, stages):
     """A layout of one stage, the length of its sequences and its ways to recompute."""
     while True:
         if generator.random() < 0.6:
-            layout = expert_layouts.Draw.choose(generator, sorted(expert_layouts.FAMILIES)).change(pp=1)
+            layout = expert_layouts.Draw.choose(generator, ["deepseek", "llama", "telechat"]).change(pp=1)
             ranks, length = layout.dp * layout.cp * layout.mp, expert_layouts.LENGTH
             recomputes = RECOMPUTES + LEVELS * layout.dropless
         else:
@@ -76,13 +123,17 @@ def draw_layout(generator, stages):
             return layout, length, recomputes
 
 
-def draw(number, generator):
+def draw(generator, is_alone):
     choose = generator.choice
     schedule, stages = choose(SCHEDULES), choose([2, 2, 3, 4])
     name, scheduler, interleave = schedule
     offset, more = draw_offsets(generator, stages, interleave)
     micro_batches = draw_micro_batches(generator, schedule, stages)
-    layout, length, recomputes = draw_layout(generator, stages)
+    if is_alone:
+        layout = ONE_RANK.change(scale=choose(["1.0", "1.0", "1024.0", DYNAMIC]))
+        length, recomputes = layout.sequence, RECOMPUTES
+    else:
+        layout, length, recomputes = draw_layout(generator, stages)
     recompute = choose(recomputes)
     changes = dict(
         stages=stages, schedule=name, scheduler=scheduler, interleave=interleave, offset=offset, recompute=recompute,
@@ -92,20 +143,41 @@ def draw(number, generator):
     return Configuration(layout, length, stages * interleave + more, micro_batches, changes)
 
 
-def pair(layout, schedule, **changes):
-    """Two stages under a schedule with pairs."""
+def place(schedule, stages=2, layers=None, micro_batches=4, layout=ONE_RANK, **changes):
+    """A layout on stages under a schedule."""
     name, scheduler, interleave = schedule
     length = getattr(layout, "sequence", expert_layouts.LENGTH)
-    changes = dict(dict(ALONE, stages=2, schedule=name, scheduler=scheduler, interleave=interleave), **changes)
-    return Configuration(layout, length, 2 * interleave, 5, changes)
+    changes = dict(dict(ALONE, stages=stages, schedule=name, scheduler=scheduler, interleave=interleave), **changes)
+    return Configuration(layout, length, layers or stages * max(2, interleave), micro_batches, changes)
 
 
+def list_schedules():
+    """Every schedule, also with recompute and swap, and uneven chunks."""
+    for schedule in SCHEDULES[8:]:
+        yield place(schedule, recompute=RECOMPUTE)
+    for schedule in SCHEDULES[:8]:
+        yield place(schedule)
+        yield place(schedule, recompute=RECOMPUTE)
+        yield place(schedule, swap=LATE_SWAP)
+    yield place(SCHEDULES[3], layers=6, micro_batches=5, offset="[[1, 0], [0, 1]]")
+    yield place(SCHEDULES[4], layers=8, offset="[[0, 0], [1, 0], [0, 1]]")
+    yield place(SCHEDULES[7], 4, 8, 8)
+    for schedule in (SCHEDULES[0], SCHEDULES[3], SCHEDULES[6], SCHEDULES[11]):
+        yield place(schedule, layers=4, recompute=RECOMPUTE, swap=LATE_SWAP, lowering=["--recompute-tasks"])
+    for schedule in (SCHEDULES[0], SCHEDULES[3], SCHEDULES[6]):
+        yield place(schedule, layers=4, layout=ONE_RANK.change(scale=DYNAMIC))
+
+
+def pair(layout, schedule, **changes):
+    return place(schedule, layers=2 * schedule[2], micro_batches=5, layout=layout, **changes)
+
+
+FIXED = {"schedule %d" % number: configuration for number, configuration in enumerate(list_schedules())}
 ONE, TWO, SPLIT = ("1f1b-paired", "1f1b", 1), ("1f1b-paired", "1f1b", 2), ("1f1b-paired-split", "1f1b", 1)
 V = ("dualpipe-v-paired", "zero_bubble_v", 2)
 DENSE = layout_draws.Draw().change(mp=2, sequence_parallel=True, rows=2)
 EXPERTS = expert_layouts.DROPLESS.change(mp=1, rows=2, shared=1)
 LATENT = expert_layouts.SMALL.change(family="deepseek", shared=1, rows=2)
-RECOMPUTE = {"recompute": "True"}
 PAIRS = {
     "one chunk": pair(DENSE, ONE),
     "two chunks": pair(DENSE, TWO, recompute=RECOMPUTE),
@@ -122,7 +194,7 @@ PAIRS = {
 class Checks:
     def __init__(self, tools, tests):
         self.tools, self.counts = tools, collections.Counter()
-        self.tests = minimise_pair.FoundTests(tools, tests, "schedules-on-layouts")
+        self.tests, self.expected = minimise_pair.FoundTests(tools, tests, "schedules-on-layouts"), {}
 
     def run(self, configuration, changes):
         tools, data = self.tools, self.tools.path("data.npy")
@@ -131,16 +203,24 @@ class Checks:
         model, step = tools.lower("case", **configuration.get_options(changes))
         tools.run("mf-opt", "--quiet", "--ascend-verify-program", step, "-o", "/dev/null")
         with open(step) as file:
-            self.is_in_parts = "continues" in file.read()
+            text = file.read()
+        self.is_in_parts = "continues" in text
+        if "--recompute-tasks" in changes["lowering"] and "recomputes}" not in text:
+            raise RuntimeError("no recompute tasks")
         return step_results.run(
             tools, step, data, STEPS, step_results.initialize(tools, model), threads=configuration.layout.threads
         )
 
     def check(self, configuration, generator):
         self.counts[configuration.get_schedule()] += 1
-        expected = self.run(configuration, ALONE)
-        if self.is_in_parts:
-            yield "in parts on one stage"
+        key = str(configuration.get_options(ALONE))
+        if key not in self.expected:
+            if len(self.expected) > 8:
+                self.expected.clear()
+            self.expected[key] = self.run(configuration, ALONE)
+            if self.is_in_parts:
+                yield "in parts on one stage"
+        expected = self.expected[key]
         actual = self.run(configuration, configuration.changes)
         if configuration in PAIRS.values() and self.is_in_parts != configuration.is_in_parts():
             yield "in parts" if self.is_in_parts else "as a whole"
@@ -159,14 +239,16 @@ class Checks:
 
 def main():
     cases = DrawnCases()
+    cases.parser.add_argument("--one-rank", action="store_true")
     cases.parser.add_argument("--pairs", action="store_true")
     arguments = cases.parse()
     checks = Checks(training.Tools(arguments.bin, arguments.work), arguments.tests)
+    named = dict(FIXED if arguments.one_rank else {}, **(PAIRS if arguments.pairs else {}))
 
     def choose(number, generator):
-        return PAIRS[number] if number in PAIRS else draw(number, generator)
+        return named[number] if number in named else draw(generator, arguments.one_rank)
 
-    count, problems = cases.run(choose, checks.check, [*PAIRS] if arguments.pairs else [])
+    count, problems = cases.run(choose, checks.check, [*named])
     print("%d configurations, %d problems: %s" % (
         count, problems, ", ".join("%d %s" % (n, name) for name, n in sorted(checks.counts.items()))))  # fmt: skip
     sys.exit(1 if problems else 0)
