@@ -15,11 +15,12 @@ import sys
 import numpy
 import safetensors
 import torch
+import torch_cases
 import torch_deepseek4
 import training
 from dynamic_configurations import Configuration
 
-BATCH, STEPS, RATE = 2, 2, 1e-3
+BATCH, STEPS = 2, 2
 # Of losses, and of gradients and parameters behind two updates, relative to the norm of each. The factors of streams
 # are single numbers, whose gradients are small sums of large numbers: of those, relative to 1 % of the norm of all.
 LOSS_BOUND, BOUND, LEAST_SHARE = 1e-6, 2e-6, 0.01
@@ -159,35 +160,20 @@ class Reference:
         self.trained = adapters or self.model.params
         for name, param in self.model.params.items():
             param.requires_grad = name in self.trained
-        params = list(self.trained.values())
-        groups = [
-            {"params": [p for p in params if p.dim() > 1], "weight_decay": 0.1},
-            {"params": [p for p in params if p.dim() <= 1], "weight_decay": 0.0},
-        ]
-        self.optimizer = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.95), eps=1e-8)
+        self.optimizer = torch_cases.make_optimizer(self.model)
 
     def step(self, rows):
-        self.optimizer.zero_grad()
-        loss = self.model.loss(rows[:, :-1], rows[:, 1:], self.biases)
-        loss.backward()
+        loss = torch_cases.accumulate(self.model, [(rows[:, :-1], rows[:, 1:])], lambda number: (self.biases,))
         for param in self.trained.values():
             if param.grad is None:
                 param.grad = torch.zeros_like(param)
         gradients = {name: param.grad.clone().numpy() for name, param in self.trained.items()}
-        norm = float(numpy.sqrt(sum((g**2).sum() for g in gradients.values())))
-        for param in self.trained.values():
-            param.grad *= min(1.0, 1.0 / (norm + 1e-6))
+        norm = torch_cases.clip(list(self.trained.values())).item()
         self.optimizer.step()
         for name, counts in self.model.counts.items():
             if name in self.biases:
                 self.biases[name] += BALANCE_RATE * torch.sign(counts.mean() - counts)
-        return loss.item(), norm, gradients
-
-
-def get_distance(actual, expected):
-    norm = numpy.linalg.norm(expected)
-    difference = numpy.linalg.norm(actual.astype(numpy.float64) - expected)
-    return difference / norm if norm else difference
+        return loss, norm, gradients
 
 
 def compare(tools, name):
@@ -232,10 +218,8 @@ def compare(tools, name):
         for key, expected in gradients.items():
             is_large = numpy.abs(expected) >= COUNTED_SHARE * norm
             counted[key] = counted.get(key, True) & is_large
-            distance = get_distance(actual[key], expected)
             least = LEAST_SHARE * norm
-            if numpy.linalg.norm(expected) < least:
-                distance = numpy.linalg.norm(actual[key] - expected) / least
+            distance = numpy.linalg.norm(actual[key] - expected) / max(least, numpy.linalg.norm(expected))
             if index == 0 and distance > worst["gradient"]:
                 worst["gradient"], worst["name"] = distance, key
             if not distance <= (LATER_BOUND if index else BOUND):
@@ -250,11 +234,11 @@ def compare(tools, name):
     for key, param in reference.trained.items():
         kept = counted[key]
         actual, wanted, before = saved[key][kept], param.detach().numpy()[kept], start[key][kept]
-        distance = get_distance(actual, wanted)
+        distance = training.get_difference(actual, wanted)
         worst["parameter"] = max(worst["parameter"], distance)
         if not distance <= BOUND:
             problems.append("%s is %.2g off behind updates" % (key, distance))
-        distance = get_distance(actual - before, wanted - before)
+        distance = training.get_difference(actual - before, wanted - before)
         if not distance <= LATER_BOUND:
             problems.append("the update of %s is %.2g off" % (key, distance))
     for key, bias in reference.biases.items():

@@ -15,6 +15,7 @@ import os
 import re
 import sys
 
+import step_results
 import training
 
 HIDDEN, BYTES, TOKENS, STEPS = 32, 4, 32, 2
@@ -60,28 +61,18 @@ def lower(tools, model, ranks, level):
     return step, int(re.search(r"layers\.1 +(\d+)", memory)[1])
 
 
-def train(tools, step, data):
-    gradients = tools.path("gradients.safetensors")
-    report = tools.train(step, data, STEPS, extra=["--dump-gradients", gradients, "--debug-memory"])
-    for rank in report["ranks"]:
-        if rank["peak_bytes"] != rank["planned_bytes"]:
-            raise RuntimeError("rank %(rank)s: peak %(peak_bytes)s, planned %(planned_bytes)s" % rank)
-    with open(gradients, "rb") as file:
-        return [entry["loss"] for entry in report["steps"]], file.read()
-
-
 def check(tools, data, model, ranks):
     kept, results = [], []
     for level in (None, 0, 1):
         step, size = lower(tools, model, ranks, level)
         kept.append(size)
-        results.append(train(tools, step, data))
+        results.append(step_results.run(tools, step, data, STEPS))
     tokens = TOKENS // ranks
     # Ranks have room for all rows that each can send them: --expert-room has no effect on so few.
     rows = ranks * (tokens * model.choices + model.zero_rows)
     expected = [rows * (HIDDEN + model.width) * BYTES, (2 * rows + 4 * tokens) * model.width * BYTES]
     saved = [kept[0] - kept[1], kept[1] - kept[2]]
-    same = all(result == results[0] for result in results)
+    same = all(result.has_same_bits(results[0]) for result in results)
     print("%s on %d: level 0 keeps %d bytes less, level 1 %d less again%s%s" % (
         model.yaml, ranks, *saved, "" if saved == expected else ", expected %d and %d" % tuple(expected),
         "" if same else ", other bits"))  # fmt: skip

@@ -89,8 +89,8 @@ class Run:
 
 
 def list_other_bits(expected, actual):
-    pairs = zip(("losses", "gradients", "parameters"), expected.result.get_bits(), actual.result.get_bits())
-    return ["different " + what for what, left, right in pairs if left != right]
+    found = step_results.find_difference(expected.result, actual.result)
+    return ["different " + found] if found else []
 
 
 def run_draw(tools, draw, fused):

@@ -139,8 +139,8 @@ def draw_swap(generator):
     return stages, settings, swap
 
 
-def result(tools, data, stages, settings, threads, swap=None, rate=0, is_fused=False, model=0):
-    """Losses, gradients and parameters of one configuration, and its description."""
+def run(tools, data, stages, settings, threads, swap=None, rate=0, is_fused=False, model=0):
+    """The result of one configuration."""
     experts, callbacks = MODELS[model]
     fused = {"use_fused_rope": True, "use_fused_swiglu": True} if is_fused else {}
     _, step = tools.lower(
@@ -148,20 +148,7 @@ def result(tools, data, stages, settings, threads, swap=None, rate=0, is_fused=F
         batch_size=BATCH, recompute=settings, swap=swap, scale_sense=SCALE,
         experts=experts, callbacks=callbacks,
     )  # fmt: skip
-    result = step_results.run(tools, step, data, STEPS, threads=threads, extra=["--d2h-gbps=%g" % rate])
-    return *result.get_bits(), result.description
-
-
-def difference(expected, actual):
-    """What differs between two results, or None."""
-    for what, left, right in zip(("losses", "gradients", "parameters"), expected, actual):
-        if left == right:
-            continue
-        if what == "losses":
-            return "losses %s and %s" % (left, right)
-        names = [n for n in sorted(set(left) | set(right)) if left.get(n) != right.get(n)]
-        return "%s of %s" % (what, ", ".join(names[:5]))
-    return None
+    return step_results.run(tools, step, data, STEPS, threads=threads, extra=["--d2h-gbps=%g" % rate])
 
 
 def main():
@@ -183,16 +170,16 @@ def main():
     for index, (stages, settings, swap) in selected:
         model = index // 2 % len(MODELS)
         if model not in expected:
-            expected[model] = result(tools, data, 1, {}, threads=2, model=model)
-        actual = result(
+            expected[model] = run(tools, data, 1, {}, threads=2, model=model)
+        actual = run(
             tools, data, stages, settings, threads=1 + index % 3, swap=swap,
             rate=0.05 * (index % 2), is_fused=index % 5 > 2, model=model,
         )  # fmt: skip
-        found = difference(expected[model], actual)
+        found = step_results.find_difference(expected[model], actual)
         if found:
             failures += 1
             print("model %d, stages %d, %s, swap %s: different %s" % (model, stages, settings, swap, found))
-            for line in tests.add(expected[model][-1], actual[-1]):
+            for line in tests.add(expected[model].description, actual.description):
                 print("    " + line, flush=True)
     print("%d configurations, %d different (seed %d)" % (len(selected), failures, seed))
     sys.exit(1 if failures else 0)

@@ -21,12 +21,19 @@ class Result:
         self.ranks = len(report["ranks"])
         self.planned = [rank["planned_bytes"] for rank in report["ranks"]]
 
-    def get_bits(self):
-        """Losses, gradients and parameters."""
-        return self.printed, *self.bytes
-
     def has_same_bits(self, other):
         return self.printed == other.printed and self.bytes == other.bytes
+
+
+def find_difference(expected, actual):
+    """What differs between the bits of two results, or None."""
+    if expected.printed != actual.printed:
+        return "losses %s and %s" % (expected.printed, actual.printed)
+    for what, left, right in zip(("gradients", "parameters"), expected.bytes, actual.bytes):
+        names = [name for name in sorted({*left, *right}) if left.get(name) != right.get(name)]
+        if names:
+            return "%s of %s" % (what, ", ".join(names[:5]))
+    return None
 
 
 def initialize(tools, model):

@@ -53,11 +53,12 @@ def make_optimizer(model, learning_rate=1e-3):
 
 
 def clip(params, max_norm=1.0):
-    """Clipping as MindSpore Transformers' ClipGradNorm defines it."""
+    """Clipping as MindSpore Transformers' ClipGradNorm defines it; returns the norm."""
     norm = torch.sqrt(sum(p.grad.pow(2).sum() for p in params))
     factor = max_norm / (torch.clamp(norm, min=max_norm) + 1e-6)
     for p in params:
         p.grad.mul_(torch.clamp(factor, max=1.0))
+    return norm
 
 
 def accumulate(model, micro_batches, arguments=lambda number: ()):
