@@ -8,6 +8,7 @@ usage: experts_match_torch.py [--part=K/N] BIN_FOLDER WORK_FOLDER [CASE...]
 import numpy
 import torch_cases
 import torch_decoder
+import torch_moe
 import training
 
 STEPS, BATCH, MICRO_BATCHES = 3, 2, 2
@@ -109,124 +110,70 @@ STANDARD = dict(
 
 
 class Case:
-    """`experts` are keys of moe_config, `settings` those of torch_moe's layers;
+    """`experts` are keys of moe_config, `settings` those of torch_moe's layers that do not follow from them;
     `model` changes keys of model_config. With `skew` one expert is what most
     tokens want, with `alone` what all do. `release` is that of the layers."""
 
-    def __init__(
-        self, experts, settings, model=None, skew=0.0, alone=False, release=None, **options
-    ):
+    def __init__(self, experts, settings=(), model=None, skew=0.0, alone=False, release=None, **options):
         self.experts, self.options, self.release = experts, options, release
         self.skew, self.alone = skew, alone
-        self.settings = dict({"experts": 8, "chosen": 3}, **settings)
         self.model = dict(model or {})
+        keys = experts or self.model
+        kind = "grouped" if keys.get("use_gmm") else "capacity"
+        self.settings = {**torch_moe.read_settings(keys), "experts": 8, "kind": kind, **dict(settings)}
 
     def is_mcore(self):
-        return self.settings.get("kind") == "mcore"
+        return self.settings["kind"] == "mcore"
 
 
-def llama(experts, settings, **options):
+def llama(experts, settings=(), **options):
     """Whose auxiliary losses never enter the loss."""
     return Case(experts, dict(settings, adds_losses=False), **options)
 
 
 def telechat(experts, settings, **options):
-    return Case(
-        experts, settings, arch="TelechatForCausalLM", model_type="TelechatConfig", **options
-    )
+    return Case(experts, settings, arch="TelechatForCausalLM", model_type="TelechatConfig", **options)
 
 
-def mcore(model, settings, **options):
-    return Case(
-        None, dict(settings, kind="mcore"), model=model, arch="Qwen3MoeForCausalLM", **options
-    )
+def mcore(model, arch="Qwen3MoeForCausalLM", **settings):
+    return Case(None, dict(settings, kind="mcore"), model=model, arch=arch)
 
 
-MIXTRAL_SETTINGS = {"chosen": 2}
-QWEN2_SETTINGS = {"by_token": True, "gates_shared": True, "normalizes": False}
-TELECHAT_SETTINGS = {"capacity_factor": 1.2, "losses": (("expert", 0.01),)}
-DEEPSEEK2_SETTINGS = {
-    "capacity_factor": 2.0,
-    "by_token": True,
-    "method": "group_limited_greedy",
-    "groups": 4,
-    "kept_groups": 2,
-    "normalizes": False,
-    "scale": 16.0,
-    "losses": (("expert", 0.003), ("device", 0.005), ("comm", 0.002)),
-    "loss_groups": {"device": 4, "comm": 1},
-    "z_loss": 0.01,
-}
-DEEPSEEK3_SETTINGS = {
-    "kind": "grouped",
-    "sigmoid": True,
-    "scale": 2.5,
-    "has_bias": True,
-    "update_rate": 0.02,
-    "target": MICRO_BATCHES / 8,
-}
+TELECHAT_LOSSES = {"losses": (("expert", 0.01),)}
+DEEPSEEK2_LOSSES = {
+    "losses": (("expert", 0.003), ("device", 0.005), ("comm", 0.002)), "loss_groups": {"device": 4, "comm": 1},
+}  # fmt: skip
+BALANCED = {"update_rate": 0.02, "target": MICRO_BATCHES / 8}
 NOAUX = {"topk_method": "noaux_tc", "n_group": 4, "topk_group": 2}
-NOAUX_SETTINGS = {"method": "noaux_tc", "groups": 4, "kept_groups": 2, "kind": "capacity"}
+GROUPED = dict(MIXTRAL, use_gmm=True)
+# Layers that do not scale gates, and divide them by the sum of those that found a place.
+SCALED, KEPT = dict(MIXTRAL, routed_scaling_factor=3.0), {"scale": 1.0, "normalizes_kept": True}
 
 CASES = {
-    "mixtral": llama(MIXTRAL, MIXTRAL_SETTINGS),
-    "mixtral-by-token": llama(
-        dict(MIXTRAL, enable_sdrop=True), dict(MIXTRAL_SETTINGS, by_token=True), skew=2.0
-    ),
-    "mixtral-one-expert": llama(
-        dict(MIXTRAL, num_experts_chosen=1), {"chosen": 1}, skew=0.3, alone=True
-    ),
-    "mixtral-fused": llama(
-        dict(MIXTRAL, use_fused_ops_topkrouter=True), MIXTRAL_SETTINGS, skew=2.0
-    ),
-    "mixtral-1.4": llama(
-        dict(MIXTRAL, routed_scaling_factor=3.0),
-        dict(MIXTRAL_SETTINGS, normalizes_kept=True),
-        skew=2.0, release="1.4",
-    ),
-    "mixtral-1.4-fused": llama(
-        dict(MIXTRAL, routed_scaling_factor=3.0, use_fused_ops_topkrouter=True),
-        MIXTRAL_SETTINGS,
-        skew=2.0, release="1.4",
-    ),
-    "mixtral-own": llama(
-        dict(MIXTRAL, routed_scaling_factor=3.0),
-        dict(MIXTRAL_SETTINGS, normalizes_kept=True),
-        model={"qkv_concat": True}, skew=2.0, arch="MixtralForCausalLM",
-    ),
-    "deepseek2-1.4": telechat(DEEPSEEK2, DEEPSEEK2_SETTINGS, release="1.4"),
-    "mixtral-grouped": llama(dict(MIXTRAL, use_gmm=True), {"chosen": 2, "kind": "grouped"}),
-    "grouped-one-expert": llama(
-        dict(MIXTRAL, use_gmm=True, num_experts_chosen=1),
-        {"chosen": 1, "kind": "grouped"},
-        skew=0.3, alone=True,
-    ),
-    "grouped-safe-tokens": llama(
-        dict(MIXTRAL, use_gmm=True, enable_gmm_safe_tokens=True),
-        {"chosen": 2, "kind": "grouped"},
-        skew=2.0,
-    ),
-    "qwen2-57b": llama(QWEN2, QWEN2_SETTINGS, model={"qkv_has_bias": True}),
-    "telechat2": telechat(TELECHAT, TELECHAT_SETTINGS),
-    "telechat2-skewed": telechat(TELECHAT, TELECHAT_SETTINGS, skew=2.0),
-    "deepseek2": telechat(DEEPSEEK2, DEEPSEEK2_SETTINGS),
-    "deepseek3": llama(DEEPSEEK3, DEEPSEEK3_SETTINGS, callbacks=BALANCE),
-    "deepseek3-capacity": llama(
-        dict(DEEPSEEK3, use_gmm=False, capacity_factor=1.0, **NOAUX),
-        dict(DEEPSEEK3_SETTINGS, capacity_factor=1.0, **NOAUX_SETTINGS),
-        callbacks=BALANCE,
-    ),
-    "telechat2-rows": telechat(TELECHAT, dict(TELECHAT_SETTINGS, rows=4), skew=2.0),
-    "deepseek2-rows": telechat(DEEPSEEK2, dict(DEEPSEEK2_SETTINGS, rows=2), skew=2.0),
-    "grouped-rows": llama(
-        dict(MIXTRAL, use_gmm=True), {"chosen": 2, "kind": "grouped", "rows": 4}
-    ),
-    "qwen3": mcore(QWEN3, {"scale": 1.5}),
-    "qwen3-loss": mcore(QWEN3_LOSS, {"scale": 1.5, "losses": (("expert", 0.01),)}),
-    "deepseek3-standard": Case(
-        None, {"scale": 1.5, "kind": "mcore", "sigmoid": True}, model=STANDARD, arch="deepseek_v3"
-    ),
-}
+    "mixtral": llama(MIXTRAL),
+    "mixtral-by-token": llama(dict(MIXTRAL, enable_sdrop=True), skew=2.0),
+    "mixtral-one-expert": llama(dict(MIXTRAL, num_experts_chosen=1), skew=0.3, alone=True),
+    "mixtral-fused": llama(dict(MIXTRAL, use_fused_ops_topkrouter=True), skew=2.0),
+    "mixtral-1.4": llama(SCALED, KEPT, skew=2.0, release="1.4"),
+    "mixtral-1.4-fused": llama(dict(SCALED, use_fused_ops_topkrouter=True), {"scale": 1.0}, skew=2.0, release="1.4"),
+    "mixtral-own": llama(SCALED, KEPT, model={"qkv_concat": True}, skew=2.0, arch="MixtralForCausalLM"),
+    "deepseek2-1.4": telechat(DEEPSEEK2, DEEPSEEK2_LOSSES, release="1.4"),
+    "mixtral-grouped": llama(GROUPED),
+    "grouped-one-expert": llama(dict(GROUPED, num_experts_chosen=1), skew=0.3, alone=True),
+    "grouped-safe-tokens": llama(dict(GROUPED, enable_gmm_safe_tokens=True), skew=2.0),
+    "qwen2-57b": llama(QWEN2, model={"qkv_has_bias": True}),
+    "telechat2": telechat(TELECHAT, TELECHAT_LOSSES),
+    "telechat2-skewed": telechat(TELECHAT, TELECHAT_LOSSES, skew=2.0),
+    "deepseek2": telechat(DEEPSEEK2, DEEPSEEK2_LOSSES),
+    "deepseek3": llama(DEEPSEEK3, BALANCED, callbacks=BALANCE),
+    "deepseek3-capacity": llama(dict(DEEPSEEK3, use_gmm=False, capacity_factor=1.0, **NOAUX), BALANCED, callbacks=BALANCE),
+    "telechat2-rows": telechat(TELECHAT, dict(TELECHAT_LOSSES, rows=4), skew=2.0),
+    "deepseek2-rows": telechat(DEEPSEEK2, dict(DEEPSEEK2_LOSSES, rows=2), skew=2.0),
+    "grouped-rows": llama(GROUPED, {"rows": 4}),
+    "qwen3": mcore(QWEN3),
+    "qwen3-loss": mcore(QWEN3_LOSS, losses=(("expert", 0.01),)),
+    "deepseek3-standard": mcore(STANDARD, "deepseek_v3", sigmoid=True),
+}  # fmt: skip
 
 
 def skew_parameters(case, values):

@@ -13,6 +13,7 @@ import os
 
 import safetensors
 import torch_cases
+import torch_moe
 import training
 from torch_decoder import BAICHUAN, HUGGING_FACE, MIXTRAL, QWEN1, TELECHAT_CHECKPOINT, Decoder, yarn_growth
 
@@ -120,19 +121,12 @@ class Case:
 def get_settings(config):
     """The settings of torch_moe.py for experts of a config.json."""
     kind = config["model_type"]
-    return {
-        "kind": "grouped",
-        "experts": next(config[key] for key in ("num_experts", "num_local_experts", "n_routed_experts") if key in config),
-        "chosen": config["num_experts_per_tok"],
-        "sigmoid": kind == "deepseek_v3",
-        "method": config.get("topk_method", "greedy"),
-        "groups": config.get("n_group"),
-        "kept_groups": config.get("topk_group"),
-        "normalizes": config.get("norm_topk_prob", kind == "mixtral"),
-        "scale": config.get("routed_scaling_factor", 1.0),
-        "has_bias": kind == "deepseek_v3",
-        "gates_shared": kind == "qwen2_moe",
-    }
+    is_third = kind == "deepseek_v3"
+    count = next(config[key] for key in ("num_experts", "num_local_experts", "n_routed_experts") if key in config)
+    return dict(
+        torch_moe.read_settings(config), kind="grouped", experts=count, sigmoid=is_third, has_bias=is_third,
+        gates_shared=kind == "qwen2_moe",
+    )  # fmt: skip
 
 
 def experts(model, names=HUGGING_FACE, **options):

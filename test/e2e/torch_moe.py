@@ -39,6 +39,18 @@ SETTINGS = {
     "rows": 1,
 }
 
+# Those that moe_config, a model_config or a config.json has under other names.
+KEYS = {
+    "num_experts_chosen": "chosen", "num_experts_per_tok": "chosen", "capacity_factor": "capacity_factor",
+    "enable_sdrop": "by_token", "use_shared_expert_gating": "gates_shared", "norm_topk_prob": "normalizes",
+    "topk_method": "method", "n_group": "groups", "topk_group": "kept_groups", "routed_scaling_factor": "scale",
+    "use_gating_sigmoid": "sigmoid", "balance_via_topk_bias": "has_bias", "z_loss_factor": "z_loss",
+}  # fmt: skip
+
+
+def read_settings(keys):
+    return {KEYS[key]: value for key, value in keys.items() if key in KEYS}
+
 
 def get_places(factor, chosen, tokens, experts, multiple, largest_load):
     """Places of an expert in a row of `tokens` tokens."""
