@@ -164,7 +164,7 @@ class DeepSeek4(Decoder):
 
     def open_site(self, x, at):
         """The input of a site, and how its streams go on."""
-        streams, batch, length, width = self.config["hc_mult"], *x.shape[:2], x.shape[-1]
+        streams = self.config["hc_mult"]
         mean = normalize(x.flatten(2), self.config["hc_eps"])
         h = self.linear(mean, at + "mapping_proj")
         alphas = torch.cat([

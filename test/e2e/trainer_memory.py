@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks what mf counts for the trainer on drawn YAMLs of the dynamic graph.
 
-usage: trainer_memory.py [--seed N] [--count N] BIN_FOLDER WORK_FOLDER
+usage: trainer_memory.py [--seed N] [--count N] [--first N] [--verbose] BIN_FOLDER WORK_FOLDER
 
 Draws models of the DeepSeek-V3 class with and without experts, on up to 16 ranks,
 and lowers each several times. These things hold:
@@ -16,11 +16,11 @@ and lowers each several times. These things hold:
   up to them.
 """
 
-import argparse
 import json
 import os
-import random
-import subprocess
+
+import training
+from drawn_cases import DrawnCases
 
 TEMPLATE = """
 training: {{steps: 3, local_batch_size: {batch}, global_batch_size: {samples}}}
@@ -56,25 +56,24 @@ class Case:
         samples = replicas * self.sizes["batch"] * self.sizes["micro_batches"]
         return TEMPLATE.format(recompute=recompute, samples=samples, **self.sizes)
 
-    def lower(self, bin_folder, folder):
+    def lower(self, tools):
         """The stages of the step as mf-opt reports them."""
-        path, model, report = (os.path.join(folder, name) for name in ("case.yaml", "case.mlir", "case.json"))
+        path, model, report = (tools.path(name) for name in ("case.yaml", "case.mlir", "case.json"))
         with open(path, "w") as file:
             file.write(self.get_yaml())
-        environment = dict(os.environ, RANK_SIZE=str(self.sizes["ranks"]))
-        for command in (
-            ["mf-translate", "--import-mindformers", path, "-o", model],
-            ["mf-opt", "--quiet", "--verify=false", "--hbm=none", "--json=" + report, "--recompute-config=" + path, model, "-o", os.devnull],
-        ):
-            command[0] = os.path.join(bin_folder, command[0])
-            run = subprocess.run(command, env=environment, capture_output=True, text=True)
-            if run.returncode:
-                raise SystemExit("%s\n%s" % (self.get_yaml(), run.stderr))
+        os.environ["RANK_SIZE"] = str(self.sizes["ranks"])
+        tools.run("mf-translate", "--import-mindformers", path, "-o", model)
+        tools.run(
+            "mf-opt", "--quiet", "--verify=false", "--hbm=none", "--json=" + report, "--recompute-config=" + path, model, "-o", os.devnull
+        )  # fmt: skip
         with open(report) as file:
             return next(json.loads(line)["stages"] for line in file if '"stages"' in line)
 
+    def __str__(self):
+        return self.get_yaml()
 
-def draw(generator):
+
+def draw(number, generator):
     tp, pp = generator.choice((1, 1, 2)), generator.choice((1, 1, 2))
     layers = pp * generator.choice((1, 2, 3))
     experts = generator.random() < 0.5
@@ -102,9 +101,9 @@ def get_bytes(stages):
     return [stage["trainer_live_bytes"] for stage in stages]
 
 
-def check(case, bin_folder, folder):
+def check(tools, case):
     """The problems of a case."""
-    given = case.lower(bin_folder, folder)
+    given = case.lower(tools)
     for stage in given:
         if sum(stage["trainer_parts"].values()) != stage["trainer_live_bytes"]:
             yield "the parts of stage %d do not add up" % stage["stage"]
@@ -117,33 +116,22 @@ def check(case, bin_folder, folder):
         ("twice the ranks", case.change(ranks=2 * case.sizes["ranks"])),
     )
     for name, variant in variants:
-        for before, after in zip(given, variant.lower(bin_folder, folder)):
+        for before, after in zip(given, variant.lower(tools)):
             rise = after["trainer_live_bytes"] - before["trainer_live_bytes"]
             allowed = after["trainer_parts"]["kept"] if case.sizes["pp"] > 1 and "recomputed" in name else 0
             if rise > allowed:
                 yield "%s raises stage %d by %d bytes to %d" % (name, after["stage"], rise, after["trainer_live_bytes"])
     more = case.change(layers=2 * case.sizes["layers"], dense=case.sizes["dense"] if case.sizes["dense"] == 1 else 2 * case.sizes["layers"])
-    for number, (before, after) in enumerate(zip(get_bytes(given), get_bytes(more.lower(bin_folder, folder)))):
+    for number, (before, after) in enumerate(zip(get_bytes(given), get_bytes(more.lower(tools)))):
         if after < before:
             yield "twice the layers lower stage %d from %d to %d bytes" % (number, before, after)
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=4)
-    parser.add_argument("bin")
-    parser.add_argument("folder")
-    arguments = parser.parse_args()
-    os.makedirs(arguments.folder, exist_ok=True)
-    generator = random.Random(arguments.seed)
-    problems = 0
-    for number in range(arguments.count):
-        case = draw(generator)
-        for problem in check(case, arguments.bin, arguments.folder):
-            problems += 1
-            print("case %d: %s\n%s" % (number, problem, case.get_yaml()))
-    print("%d cases, %d problems" % (arguments.count, problems))
+    cases = DrawnCases()
+    arguments = cases.parse()
+    tools = training.Tools(arguments.bin, arguments.work)
+    print("%d cases, %d problems" % cases.run(draw, lambda case, _: check(tools, case)))
 
 
 if __name__ == "__main__":
