@@ -9,11 +9,10 @@ the order of sums and the last places of exponentials.
 """
 
 import json
-import math
 import os
 import sys
 
-import safetensors
+import step_results
 import training
 
 STEPS = 3
@@ -36,13 +35,6 @@ def limit_to(instructions):
         os.environ.pop(LIMIT, None)
 
 
-def run(tools, data, step, threads, extra=()):
-    """Losses and the bits of parameters."""
-    parameters = tools.path("parameters")
-    report = tools.train(step, data, STEPS, threads=threads, extra=["--save-params", parameters, *extra])
-    return report["losses"], safetensors.load_bytes(parameters)
-
-
 def check(tools, data, name):
     model, experts, tolerance = MODELS[name]
     lower = lambda case, lowering: tools.lower(
@@ -50,19 +42,19 @@ def check(tools, data, name):
     )[1]  # fmt: skip
     step, apart = lower("step", []), lower("apart", ["--fuse-elementwise=false"])
     limit_to(None)
-    losses, _ = run(tools, data, step, 2)
+    unlimited = step_results.run(tools, step, data, STEPS)
     limit_to("AVX2")
-    wanted = run(tools, data, step, 2, ["--kernel-table"])
+    wanted = step_results.run(tools, step, data, STEPS, extra=["--kernel-table"])
     source = json.load(open(tools.path("report.json")))["rates"]["source"]
     if source != "measured on 2 threads with AVX2":
         sys.exit("error: %s: the report says '%s' where nothing but AVX2 is allowed" % (name, source))
-    for what, found in (("1 thread", run(tools, data, step, 1)), ("no chains", run(tools, data, apart, 2))):
-        if found != wanted:
-            sys.exit("error: %s: other bits with %s" % (name, what))
-    for ours, theirs in zip(wanted[0], losses):
-        if not math.isclose(ours, theirs, rel_tol=tolerance):
-            sys.exit("error: %s: losses %s with AVX2, %s with all instructions" % (name, wanted[0], losses))
-    worst = max(abs(ours / theirs - 1) for ours, theirs in zip(wanted[0], losses))
+    for what, path, threads in (("1 thread", step, 1), ("no chains", apart, 2)):
+        if found := step_results.find_difference(wanted, step_results.run(tools, path, data, STEPS, threads=threads)):
+            sys.exit("error: %s: other bits with %s: %s" % (name, what, found))
+    losses = [[loss for loss, _ in result.losses] for result in (wanted, unlimited)]
+    worst = max(abs(ours / theirs - 1) for ours, theirs in zip(*losses, strict=True))
+    if not worst <= tolerance:
+        sys.exit("error: %s: losses %s with AVX2, %s with all instructions" % (name, *losses))
     print("%s: with AVX2, the same bits on 1 and 2 threads and without chains, losses off by %.1e" % (name, worst))
 
 

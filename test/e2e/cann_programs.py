@@ -238,14 +238,11 @@ def lower(tools, name):
         sizes = dict(options.pop("sizes", SIZES), **options.pop("model", {}))
         lowering = ["--for-cann", *options.pop("lowering", [])]
         return tools.lower(name, sizes, lowering=lowering, **options)[1], count_ranks(options)
-    model, yaml, step = (tools.path(name + end) for end in (".mlir", ".yaml", ".step.mlir"))
     if name in DEEPSEEK:
-        layout = deepseek_on_ranks.Layout(DEEPSEEK[name])
+        layout, yaml = deepseek_on_ranks.Layout(DEEPSEEK[name]), tools.path(name + ".yaml")
         with open(yaml, "w") as file:
             file.write(deepseek_on_ranks.place(deepseek_on_ranks.shrink(read_yaml(), layout.pp), layout, 1, 0))
-        tools.run("mf-translate", "--import-mindformers", yaml, "-o", model)
-        tools.run("mf-opt", "--quiet", "--for-cann", "--recompute-config=" + yaml, model, "-o", step)
-        return step, layout.pp * layout.dp * layout.mp
+        return tools.lower_yaml(yaml, lowering=["--for-cann"])[1], layout.pp * layout.dp * layout.mp
     return DEEPSEEK4[name].lower(tools, name, lowering=["--for-cann"])[1], DEEPSEEK4[name].get_ranks()
 
 

@@ -21,8 +21,6 @@ and what the embedding, the head and the norm of the gradients need.
 
 import collections
 import json
-import os
-import subprocess
 import sys
 
 import training
@@ -155,27 +153,24 @@ CASES = [
 ]  # fmt: skip
 
 
-def measure(bin_folder, yaml, work, case):
-    paths = [os.path.join(work, name) for name in ("train.yaml", "model.mlir", "report.json")]
+def measure(tools, yaml, case):
+    path, report = tools.path("train.yaml"), tools.path("report.json")
     layout, parallel = case.get_yaml()
-    training.write_layout(paths[0], yaml, MODEL, case.dp, case.cp, case.mp, case.pp, case.micro, layout, parallel)
-    for command in (
-        ["mf-translate", "--import-mindformers", paths[0], "-o", paths[1]],
-        ["mf-opt", "--recompute-config=" + paths[0], "--json=" + paths[2], paths[1], "-o", "/dev/null"],
-    ):
-        result = subprocess.run([os.path.join(bin_folder, command[0]), *command[1:]], capture_output=True, text=True)
-        if result.returncode != 0:
-            sys.exit("%s: %s" % (case, result.stderr))
-    lines = [json.loads(line) for line in open(paths[2])]
+    training.write_layout(path, yaml, MODEL, case.dp, case.cp, case.mp, case.pp, case.micro, layout, parallel)
+    try:
+        tools.lower_yaml(path, lowering=["--json=" + report])
+    except RuntimeError as error:
+        sys.exit("%s: %s" % (case, error))
+    lines = [json.loads(line) for line in open(report)]
     return next(line["stages"] for line in lines if "stages" in line)
 
 
 def main():
-    bin_folder, yaml, work = sys.argv[1:4]
-    text = open(yaml).read()
+    tools = training.Tools(sys.argv[1], sys.argv[3])
+    text = open(sys.argv[2]).read()
     problems, rows = 0, 0
     for case in CASES:
-        for stage in measure(bin_folder, text, work, case):
+        for stage in measure(tools, text, case):
             found = {(row["kind"], row["ranks"], row["bytes"]): row["count"] for row in stage["exchanges"]}
             assert all(row["total"] == row["bytes"] * row["count"] for row in stage["exchanges"])
             assert stage["ranks"] == case.dp * case.cp * case.mp and stage["first_rank"] == stage["stage"] * stage["ranks"]

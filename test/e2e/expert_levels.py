@@ -52,11 +52,10 @@ def lower(tools, model, ranks, level):
     text += "\nparallel_config: {data_parallel: %d, expert_parallel: %d}\n" % (ranks, ranks)
     if level is not None:
         text += r"recompute_config: {select_recompute: ['%s\.level%d']}" % (model.cell, level)
-    yaml, source, step = (tools.path(name) for name in ("case.yaml", "model.mlir", "step.mlir"))
+    yaml = tools.path("case.yaml")
     with open(yaml, "w") as file:
         file.write(text)
-    tools.run("mf-translate", "--import-mindformers", yaml, "-o", source)
-    tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, source, "-o", step)
+    _, step = tools.lower_yaml(yaml)
     memory = tools.run("mf-opt", "--ascend-print-memory", step, "-o", os.devnull, both=True)
     return step, int(re.search(r"layers\.1 +(\d+)", memory)[1])
 
