@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits and limits of programs that are interrupted, by the processor's time that they take: a busy machine gives them
-less of it, but changes nothing else."""
+"""Interrupts a tool, and says what it did.
+
+usage: interrupt.py SECONDS BEHIND COMMAND...
+
+Sends SIGINT after so much work behind the first occurrence of the text BEHIND on standard error. Waits and limits are of
+the processor's time that the tool takes: a busy machine gives it less of that, but changes nothing else.
+"""
 
 import os
 import signal
+import subprocess
+import sys
+import tempfile
 import time
 
 # The seconds after which a program counts as one that does not end when it is told to.
@@ -41,3 +49,23 @@ def wait_for_end(process):
             return False
         time.sleep(0.02)
     return True
+
+
+def main():
+    seconds, behind, *command = sys.argv[1:]
+    with tempfile.NamedTemporaryFile("r") as errors, open(errors.name, "w") as written:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=written, text=True)
+        while behind not in open(errors.name).read() and process.poll() is None:
+            time.sleep(0.05)
+        wait_for_work(process, float(seconds))
+        process.send_signal(signal.SIGINT)
+        within = wait_for_end(process)
+        out, _ = process.communicate()
+        print("code", process.returncode)
+        print("within %d s:" % LIMIT, within)
+        print("standard error:", errors.read(), end="")
+        print("standard output:", out, end="")
+
+
+if __name__ == "__main__":
+    main()
