@@ -9,18 +9,20 @@ import numpy
 _TYPES = {"F32": numpy.float32, "I32": numpy.int32, "I64": numpy.int64}
 
 
-def load(path):
-    """All tensors of a file, by name. bf16 comes back as fp32."""
+def read(path):
+    """The entry of the header and the raw bytes of each tensor, by name."""
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(length))
         data = file.read()
+    header.pop("__metadata__", None)
+    return {name: (entry, data[slice(*entry["data_offsets"])]) for name, entry in header.items()}
+
+
+def load(path):
+    """All tensors of a file, by name. bf16 comes back as fp32."""
     tensors = {}
-    for name, entry in header.items():
-        if name == "__metadata__":
-            continue
-        begin, end = entry["data_offsets"]
-        raw = data[begin:end]
+    for name, (entry, raw) in read(path).items():
         if entry["dtype"] == "BF16":
             wide = numpy.frombuffer(raw, numpy.uint16).astype(numpy.uint32) << 16
             array = wide.view(numpy.float32)
@@ -32,15 +34,7 @@ def load(path):
 
 def load_bytes(path):
     """The raw bytes of each tensor, for bitwise comparison."""
-    with open(path, "rb") as file:
-        (length,) = struct.unpack("<Q", file.read(8))
-        header = json.loads(file.read(length))
-        data = file.read()
-    header.pop("__metadata__", None)
-    return {
-        name: data[entry["data_offsets"][0] : entry["data_offsets"][1]]
-        for name, entry in header.items()
-    }
+    return {name: raw for name, (_, raw) in read(path).items()}
 
 
 def save(path, tensors):
