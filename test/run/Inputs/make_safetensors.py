@@ -3,6 +3,7 @@
 one, and others with one thing wrong."""
 
 import json
+import math
 import os
 import struct
 import sys
@@ -20,9 +21,7 @@ SHAPES = {
 def make(shapes):
     header, data = {}, b""
     for name, shape in sorted(shapes.items()):
-        count = 1
-        for extent in shape:
-            count *= extent
+        count = math.prod(shape)
         header[name] = {
             "dtype": "F32",
             "shape": shape,

@@ -12,9 +12,8 @@ def main():
             content = file.read()
         (size,) = struct.unpack("<Q", content[:8])
         header = json.loads(content[8 : 8 + size])
+        header.pop("__metadata__", None)
         for name in sorted(header):
-            if name == "__metadata__":
-                continue
             begin, end = header[name]["data_offsets"]
             data = content[8 + size + begin : 8 + size + end]
             values = struct.unpack("<%df" % (len(data) // 4), data)
