@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints a test's programs, each as short in the test as what it shows.
 
-usage: variants.py FILE
+usage: variants.py FILE...
 
-Programs of FILE are separated by empty lines; comments with an empty line behind them belong to no program. Lines of a program
-that begin with a sign change the first program:
+Programs of FILEs, one text, are separated by empty lines; comments with an empty line behind them belong to no program, and aliases with an
+empty line behind them to each. Lines of a program that begin with a sign change the first program:
 
+    = LINE    with this line instead of the one that begins most like it, and with the same word
     - TEXT    without the line that begins with TEXT
     - ...     and without the lines up to the next `-` line
     @ TEXT    behind the line that begins with TEXT
-    + LINE    with this line, in the place of the last `-` or `@` line
+    + LINE    with this line, in the place of the last `=`, `-` or `@` line
+    ^         before all others: they change the program above instead of the first one
 
 Other programs stay as they are. Where no operator has a region, an operand that no line defines becomes the result of a `"test.value"`
 before its operator, of the type that the operator writes for this operand.
@@ -17,6 +19,7 @@ before its operator, of the type that the operator writes for this operand.
 `%variants` is this script in RUN lines; `mf-opt --split-input-file` reads what it prints.
 """
 
+import os
 import re
 import sys
 
@@ -34,13 +37,30 @@ class Variant:
     def find(self, text):
         found = [index for index, line in enumerate(self.program) if line.strip().startswith(text)]
         if len(found) != 1:
-            raise ValueError("expected one line of the first program that begins with this, but there are %d" % len(found))
+            raise ValueError("expected one line of the program that begins with this, but there are %d" % len(found))
         return found[0]
 
+    def find_alike(self, text):
+        """The line that begins most like a text."""
+        word = text.split()[0]
+        alike = [
+            (len(os.path.commonprefix([line.strip(), text])), index)
+            for index, line in enumerate(self.program)
+            if line.split()[:1] == [word]
+        ]
+        most = [index for length, index in alike if length == max(alike)[0]]
+        if len(most) != 1:
+            raise ValueError("expected one line of the program that begins most like this, but there are %d" % len(most))
+        return most[0]
+
     def change(self, sign, text):
-        if sign == "+":
+        if sign == "=":
+            self.place, self.is_gap = self.find_alike(text), False
+            self.removed.add(self.place)
+            self.added[self.place].append(text + "\n")
+        elif sign == "+":
             if self.place is None:
-                raise ValueError("expected a line with - or @ before it")
+                raise ValueError("expected a line with =, - or @ before it")
             self.added[self.place].append(text + "\n")
         elif text == "...":
             self.is_gap = True
@@ -124,37 +144,47 @@ def split(text):
             first = index + 1
 
 
+def is_common(lines):
+    """True of aliases alone that are no program with a mistake."""
+    return all(line.startswith(("//", "#", "  ")) and "expected-" not in line for line in lines)
+
+
 def expand(text):
     """The programs, with variants and values in whole; a ValueError names the line that does not fit."""
-    program = None
+    aliases, first, above = [], None, None
     for number, lines in split(text):
         if all(line.startswith("//") for line in lines):
             continue
-        program = program or lines
-        variant, comments = Variant(program), []
+        if is_common(lines):
+            aliases += lines
+            continue
+        is_above = "^\n" in lines
+        variant, comments = Variant(above if is_above else first or lines), []
         for number, line in enumerate(lines, number):
-            change = re.match(r"([-+@]) +(.*)", line)
+            change = re.match(r"([-+@=]) +(.*)", line)
             try:
                 if change:
                     variant.change(*change.groups())
-                else:
+                elif line != "^\n":
                     comments.append(line)
             except ValueError as error:
                 raise ValueError("%d: %s: %s" % (number, line.rstrip(), error)) from None
+        above = lines
         if variant.place is not None:
-            lines = [*comments, *variant.get_lines()]
-        yield "".join(add_values(lines) if is_alone(lines) else lines)
+            above = list(variant.get_lines())
+            lines = [*comments, *above]
+        first = first or lines
+        yield "".join([*aliases, *(add_values(lines) if is_alone(lines) else lines)])
 
 
 def main():
-    with open(sys.argv[1]) as file:
-        text = file.read()
+    text = "\n".join(open(path).read() for path in sys.argv[1:])
     try:
         programs = list(expand(text))
     except ValueError as error:
-        sys.exit("%s:%s" % (sys.argv[1], error))
+        sys.exit("%s:%s" % (sys.argv[-1], error))
     if not programs:
-        sys.exit("%s: expected at least one program" % sys.argv[1])
+        sys.exit("%s: expected at least one program" % sys.argv[-1])
     sys.stdout.write(SEPARATOR.join(programs))
 
 

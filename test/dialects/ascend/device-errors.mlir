@@ -19,20 +19,17 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<"NPU" = #a
 + // expected-error @below {{unknown engine 'tensor'; expected cube and vector}}
 + engines = {tensor = <f32 = 1.0e12>},
 
-- engines
-+ engines = {
+= engines = {
 + cube = <f32 = 1.0e12>,
 + // expected-error @below {{engines.cube: is there twice}}
 + cube = <f32 = 1.0e12>},
 
-- engines
-+ engines = {
+= engines = {
 + cube = <f32 = 1.0e12>,
 + // expected-error @below {{engines.vector.f32: expected a number above 0, but got -1}}
 + vector = <f32 = -1>},
 
-- engines
-+ engines = {
+= engines = {
 + cube = <f32 = 1.0e12>,
 + // expected-error @below {{engines.vector: expected its FLOPs per second for at least one element type, as in f32 = 7.5e13}}
 + vector = <>},
@@ -89,47 +86,39 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<"NPU" = #a
   // expected-error @below {{host: expected #ascend.host_link, but got #ascend.network<of = npu, wiring = mesh, bytes_per_second = 1>}}
   host = #bad>>} {}
 
-- networks
-+ networks = {
+= networks = {
 + // expected-error @below {{networks.a: joins itself; expected of = npu or another network}}
 + a = <of = a, wiring = switch, bytes_per_second = 1>}>>} {}
 
-- networks
-+ networks = {
+= networks = {
 + // expected-error @below {{networks.a: there is no network 'rack' for it to join; known are npu}}
 + a = <of = rack, wiring = switch, bytes_per_second = 1>}>>} {}
 
-- networks
-+ networks = {
+= networks = {
 + // expected-error @below {{networks.npu: 'npu' is what the device is called; expected another name}}
 + npu = <of = npu, wiring = switch, bytes_per_second = 1>}>>} {}
 
-- networks
-+ networks = {
+= networks = {
 + // expected-error @below {{networks.a: joins 'b', which joins 'a': networks in a circle; the innermost must be of = npu}}
 + a = <of = b, wiring = switch, bytes_per_second = 1, size = 2>,
 + b = <of = a, wiring = switch, bytes_per_second = 1, size = 2>}>>} {}
 
-- networks
-+ networks = {
+= networks = {
 + a = <of = npu, wiring = switch, bytes_per_second = 1, size = 2>,
 + // expected-error @below {{networks.b: expected it to join 'a' and not 'npu': networks are listed from the innermost on, each joins groups of the one before}}
 + b = <of = npu, wiring = switch, bytes_per_second = 1>}>>} {}
 
-- networks
-+ networks = {
+= networks = {
 + // expected-error @below {{networks.b: expected it to join 'npu' and not 'a': networks are listed from the innermost on}}
 + b = <of = a, wiring = switch, bytes_per_second = 1>,
 + a = <of = npu, wiring = switch, bytes_per_second = 1, size = 2>}>>} {}
 
-- networks
-+ networks = {
+= networks = {
 + // expected-error @below {{networks.a: 'b' joins groups of it; expected their size}}
 + a = <of = npu, wiring = switch, bytes_per_second = 1>,
 + b = <of = a, wiring = switch, bytes_per_second = 1>}>>} {}
 
-- networks
-+ networks = {
+= networks = {
 + a = <of = npu, wiring = switch, bytes_per_second = 1, size = 2>,
 + // expected-error @below {{networks.a: is there twice}}
 + a = <of = npu, wiring = switch, bytes_per_second = 1>}>>} {}

@@ -79,8 +79,7 @@ ascend.program @p stage 0 attributes {
 - ascend.routine @r
 + // expected-note @below {{routine is here}}
 + ascend.routine @r(%x: !ascend.buffer<4xf32, hbm>) {
-- %x = ascend.message
-+ %x = ascend.message : !ascend.buffer<8xf32, hbm>
+= %x = ascend.message : !ascend.buffer<8xf32, hbm>
 - ascend.call @r
 + // expected-error @below {{passes ('!ascend.buffer<8xf32, hbm>'), but the routine takes ('!ascend.buffer<4xf32, hbm>')}}
 + ascend.call @r(%x) : (!ascend.buffer<8xf32, hbm>) -> ()

@@ -1,5 +1,5 @@
 // Slots and events in the wrong place.
-// RUN: %roundtrip -verify-diagnostics -split-input-file %s
+// RUN: %variants %s | %roundtrip -verify-diagnostics -split-input-file
 
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
   ascend.step {
@@ -7,8 +7,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
     %s = ascend.slot 1 : <4xf32, host>
   }
 }
-
-// -----
 
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
   ascend.routine @r() {
@@ -19,18 +17,10 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
   }
 }
 
-// -----
-
-ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
-  ascend.routine @r() {
-  }
-  ascend.step {
-    // expected-error @below {{expected rising numbers of launches in records, but got 2}}
-    %e:2 = ascend.call @r() records [2, 2] : () -> (!ascend.event, !ascend.event)
-  }
-}
-
-// -----
+^
+= // expected-error @below {{expected rising numbers of launches in records, but got 2}}
+- %e
++ %e:2 = ascend.call @r() records [2, 2] : () -> (!ascend.event, !ascend.event)
 
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
   // expected-note @below {{routine is here}}

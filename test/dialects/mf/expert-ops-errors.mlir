@@ -32,21 +32,15 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 // expected-error @below {{expected tables of 'bf16' or f32, but got 'tensor<8xf16>'}}
 %y = mf.rotary_position_embedding %x, %t, %t : (tensor<3x8xbf16>, tensor<8xf16>, tensor<8xf16>) -> tensor<3x8xbf16>
 
-// -----
-
 %x = "test.value"() : () -> tensor<3x8xf32>
 %t = "test.value"() : () -> tensor<3xf32>
 // expected-error @below {{expected tables of the trailing dimensions of the input, the last of them even and at most as large, but got 'tensor<3xf32>' for 'tensor<3x8xf32>'}}
 %y = mf.rotary_position_embedding %x, %t, %t : (tensor<3x8xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<3x8xf32>
 
-// -----
-
 %x = "test.value"() : () -> tensor<3x8xf32>
 %t = "test.value"() : () -> tensor<2x4xf32>
 // expected-error @below {{expected tables of the trailing dimensions of the input, the last of them even and at most as large, but got 'tensor<2x4xf32>' for 'tensor<3x8xf32>'}}
 %y = mf.rotary_position_embedding %x, %t, %t : (tensor<3x8xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<3x8xf32>
-
-// -----
 
 %x = "test.value"() : () -> tensor<3x8xf32>
 %t = "test.value"() : () -> tensor<4xf32>

@@ -102,8 +102,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 - mf.layer
 + // expected-error @below {{expected one or more floating-point results, but returns ('tensor<4xf32>', 'tensor<8xi32>')}}
 + mf.layer @a head (%x: tensor<4xf32>, %labels: tensor<8xi32>) -> (tensor<4xf32>, tensor<8xi32>) {
-- mf.return
-+ mf.return %x, %labels : tensor<4xf32>, tensor<8xi32>
+= mf.return %x, %labels : tensor<4xf32>, tensor<8xi32>
 
 // A layer takes all results of the one before it but its losses.
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {

@@ -64,13 +64,10 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 }
 }
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // Sums are shared out first.
-  // expected-error @below {{expected the axes that it is stored over to be first those with summands of its gradient, ["mp"], but got ["dp", "mp"]}}
-  mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [mp]> stored <[[dp, mp], []]> {gathered = tensor<8x8xf32>}
-}
-}
+// Sums are shared out first.
+^
+= // expected-error @below {{expected the axes that it is stored over to be first those with summands of its gradient, ["mp"], but got ["dp", "mp"]}}
+= mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [mp]> stored <[[dp, mp], []]> {gathered = tensor<8x8xf32>}
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
@@ -99,13 +96,10 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 }
 }
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // A slice of which each rank has two, and nobody the others.
-  // expected-error @below {{custom op 'mf.param' has axis "dp" twice; expected it to cut one dimension, or to be partial, or reduced}}
-  mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp, dp], []]> {gathered = tensor<8x8xf32>}
-}
-}
+// A slice of which each rank has two, and nobody the others.
+^
+= // expected-error @below {{custom op 'mf.param' has axis "dp" twice; expected it to cut one dimension, or to be partial, or reduced}}
+= mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp, dp], []]> {gathered = tensor<8x8xf32>}
 
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   // expected-error @below {{expected a type of floats that is not wider than 'bf16' as mf.kept, but got f32}}

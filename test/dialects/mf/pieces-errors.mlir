@@ -1,4 +1,4 @@
-// RUN: %roundtrip --allow-unregistered-dialect --verify-diagnostics --split-input-file %s
+// RUN: %variants %s | %roundtrip --allow-unregistered-dialect --verify-diagnostics --split-input-file
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   // expected-error @below {{'mf.layer' op expected from 0 to 1 arguments of earlier pieces and from 0 to 1 values for later ones, but got 2 and 0}}
@@ -7,19 +7,12 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
   }
 }
 
-// -----
-
-mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  mf.layer @a body (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {future = 1 : i64, placement = #mf.placement<stage = 0, chunk = 0>} {
-    mf.return %x, %x : tensor<4xf32>, tensor<4xf32>
-  }
-  // expected-error @below {{'mf.layer' op takes  of earlier pieces of the sequence, but these return 'tensor<4xf32>'}}
-  mf.layer @a.piece1 body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0, piece = 1>} {
-    mf.return %x : tensor<4xf32>
-  }
-}
-
-// -----
+@ mf.model
++ mf.layer @a body (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {future = 1 : i64, placement = #mf.placement<stage = 0, chunk = 0>} {
++ mf.return %x, %x : tensor<4xf32>, tensor<4xf32>
++ }
+= // expected-error @below {{'mf.layer' op takes  of earlier pieces of the sequence, but these return 'tensor<4xf32>'}}
+= mf.layer @a.piece1 body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0, piece = 1>} {
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   // expected-note @below {{forward is here}}
@@ -35,8 +28,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
   }
 }
 
-// -----
-
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   mf.forward @f (%x: tensor<4xf32>) -> tensor<4xf32>
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
@@ -48,8 +39,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
     mf.return %dy : tensor<4xf32>
   }
 }
-
-// -----
 
 %logits, %labels, %all = "test.values"() : () -> (tensor<4x8xf32>, tensor<4xi32>, tensor<6xi32>)
 // expected-error @below {{'mf.cross_entropy' op expected counted labels of which 'tensor<4xi32>' is a piece, but got 'tensor<6xi32>'}}

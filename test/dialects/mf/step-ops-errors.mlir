@@ -21,11 +21,9 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + // expected-error @below {{expected an mf.forward, but got 'nothing'}}
 + %z, %other = mf.run_forward @nothing micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@nothing>)
 
-- %x = mf.receive
-+ %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<8xf32>
+= %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<8xf32>
 + // expected-error @below {{passes ('tensor<8xf32>'), but 'f' takes ('tensor<4xf32>')}}
-- %y, %frame
-+ %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<8xf32>) -> (tensor<4xf32>, !mf.frame<@f>)
+= %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<8xf32>) -> (tensor<4xf32>, !mf.frame<@f>)
 
 - %y, %frame
 + // expected-error @below {{has outputs ('tensor<8xf32>'), but 'f' returns ('tensor<4xf32>')}}
@@ -38,10 +36,8 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@g>)
 - %dx
 
-- mf.backward
-+ mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32>
-- attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments
-+ attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = []} {
+= mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32>
+= attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = []} {
 @ %y, %frame
 + // expected-error @below {{passes ('tensor<4xf32>'), but 'b' takes ('tensor<4xf32>', 'tensor<4xf32>') before its residuals}}
 
@@ -76,26 +72,20 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + %d = mf.loss_gradient 0.5 scaled : tensor<bf16>
 
 // A backward reads a frame of its own chunk.
-- mf.forward
-+ mf.forward @f (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
-- mf.return %x
-+ mf.return %x, %x : tensor<4xf32>, tensor<4xf32>
-- mf.backward
-+ mf.backward @b (%dy: tensor<4xf32>, %r: tensor<4xf32>) -> tensor<4xf32>
+= mf.forward @f (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+= mf.return %x, %x : tensor<4xf32>, tensor<4xf32>
+= mf.backward @b (%dy: tensor<4xf32>, %r: tensor<4xf32>) -> tensor<4xf32>
 - attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments
 + attributes {placement = #mf.placement<stage = 0, chunk = 1>, forward_arguments = [], gradients = []} {
 @ %y, %frame
 + // expected-error @below {{reads a frame of 'f', which is at #mf.placement<stage = 0, chunk = 0> and not at #mf.placement<stage = 0, chunk = 1>}}
 
 // The weights' half takes what its function lists.
-- mf.forward
-+ mf.forward @f (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
-- mf.return %x
-+ mf.return %x, %x : tensor<4xf32>, tensor<4xf32>
-- mf.backward
+= mf.forward @f (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+= mf.return %x, %x : tensor<4xf32>, tensor<4xf32>
+= mf.backward @b (%dy: tensor<4xf32>, %r: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
 - ...
 - mf.return %dy
-+ mf.backward @b (%dy: tensor<4xf32>, %r: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
 + attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [], kept = 1 : i64} {
 + mf.return %dy, %r : tensor<4xf32>, tensor<4xf32>
 + }

@@ -74,8 +74,7 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + // expected-error @below {{expected the owner's stage and one for each tied parameter, but got 1 for 0}}
 + mf.reduce_tied @a, [] stages [0]
 
-- mf.update
-+ mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
+= mf.update @u (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
 + // expected-error @below {{is in the update of stage 1, which holds none of its parameters}}
 + mf.reduce_tied @a, [@b] stages [0, 2]
 

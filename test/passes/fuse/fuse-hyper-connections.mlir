@@ -1,13 +1,9 @@
-// RUN: %variants %s > %t.mlir
+// RUN: %variants %S/../Inputs/training.mlir %s > %t.mlir
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-hyper-connections))' -split-input-file %t.mlir 2>%t | FileCheck %s
 // RUN: FileCheck --check-prefix=WARN %s < %t
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-hyper-connections{print-plan=true}))' -split-input-file %t.mlir 2>&1 >/dev/null | FileCheck --check-prefix=PLAN %s
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-hyper-connections))' -split-input-file %t.mlir --remarks-filter=fuse 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-#off = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
-  optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>
 #on = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
   optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0, fusions = <hyper_connections = true>, locations = {hyper_connections = loc("use_fused_mhc"("some.yaml":7:3))}>
 // The operators of a site are two, which keep the marks of the trainer's kernels.
@@ -87,47 +83,37 @@ mf.model @becomes_two_operators attributes {micro_batch_size = 1 : i64, sequence
 // CHECK-LABEL: mf.model @streams_in_fp32
 // CHECK: mf.mhc_pre %{{.*}} : (tensor<1x4x8xf32>,
 // CHECK: mf.mhc_post
-- mf.model
-+ mf.model @streams_in_fp32 attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-- mf.layer
+= mf.model @streams_in_fp32 attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+= mf.layer @layers.0 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
 - %wide
-- %streams
-+ mf.layer @layers.0 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
-+ %streams = mf.reshape %x {name = "attn_hc.reshape"} : (tensor<1x4x8xf32>) -> tensor<1x4x2x4xf32>
-- %n
-+ %n, %rstd = mf.rms_norm %x, %gamma {epsilon = 1.0e-6 : f64, name = "attn_hc.norm"} : (tensor<1x4x8xf32>, tensor<8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4xf32>)
+= %streams = mf.reshape %x {name = "attn_hc.reshape"} : (tensor<1x4x8xf32>) -> tensor<1x4x2x4xf32>
+= %n, %rstd = mf.rms_norm %x, %gamma {epsilon = 1.0e-6 : f64, name = "attn_hc.norm"} : (tensor<1x4x8xf32>, tensor<8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4xf32>)
 - %input
-- %result
+= %result = mf.silu %flat {name = "attention"} : (tensor<1x4x4xf32>) -> tensor<1x4x4xf32>
 - ...
 - %r1
-+ %result = mf.silu %flat {name = "attention"} : (tensor<1x4x4xf32>) -> tensor<1x4x4xf32>
 + %mix = mf.matmul %mixing, %streams {name = "attn_hc.output_cell.mix", transpose_a = true} : (tensor<1x4x2x2xf32>, tensor<1x4x2x4xf32>) -> tensor<1x4x2x4xf32>
 + %r1 = mf.reshape %result {name = "attn_hc.output_cell.reshape"} : (tensor<1x4x4xf32>) -> tensor<1x4x1x4xf32>
 - %z = mf.cast
-- mf.return
-+ mf.return %z0 : tensor<1x4x8xf32>
+= mf.return %z0 : tensor<1x4x8xf32>
 
 // The number that is added to what is read has to be that of the iterations.
 // CHECK-LABEL: mf.model @another_number
 // CHECK-NOT: mf.mhc_pre
 // CHECK: mf.sinkhorn
 // PLAN: mf.mhc_pre: 0 of 0
-- mf.model
-+ mf.model @another_number attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-- %reads
-+ %reads = mf.add_scalar %h3 {name = "attn_hc.add", value = 1.0e-3 : f64} : (tensor<1x4x2xf32>) -> tensor<1x4x2xf32>
+= mf.model @another_number attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+= %reads = mf.add_scalar %h3 {name = "attn_hc.add", value = 1.0e-3 : f64} : (tensor<1x4x2xf32>) -> tensor<1x4x2xf32>
 
 // CHECK-LABEL: mf.model @is_not_selected
 // CHECK-NOT: mf.mhc_pre
 // CHECK: mf.sinkhorn
 // PLAN: mf.mhc_pre: 0 of 1
 // PLAN-NEXT: layers.0 attn_hc.mhc_pre: stays
-- mf.model
-+ mf.model @is_not_selected attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64, training = #off} {
+= mf.model @is_not_selected attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64, training = #one_stage} {
 
 // WARN: some.yaml:7:3: warning: 'use_fused_mhc' has no effect: no layer has what becomes one mf.mhc_pre
-- mf.model
-+ mf.model @has_no_streams attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, training = #on, vocab_size = 16 : i64} {
+= mf.model @has_no_streams attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, training = #on, vocab_size = 16 : i64} {
 - %wide
 - ...
 - mf.return

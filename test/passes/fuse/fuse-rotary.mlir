@@ -1,13 +1,9 @@
-// RUN: %variants %s > %t.mlir
+// RUN: %variants %S/../Inputs/training.mlir %s > %t.mlir
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-rotary))' -split-input-file %t.mlir 2>%t | FileCheck %s
 // RUN: FileCheck --check-prefix=WARN %s < %t
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-rotary{print-plan=true}))' -split-input-file %t.mlir 2>&1 >/dev/null | FileCheck --check-prefix=PLAN %s
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-rotary))' -split-input-file %t.mlir --remarks-filter=fuse 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-#off = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
-  optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>
 #on = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
   optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0, fusions = <rotary = true>, locations = {rotary = loc("use_fused_rope"("some.yaml":7:3))}>
 // Seven operators are one, named in the Cell of the last.
@@ -44,17 +40,13 @@ mf.model @becomes_one_operator attributes {micro_batch_size = 1 : i64, sequence_
 // CHECK: %[[X:.*]] = mf.cast
 // CHECK: %[[Y:.*]] = mf.rotary_position_embedding %[[X]],
 // CHECK-NEXT: mf.cast %[[Y]]
-- mf.model
-+ mf.model @conversions_stay attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-- mf.layer
-+ mf.layer @layers.0 body (%h: tensor<1x2x4x4xbf16>) -> tensor<1x2x4x4xbf16> {
+= mf.model @conversions_stay attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+= mf.layer @layers.0 body (%h: tensor<1x2x4x4xbf16>) -> tensor<1x2x4x4xbf16> {
 @ %sin
 + %x = mf.cast %h {name = "attention.apply_rotary_emb.cast"} : (tensor<1x2x4x4xbf16>) -> tensor<1x2x4x4xf32>
-- %y
-- mf.return
-+ %y = mf.add %s, %c {name = "attention.apply_rotary_emb.add"} : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+= %y = mf.add %s, %c {name = "attention.apply_rotary_emb.add"} : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
 + %z = mf.cast %y {name = "attention.apply_rotary_emb.cast"} : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xbf16>
-+ mf.return %z : tensor<1x2x4x4xbf16>
+= mf.return %z : tensor<1x2x4x4xbf16>
 
 // Without the key nothing is fused.
 // CHECK-LABEL: mf.model @not_asked_for
@@ -62,41 +54,34 @@ mf.model @becomes_one_operator attributes {micro_batch_size = 1 : i64, sequence_
 // CHECK: mf.return
 // PLAN: mf.rotary_position_embedding: 0 of 1
 // PLAN-NEXT: layers.0 attention.apply_rotary_emb.rope: stays
-- mf.model
-+ mf.model @not_asked_for attributes {training = #off, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+= mf.model @not_asked_for attributes {training = #one_stage, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
 
 // With it, all is.
 // CHECK-LABEL: mf.model @asked_for
 // CHECK: mf.rotary_position_embedding
-- mf.model
-+ mf.model @asked_for attributes {training = #on, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+= mf.model @asked_for attributes {training = #on, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
 
 // A table that is trained wants a gradient, which the one operator does not have.
 // CHECK-LABEL: mf.model @trained_tables
 // CHECK-NOT: mf.rotary_position_embedding
 // CHECK: mf.return
-- mf.model
-- mf.param @freqs_cos
-+ mf.model @trained_tables attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-+ mf.param @freqs_cos : tensor<4x4xf32> init <rotary_cos, value = 1.0e4>
+= mf.model @trained_tables attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+= mf.param @freqs_cos : tensor<4x4xf32> init <rotary_cos, value = 1.0e4>
 
 // Not the halves: the first one twice.
 // CHECK-LABEL: mf.model @no_rotation
 // CHECK-NOT: mf.rotary_position_embedding
 // CHECK: mf.return
-- mf.model
-+ mf.model @no_rotation attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-- %a
-+ %a = mf.slice %x {name = "attention.apply_rotary_emb.slice", sizes = array<i64: 1, 2, 4, 2>, starts = array<i64: 0, 0, 0, 2>} : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x2xf32>
+= mf.model @no_rotation attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+= %a = mf.slice %x {name = "attention.apply_rotary_emb.slice", sizes = array<i64: 1, 2, 4, 2>, starts = array<i64: 0, 0, 0, 2>} : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x2xf32>
 
 // Where nothing can be fused, the key is named.
 // CHECK-LABEL: mf.model @nothing_to_fuse
 // WARN: some.yaml:7:3: warning: 'use_fused_rope' has no effect: no layer has what becomes one mf.rotary_position_embedding
 // WARN-NOT: warning
-- mf.model
+= mf.model @nothing_to_fuse attributes {training = #on, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
 - ...
 - mf.param @freqs_sin
-+ mf.model @nothing_to_fuse attributes {training = #on, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
 - %cos
 - ...
 - mf.return

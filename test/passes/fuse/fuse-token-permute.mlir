@@ -1,13 +1,9 @@
-// RUN: %variants %s > %t.mlir
+// RUN: %variants %S/../Inputs/training.mlir %s > %t.mlir
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-token-permute))' -split-input-file %t.mlir 2>%t | FileCheck %s
 // RUN: FileCheck --check-prefix=WARN %s < %t
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-token-permute{print-plan=true}))' -split-input-file %t.mlir 2>&1 >/dev/null | FileCheck --check-prefix=PLAN %s
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-token-permute))' -split-input-file %t.mlir --remarks-filter=fuse 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-#off = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
-  optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>
 #on = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
   optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0, fusions = <permute_tokens = true>, locations = {permute_tokens = loc("use_fused_ops_permute"("some.yaml":3:9))}>
 // Both sorts are gone, and with them one of the two arrays of places.
@@ -59,8 +55,7 @@ mf.model @of_fp32 attributes {micro_batch_size = 1 : i64, sequence_length = 4 : 
 // CHECK-LABEL: mf.model @not_asked_for
 // CHECK-NOT: mf.token_permute
 // CHECK: mf.return
-- mf.model
-+ mf.model @not_asked_for attributes {training = #off, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+= mf.model @not_asked_for attributes {training = #one_stage, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
 
 // The sorted ids are read too, so the sort is needed.
 // CHECK-LABEL: mf.model @ids_read
@@ -68,10 +63,8 @@ mf.model @of_fp32 attributes {micro_batch_size = 1 : i64, sequence_length = 4 : 
 // CHECK: mf.return
 // WARN: some.yaml:3:9: warning: 'use_fused_ops_permute' has no effect: no layer has what becomes one mf.token_permute
 // WARN-NOT: warning
-- mf.model
-- mf.layer
-+ mf.model @ids_read attributes {training = #on, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-+ mf.layer @layers.0 body (%x: tensor<2x1x6x4xbf16>, %ids: tensor<2x1x6xf32>) -> tensor<2x1x6xf32> {
+= mf.model @ids_read attributes {training = #on, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+= mf.layer @layers.0 body (%x: tensor<2x1x6x4xbf16>, %ids: tensor<2x1x6xf32>) -> tensor<2x1x6xf32> {
 - mf.return
 + %z = mf.scale %sorted {name = "scale", value = 2.0 : f64} : (tensor<2x1x6xf32>) -> tensor<2x1x6xf32>
 + mf.return %z : tensor<2x1x6xf32>

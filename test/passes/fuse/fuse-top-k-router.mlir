@@ -1,13 +1,9 @@
 // Two rows of three tokens, of which each chooses two of three experts.
-// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-top-k-router))' --split-input-file 2>%t | FileCheck %s
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-top-k-router))' --split-input-file 2>%t | FileCheck %s
 // RUN: FileCheck --check-prefix=WARN %s < %t
-// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-top-k-router{print-plan=true}))' --split-input-file 2>&1 >/dev/null | FileCheck --check-prefix=PLAN %s
-// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-top-k-router))' --remarks-filter=fuse --split-input-file 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-top-k-router{print-plan=true}))' --split-input-file 2>&1 >/dev/null | FileCheck --check-prefix=PLAN %s
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-fuse-top-k-router))' --remarks-filter=fuse --split-input-file 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-#off = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
-  optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>
 #on = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
   optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0, fusions = <route = true>, locations = {route = loc("use_fused_ops_topkrouter"("some.yaml":5:9))}>
 // An expert has two places; first choices get them before second ones.
@@ -72,37 +68,27 @@ mf.model @first_choices_first attributes {training = #on, micro_batch_size = 1 :
 // CHECK-LABEL: mf.model @tokens_in_turn
 // CHECK: %{{.*}}, %[[CHOSEN:.*]] = mf.top_k
 // CHECK-NEXT: %{{.*}}, %{{.*}} = mf.top_k_router %[[CHOSEN]] {k_major = false, name = "router.router.topkrouter"}
-- mf.model
-+ mf.model @tokens_in_turn attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+= mf.model @tokens_in_turn attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
 - %turned
-- %flat
-+ %flat = mf.reshape %chosen {name = "router.router.reshape"} : (tensor<2x3x2xi32>) -> tensor<2x6xi32>
+= %flat = mf.reshape %chosen {name = "router.router.reshape"} : (tensor<2x3x2xi32>) -> tensor<2x6xi32>
 - %place_3d
-- %place_k
-+ %place_k = mf.reshape %place {name = "router.router.reshape"} : (tensor<2x6xf32>) -> tensor<2x3x2xf32>
+= %place_k = mf.reshape %place {name = "router.router.reshape"} : (tensor<2x6xf32>) -> tensor<2x3x2xf32>
 - %index_3d
-- %index_k
-+ %index_k = mf.reshape %index {name = "router.router.reshape"} : (tensor<2x6xf32>) -> tensor<2x3x2xf32>
-- %token =
-+ %token = mf.floor_divide %first {name = "router.router.mod", value = 2.0 : f64} : (tensor<2x3x2xf32>) -> tensor<2x3x2xf32>
+= %index_k = mf.reshape %index {name = "router.router.reshape"} : (tensor<2x6xf32>) -> tensor<2x3x2xf32>
+= %token = mf.floor_divide %first {name = "router.router.mod", value = 2.0 : f64} : (tensor<2x3x2xf32>) -> tensor<2x3x2xf32>
 
 // More places than choices.
 // CHECK-LABEL: mf.model @more_places_than_choices
 // CHECK: = mf.top_k %
 // CHECK-NEXT: = mf.top_k_router {{.*}} : (tensor<2x3x2xi32>) -> (tensor<2x3x8xi32>, tensor<2x3x2xi32>)
 // CHECK: mf.remainder {{.*}}value = 9.0
-- mf.model
-- mf.layer
-+ mf.model @more_places_than_choices attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-+ mf.layer @layers.0 body (%scores: tensor<2x3x3xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x2xf32>, tensor<2x3x2xf32>) {
-- %within
-+ %within = mf.compare_scalar %numbers {comparison = #mf.comparison<less>, name = "router.router.less", value = 9.0 : f64} : (tensor<2x6x3xf32>) -> tensor<2x6x3xf32>
-- %base
-+ %base = mf.scale %experts {name = "router.router.mul_2d_1d", value = 9.0 : f64} : (tensor<2x6xf32>) -> tensor<2x6xf32>
-- %first
+= mf.model @more_places_than_choices attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+= mf.layer @layers.0 body (%scores: tensor<2x3x3xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x2xf32>, tensor<2x3x2xf32>) {
+= %within = mf.compare_scalar %numbers {comparison = #mf.comparison<less>, name = "router.router.less", value = 9.0 : f64} : (tensor<2x6x3xf32>) -> tensor<2x6x3xf32>
+= %base = mf.scale %experts {name = "router.router.mul_2d_1d", value = 9.0 : f64} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+= %first = mf.slice %choices {name = "router.router.slice", sizes = array<i64: 2, 3, 6>, starts = array<i64: 0, 0, 0>} : (tensor<2x3x6xf32>) -> tensor<2x3x6xf32>
 - ...
 - %dispatched
-+ %first = mf.slice %choices {name = "router.router.slice", sizes = array<i64: 2, 3, 6>, starts = array<i64: 0, 0, 0>} : (tensor<2x3x6xf32>) -> tensor<2x3x6xf32>
 + %is_choice = mf.compare_scalar %first {comparison = #mf.comparison<less>, name = "router.router.less", value = 12.0 : f64} : (tensor<2x3x6xf32>) -> tensor<2x3x6xf32>
 + %token = mf.remainder %first {name = "router.router.mod", value = 3.0 : f64} : (tensor<2x3x6xf32>) -> tensor<2x3x6xf32>
 + %token_1 = mf.add_scalar %token {name = "router.router.add_one", value = 1.0 : f64} : (tensor<2x3x6xf32>) -> tensor<2x3x6xf32>
@@ -110,14 +96,12 @@ mf.model @first_choices_first attributes {training = #on, micro_batch_size = 1 :
 + %padded = mf.pad %filled {high = array<i64: 0, 0, 2>, low = array<i64: 0, 0, 0>, name = "router.router.concat_3d"} : (tensor<2x3x6xf32>) -> tensor<2x3x8xf32>
 + %dispatch = mf.cast %padded {name = "router.router.cast"} : (tensor<2x3x8xf32>) -> tensor<2x3x8xi32>
 + %dispatched = mf.cast %dispatch : (tensor<2x3x8xi32>) -> tensor<2x3x8xf32>
-- mf.return
-+ mf.return %dispatched, %combined, %kept : tensor<2x3x8xf32>, tensor<2x3x2xf32>, tensor<2x3x2xf32>
+= mf.return %dispatched, %combined, %kept : tensor<2x3x8xf32>, tensor<2x3x2xf32>, tensor<2x3x2xf32>
 
 // CHECK-LABEL: mf.model @not_asked_for
 // CHECK-NOT: mf.top_k_router
 // CHECK: mf.return
-- mf.model
-+ mf.model @not_asked_for attributes {training = #off, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+= mf.model @not_asked_for attributes {training = #one_stage, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
 
 // Another limit for the index than for the places.
 // CHECK-LABEL: mf.model @another_limit
@@ -125,7 +109,5 @@ mf.model @first_choices_first attributes {training = #on, micro_batch_size = 1 :
 // CHECK: mf.return
 // WARN: some.yaml:5:9: warning: 'use_fused_ops_topkrouter' has no effect: no layer has what becomes one mf.top_k_router
 // WARN-NOT: warning
-- mf.model
-+ mf.model @another_limit attributes {training = #on, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-- %base
-+ %base = mf.scale %experts {name = "router.router.mul_2d_1d", value = 4.0 : f64} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+= mf.model @another_limit attributes {training = #on, micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+= %base = mf.scale %experts {name = "router.router.mul_2d_1d", value = 4.0 : f64} : (tensor<2x6xf32>) -> tensor<2x6xf32>

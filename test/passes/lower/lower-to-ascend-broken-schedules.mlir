@@ -1,67 +1,61 @@
 // Schedules broken on purpose are refused, with the two runs named.
 
 // The step as it is.
-// RUN: %roundtrip --mf-lower-to-ascend %s -o /dev/null
+// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --mf-lower-to-ascend -o /dev/null
 
 // A run is missing.
-// RUN: sed -e '/ B1.0$/d' %s | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: cat %S/../Inputs/training.mlir %s | sed -e '/ B1.0$/d' | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=MISSING
 // MISSING: error: 'mf.model' op has schedules that cannot run: stage 0 does not run B1 of chunk 0, expected every task once
 
 // A run comes twice.
-// RUN: sed -e 's/^\(.*\) \/\/ B1.0$/\1 \n\1/' %s | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: cat %S/../Inputs/training.mlir %s | sed -e 's/^\(.*\) \/\/ B1.0$/\1 \n\1/' | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: 'mf.model' op has schedules that cannot run: task 4 of stage 0 is B1, and so is task 3, expected one
 
 // The gradients of a chunk add up in ascending order of micro-batches.
-// RUN: sed -e '/ RB0.0$/{h;d}; / B0.0$/{H;d}; /run_update @update0/{x;G}' %s | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=ASCENDING
+// RUN: cat %S/../Inputs/training.mlir %s | sed -e '/ RB0.0$/{h;d}; / B0.0$/{H;d}; /run_update @update0/{x;G}' | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=ASCENDING
 // ASCENDING: error: 'mf.model' op has schedules that cannot run: B1 of stage 0 (task 2) runs before B0 of stage 0 (task 3), expected gradients of a chunk in ascending order of micro-batches
 // ASCENDING: note: task 2 of stage 0 is here
 // ASCENDING-NEXT: run_backward @chunk0.backward micro_batch 1
 // ASCENDING: note: task 3 of stage 0 is here
 
 // A stage waits for a message that is never sent.
-// RUN: sed -e '/ SF1.0$/d' %s | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=UNSENT
+// RUN: cat %S/../Inputs/training.mlir %s | sed -e '/ SF1.0$/d' | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=UNSENT
 // UNSENT: error: 'mf.receive' op waits for a message that stage 0 does not send
 
 // A message that nobody reads.
-// RUN: sed -e 's/^\(.*\)"forward.0" \(.*\) \/\/ SF1.0$/\1"forward.0" \2\n\1"lost" \2/' %s | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=UNREAD
+// RUN: cat %S/../Inputs/training.mlir %s | sed -e 's/^\(.*\)"forward.0" \(.*\) \/\/ SF1.0$/\1"forward.0" \2\n\1"lost" \2/' | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=UNREAD
 // UNREAD: error: 'mf.send' op sends a message that no run of stage 1 reads
 
 // Two messages for one receive.
-// RUN: sed -e 's/^\(.*\) \/\/ SF1.0$/\1\n\1/' %s | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=DOUBLE
+// RUN: cat %S/../Inputs/training.mlir %s | sed -e 's/^\(.*\) \/\/ SF1.0$/\1\n\1/' | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=DOUBLE
 // DOUBLE: error: 'mf.send' op is the second message on its channel for micro-batch 1
 
 // The message of another micro-batch.
-// RUN: sed -e '/ SF1.0$/s/%output_0/%output/' %s | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: cat %S/../Inputs/training.mlir %s | sed -e '/ SF1.0$/s/%output_0/%output/' | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=OTHER
 // OTHER: error: 'mf.run_forward' op is F1 and expected result 0 of F1, but reads result 0 of F0
 
 // The frame of another micro-batch.
-// RUN: sed -e '/ B1.0$/s/%frame_1/%frame/' %s | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=FRAME
+// RUN: cat %S/../Inputs/training.mlir %s | sed -e '/ B1.0$/s/%frame_1/%frame/' | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=FRAME
 // FRAME: error: 'mf.run_backward' op is B1 and expected the frame of F1
 
 // The tokens of another micro-batch.
-// RUN: sed -e '/ L1.0$/s/micro_batch 1/micro_batch 0/' %s | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=TOKENS
+// RUN: cat %S/../Inputs/training.mlir %s | sed -e '/ L1.0$/s/micro_batch 1/micro_batch 0/' | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=TOKENS
 // TOKENS: error: 'mf.run_forward' op expected to load the tokens of micro-batch 1 as argument 0
-// RUN: sed -e '/ B1.0$/s/%1)/%0)/' %s | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=AGAIN
+// RUN: cat %S/../Inputs/training.mlir %s | sed -e '/ B1.0$/s/%1)/%0)/' | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=AGAIN
 // AGAIN: error: 'mf.run_backward' op expected input 0 of F1, which its function reads again
 
 // A loss that does not count, and one that counts otherwise.
-// RUN: sed -e '/ A1.1$/d' %s | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=LOSS
+// RUN: cat %S/../Inputs/training.mlir %s | sed -e '/ A1.1$/d' | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=LOSS
 // LOSS: error: 'mf.run_forward' op expected its output 0, a loss, to be accumulated once, but it is 0 times
-// RUN: sed -e '/ G1.1$/s/5.0/2.5/' %s | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=WEIGHT
+// RUN: cat %S/../Inputs/training.mlir %s | sed -e '/ G1.1$/s/5.0/2.5/' | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=WEIGHT
 // WEIGHT: error: 'mf.loss_gradient' op expected the same gradient for all losses of a step
 
 // Each stage waits for the other.
-// RUN: sed -e '/ L1.0$/{h;d}; / F1.0$/{H;d}; / SF1.0$/{H;d}; / B0.0$/{G}; / G0.1$/{h;d}; / B0.1$/{H;d}; / SB0.1$/{H;d}; / A1.1$/{G}' %s | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=DEADLOCK
+// RUN: cat %S/../Inputs/training.mlir %s | sed -e '/ L1.0$/{h;d}; / F1.0$/{H;d}; / SF1.0$/{H;d}; / B0.0$/{G}; / G0.1$/{h;d}; / B0.1$/{H;d}; / SB0.1$/{H;d}; / A1.1$/{G}' | not %roundtrip --mf-lower-to-ascend 2>&1 | FileCheck %s --check-prefix=DEADLOCK
 // DEADLOCK: error: 'mf.model' op has schedules that cannot run: deadlock:
 // DEADLOCK: note: task 1 of stage 0 is here
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-
-mf.model @two_stages attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+mf.model @two_stages attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64, training = #two_stages} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.param @head : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8x1xf32>

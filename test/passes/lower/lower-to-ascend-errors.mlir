@@ -2,6 +2,7 @@
 
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
 // An operator that is no tensor operator has no kernel.
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
@@ -32,8 +33,6 @@ mf.model @m attributes {
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
 }
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Every stage has a schedule.
 // expected-error @below {{expected one schedule per stage, but has 1 for 2 stages}}
 mf.model @m attributes {
@@ -44,28 +43,22 @@ mf.model @m attributes {
   }
 }
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // A backward function needs its forward function's layout of residuals.
-mf.model @m attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  // expected-error @below {{has no forward function at its placement}}
-  mf.backward @b (%dy: tensor<f32>) attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
-    mf.return
-  }
-  mf.schedule stage 0 {
-  }
-}
+^
+- // expected-error
+= training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
+@ optimizer
++ // expected-error @below {{has no forward function at its placement}}
++ mf.backward @b (%dy: tensor<f32>) attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
++ mf.return
++ }
 
 // The gradient of a loss is not the loss.
 - // expected-error
 - %v =
 - %dy =
-- mf.run_backward
 + // expected-error @below {{expected the gradient of a loss for output 0}}
-+ mf.run_backward @b micro_batch 0 frame %f (%y) : (!mf.frame<@f>, tensor<f32>) -> ()
+= mf.run_backward @b micro_batch 0 frame %f (%y) : (!mf.frame<@f>, tensor<f32>) -> ()
 
 // What is sent is read.
 - // expected-error

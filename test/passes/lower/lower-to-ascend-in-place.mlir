@@ -1,5 +1,5 @@
 // One micro-batch: backward makes gradients in place, and nothing needs to be zero before.
-// RUN: %roundtrip --mf-lower-to-ascend %s | FileCheck %s
+// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --mf-lower-to-ascend | FileCheck %s
 
 // CHECK-LABEL: ascend.routine @chunk0.backward
 // CHECK-DAG: %[[W:.*]] = ascend.global @gradient.w
@@ -25,13 +25,7 @@
 // CHECK: ascend.global @loss
 // CHECK-NOT: @gradient
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-
-mf.model @one_micro_batch attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+mf.model @one_micro_batch attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64, training = #one_stage} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.param @v : tensor<8xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> (tensor<f32>, tensor<8x1xf32>)

@@ -96,7 +96,5 @@ mf.model @one_micro_batch attributes {
 // CHECK: %[[LAST:.*]] = ascend.collective all_reduce {{.*}} after %[[COMPLETE]]#2
 // CHECK-NOT: @reduce_gradients
 // CHECK: ascend.call @update({{.*}} after {{.*}}%[[LAST]]
-- mf.model
-+ mf.model @two_micro_batches attributes {
-- training
-+ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 0>>,
+= mf.model @two_micro_batches attributes {
+= training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 0>>,

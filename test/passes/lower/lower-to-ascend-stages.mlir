@@ -1,5 +1,5 @@
 // Two stages: what they hand to each other goes through messages on streams of its own, ordered by events.
-// RUN: %roundtrip --mf-lower-to-ascend %s | FileCheck %s
+// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --mf-lower-to-ascend | FileCheck %s
 
 // CHECK-LABEL: ascend.program @stage0 stage 0
 // A tied parameter belongs to the stage that trains it.
@@ -48,13 +48,7 @@
 // CHECK-NEXT: ascend.wait @d2h for %[[FINISHED]]
 // CHECK: ascend.copy %{{.*}} to %{{.*}} on @d2h
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-
-mf.model @two_stages attributes {
-    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+mf.model @two_stages attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64, training = #two_stages} {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.param @head : tensor<16x1xf32> init <ones> tied to @w
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8x1xf32>

@@ -1,10 +1,7 @@
-// RUN: %roundtrip --mf-lower-to-ascend %s | FileCheck %s
+// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --mf-lower-to-ascend | FileCheck %s
 
 // Tied gradients: a stage adds its own, one all-reduce sums over the stages in the order of the model, and a stage without
 // the owner, whose copies have memory of their own, gives each of them the sum.
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 mf.model @three_stages attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,

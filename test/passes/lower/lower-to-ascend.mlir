@@ -1,5 +1,5 @@
 // One stage: two micro-batches, accumulated gradients, an update, two scalars reported.
-// RUN: %roundtrip --mf-lower-to-ascend %s | FileCheck %s
+// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --mf-lower-to-ascend | FileCheck %s
 
 // What describes the step goes with the program; the model is gone.
 // CHECK: ascend.program @stage0 stage 0 attributes {hbm_limit_bytes = 4096 : i64, ignore_index = -100 : i64, lr_schedule = {learning_rate = 1.000000e-03 : f64, type = "ConstantWarmUpLR"}, micro_batch_size = 1 : i64, micro_batches = 2 : i64, pad_token_id = -1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
@@ -115,9 +115,6 @@
 // CHECK-NEXT: %[[V21:.*]] = ascend.global @host.report.loss : <f32, host>
 // CHECK-NEXT: ascend.copy %[[V20]] to %[[V21]] on @d2h : <f32, hbm> to <f32, host>
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
-
 mf.model @one_stage attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>,
@@ -167,5 +164,5 @@ mf.model @one_stage attributes {
 }
 
 // A remark says what the program consists of.
-// RUN: %roundtrip --mf-lower-to-ascend --remarks-filter-passed=lower %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --mf-lower-to-ascend --remarks-filter-passed=lower -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: [Passed] Program | Category:lower | Function=stage0 | Remark="stage 0 has a program", launches={{[1-9][0-9]*}}, routines={{[1-9]}}, static bytes={{[1-9][0-9]*}}, streams=3

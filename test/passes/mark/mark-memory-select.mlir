@@ -36,10 +36,8 @@ mf.model @select_by_default_takes_the_families_operators attributes {
 // A full name is an operator.
 // CHECK-LABEL: mf.model @select_names_one_operator
 // CHECK: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
-- mf.model
-+ mf.model @select_names_one_operator attributes {
-- attributes
-+ attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation\\.silu"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+= mf.model @select_names_one_operator attributes {
+= attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation\\.silu"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 
 // A prefix is a Cell: what is inside runs again, what leaves it is kept.
 // CHECK-LABEL: mf.model @select_names_a_cell
@@ -48,38 +46,29 @@ mf.model @select_by_default_takes_the_families_operators attributes {
 // CHECK: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<select>} :
 // The Cell's result.
 // CHECK: mf.neg {{.*}} {name = "feed_forward.w2.matmul", recompute = #mf.recompute<output>} :
-- mf.model
-+ mf.model @select_names_a_cell attributes {
-- attributes
-+ attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+= mf.model @select_names_a_cell attributes {
+= attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 
 // What leaves the inner Cell is kept, although it stays in the outer one.
 // CHECK-LABEL: mf.model @select_names_a_nested_cell
 // CHECK: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<output>} :
-- mf.model
-+ mf.model @select_names_a_nested_cell attributes {
-- attributes
-+ attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+= mf.model @select_names_a_nested_cell attributes {
+= attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 
 // Parts are regular expressions, matched whole.
 // CHECK-LABEL: mf.model @each_part_of_a_pattern_matches_one_name
 // CHECK: mf.matmul {{.*}} {name = "attention.wq.matmul", recompute = #mf.recompute<select>} :
-- mf.model
-+ mf.model @each_part_of_a_pattern_matches_one_name attributes {
-- attributes
-+ attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "att.*n\\.w[qkv]\\.matmul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+= mf.model @each_part_of_a_pattern_matches_one_name attributes {
+= attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "att.*n\\.w[qkv]\\.matmul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 
 // Each pattern has counts of its own.
 // CHECK-LABEL: mf.model @patterns_cover_their_own_layers
 // CHECK: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
 // CHECK: mf.layer @layers.1 body
 // CHECK: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<select>} :
-- mf.model
-+ mf.model @patterns_cover_their_own_layers attributes {
-- parallel
-+ parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
-- attributes
-+ attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation\\.silu"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+= mf.model @patterns_cover_their_own_layers attributes {
+= parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
+= attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.w1\\.activation\\.silu"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 + %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
 + %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
 + %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -96,36 +85,26 @@ mf.model @select_by_default_takes_the_families_operators attributes {
 // CHECK-LABEL: mf.model @exclude_beats_select
 // CHECK: mf.silu {{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} :
 // CHECK: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<excluded>} :
-- mf.model
-+ mf.model @exclude_beats_select attributes {
-- attributes
-+ attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.mul" unnamed, select_recompute "feed_forward\\.w1\\.activation\\.silu" unnamed, select_recompute_exclude "feed_forward\\.mul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+= mf.model @exclude_beats_select attributes {
+= attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "feed_forward\\.mul" unnamed, select_recompute "feed_forward\\.w1\\.activation\\.silu" unnamed, select_recompute_exclude "feed_forward\\.mul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 
 // They are for the communication behind an operator, and one rank has none.
 // CHECK-LABEL: mf.model @comm_patterns_are_about_communication
-- mf.model
-+ mf.model @comm_patterns_are_about_communication attributes {
-- attributes
-+ attributes {settings = #mf.layer_settings<requests = [select_comm_recompute ".*\\.norm"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+= mf.model @comm_patterns_are_about_communication attributes {
+= attributes {settings = #mf.layer_settings<requests = [select_comm_recompute ".*\\.norm"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // A view of a Cell's inner value is made outside of it by nothing: what leaves through a view is kept too.
 // CHECK-LABEL: mf.model @views_carry_results_out_of_a_cell
-mf.model @views_carry_results_out_of_a_cell attributes {
-    micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<
-      parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>,
-      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.layer @layers.0 body (%x: tensor<4x4xf32>) -> tensor<4x4xf32>
-      attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "attention"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
-    // CHECK: mf.neg {{.*}} {name = "attention.inner", recompute = #mf.recompute<select>}
-    %inner = mf.neg %x {name = "attention.inner"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.silu {{.*}} {name = "attention.outer", recompute = #mf.recompute<output>}
-    %outer = mf.silu %inner {name = "attention.outer"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    // CHECK-NEXT: mf.reshape {{.*}} {name = "attention.reshape", recompute = #mf.recompute<output>}
-    %rows = mf.reshape %outer {name = "attention.reshape"} : (tensor<4x4xf32>) -> tensor<16xf32>
-    %again = mf.reshape %rows {name = "reshape"} : (tensor<16xf32>) -> tensor<4x4xf32>
-    mf.return %again : tensor<4x4xf32>
-  }
-}
+// CHECK: mf.neg {{.*}} {name = "attention.inner", recompute = #mf.recompute<select>}
+// CHECK-NEXT: mf.silu {{.*}} {name = "attention.outer", recompute = #mf.recompute<output>}
+// CHECK-NEXT: mf.reshape {{.*}} {name = "attention.reshape", recompute = #mf.recompute<output>}
+= mf.model @views_carry_results_out_of_a_cell attributes {
+= attributes {settings = #mf.layer_settings<selects, requests = [select_recompute "attention"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+- %norm
+- ...
+- %y
++ %inner = mf.neg %x {name = "attention.inner"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
++ %outer = mf.silu %inner {name = "attention.outer"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
++ %rows = mf.reshape %outer {name = "attention.reshape"} : (tensor<4x4xf32>) -> tensor<16xf32>
++ %again = mf.reshape %rows {name = "reshape"} : (tensor<16xf32>) -> tensor<4x4xf32>
+= mf.return %again : tensor<4x4xf32>

@@ -44,10 +44,8 @@ mf.model @nothing_is_marked_without_recompute attributes {
 // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul", recompute = #mf.recompute<full>} :
 // The residual addition is the layer's output: it is kept.
 // CHECK-NEXT: mf.add {{.*}} {name = "add", recompute = #mf.recompute<output>} :
-- mf.model
-+ mf.model @full_marks_all_but_what_makes_the_result attributes {
-- attributes
-+ attributes {settings = #mf.layer_settings<requests = [recompute]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+= mf.model @full_marks_all_but_what_makes_the_result attributes {
+= attributes {settings = #mf.layer_settings<requests = [recompute]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 
 // One layer of stage 0, none of stage 1.
 // CHECK-LABEL: mf.model @counts_per_stage_mark_the_first_layers_of_each
@@ -69,12 +67,9 @@ mf.model @nothing_is_marked_without_recompute attributes {
 // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul"} :
 // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul"} :
 // CHECK-NEXT: mf.add {{.*}} {name = "add"} :
-- mf.model
-+ mf.model @counts_per_stage_mark_the_first_layers_of_each attributes {
-- parallel
-+ parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
-- attributes
-+ attributes {settings = #mf.layer_settings<requests = [recompute]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+= mf.model @counts_per_stage_mark_the_first_layers_of_each attributes {
+= parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
+= attributes {settings = #mf.layer_settings<requests = [recompute]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 + %norm = mf.softmax %x {name = "attention_norm.norm"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
 + %q = mf.matmul %norm, %norm {name = "attention.wq.matmul"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
 + %h = mf.add %q, %x {name = "add"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -99,16 +94,13 @@ mf.model @nothing_is_marked_without_recompute attributes {
 // CHECK-NEXT: mf.mul {{.*}} {name = "feed_forward.mul", recompute = #mf.recompute<full>} :
 // CHECK-NEXT: mf.neg {{.*}} {name = "feed_forward.w2.matmul", recompute = #mf.recompute<full>} :
 // CHECK-NEXT: mf.add {{.*}} {name = "add", recompute = #mf.recompute<output>} :
-- mf.model
-+ mf.model @exclude_beats_full attributes {
-- attributes
-+ attributes {settings = #mf.layer_settings<requests = [recompute, select_recompute_exclude "attention\\.wq\\.matmul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
+= mf.model @exclude_beats_full attributes {
+= attributes {settings = #mf.layer_settings<requests = [recompute, select_recompute_exclude "attention\\.wq\\.matmul"]>, placement = #mf.placement<stage = 0, chunk = 0>} {
 
 // Marks that are there are replaced, not added to.
 // CHECK-LABEL: mf.model @old_marks_go
 // CHECK: mf.neg {{.*}} {name = "neg"} :
-- mf.model
-+ mf.model @old_marks_go attributes {
+= mf.model @old_marks_go attributes {
 - %norm
 - ...
 - %y =

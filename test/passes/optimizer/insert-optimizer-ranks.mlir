@@ -42,7 +42,5 @@ mf.model @ranks attributes {
 // gradients_mean divides sums over ranks.
 // CHECK-LABEL: mf.model @mean
 // CHECK: mf.reduce_gradient @gamma over ["dp"] mean
-- mf.model
-+ mf.model @mean attributes {
-- training
-+ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, gradients_mean = true>,
+= mf.model @mean attributes {
+= training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, gradients_mean = true>,

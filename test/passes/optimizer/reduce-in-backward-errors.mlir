@@ -1,10 +1,8 @@
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-reduce-in-backward))' -split-input-file -verify-diagnostics %s
+// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-reduce-in-backward))' -split-input-file -verify-diagnostics
 
 // expected-error @below {{has no training configuration; run mf-read-config first}}
 mf.model @without_training attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
 }
-
-// -----
 
 // A gradient that nobody sums up is refused where it is returned.
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
@@ -20,23 +18,13 @@ mf.model @forgotten attributes {micro_batch_size = 1 : i64, sequence_length = 4 
 }
 }
 
-// -----
-
 // Where summands meet, all must be sums.
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
-mf.model @half_a_sum attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-  // expected-note @below {{parameter is here}}
-  mf.param @w : tensor<4xf32> init <zeros> layout <[[]], reduced = [dp]> {reduced_in_backward}
-  // expected-error @below {{that is not summed over ["dp"]}}
-  mf.backward @chunk0.backward (%dy: tensor<4xf32>) -> tensor<4xf32> attributes {forward_arguments = [], gradients = [@w], placement = #mf.placement<stage = 0, chunk = 0>} {
-    %0 = mf.all_reduce %dy over ["dp"] : tensor<4xf32> -> tensor<4xf32>
-    %1 = mf.add %0, %dy : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    mf.return %1 : tensor<4xf32>
-  }
-}
-}
-
-// -----
+^
+= module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+= mf.model @half_a_sum attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+= mf.param @w : tensor<4xf32> init <zeros> layout <[[]], reduced = [dp]> {reduced_in_backward}
+= // expected-error @below {{that is not summed over ["dp"]}}
+= %1 = mf.add %0, %dy : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 mf.model @twice attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
@@ -49,8 +37,6 @@ mf.model @twice attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i6
   }
 }
 }
-
-// -----
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 mf.model @gathered_once attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {

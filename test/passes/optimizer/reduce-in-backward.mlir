@@ -3,6 +3,9 @@
 // RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward))' -split-input-file --remarks-filter-passed=optimizer -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward))' -split-input-file | FileCheck %s --check-prefix=BACKWARD
 
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
 // One micro-batch on one stage: each rank keeps the whole weight, so the sum is
 // an all_reduce, of what backward makes and before it is converted.
 // CHECK-LABEL: mf.model @all_have_it
@@ -20,8 +23,6 @@
 // CHECK-NEXT: %[[SHORT:.*]] = mf.cast %[[READ]]
 // CHECK-NEXT: %[[W:.*]] = mf.mirror %[[SHORT]] over ["dp"] {name = "w.mirror"} : tensor<32x32xbf16> -> tensor<32x32xbf16>
 // CHECK: mf.matmul %{{.*}}, %[[W]]
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @all_have_it attributes {
     micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
@@ -55,10 +56,8 @@ mf.model @all_have_it attributes {
 // BACKWARD-NEXT: %[[WIDE:.*]] = mf.cast %[[SUM]]
 // BACKWARD-NEXT: %[[MEAN:.*]] = mf.scale %[[WIDE]]{{.*}}value = 5.000000e-01
 // BACKWARD: mf.return {{.*}}%[[MEAN]]
-- mf.model
-+ mf.model @shared_out attributes {
-- training
-+ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, optimizer_shard = <level = 1, threshold = 8>, gradients_mean = true>,
+= mf.model @shared_out attributes {
+= training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, optimizer_shard = <level = 1, threshold = 8>, gradients_mean = true>,
 - mf.param @layers.0.own
 
 // Several micro-batches are summed first.
@@ -67,13 +66,10 @@ mf.model @all_have_it attributes {
 // CHECK-NOT: mf.mirror
 // PLAN: layers.0.w: gradient of 2 ranks summed at the step's end
 // REMARK: gradients are summed over ranks at the step's end{{.*}}parameters=1
-- mf.model
-+ mf.model @several_micro_batches attributes {
-- training
-+ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2>,
+= mf.model @several_micro_batches attributes {
+= training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2>,
 - mf.param @layers.0.own
-- mf.layer
-+ mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x32xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+= mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x32xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
 - %c
 - ...
 - mf.return
@@ -88,8 +84,6 @@ mf.model @all_have_it attributes {
 // PLAN-NEXT: scattered: gradient of 2 ranks summed by micro-batch
 // REMARK: gradients are summed over ranks at the step's end{{.*}}parameters=1
 // REMARK: gradients are summed over ranks by micro-batch{{.*}}parameters=1
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @gathered_once attributes {
     micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,

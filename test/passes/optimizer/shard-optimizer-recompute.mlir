@@ -34,23 +34,16 @@ mf.model @not_shared_out attributes {
 // CHECK-NEXT: mf.all_gather %[[PART]] over ["dp"] {name = "w.gather", recompute = #mf.recompute<preset>}
 // CHECK: %[[OTHER:.*]] = mf.get_param @layers.1.w : tensor<16x32xf32>
 // CHECK-NEXT: mf.all_gather %[[OTHER]] over ["dp"] {name = "w.gather"} :
-- mf.model
-+ mf.model @one_micro_batch attributes {
-- training
-+ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, optimizer_shard = <level = 1, threshold = 1>, gathers_again = true>,
+= mf.model @one_micro_batch attributes {
+= training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, optimizer_shard = <level = 1, threshold = 1>, gathers_again = true>,
 
 // CHECK-LABEL: mf.model @stages
 // WARN: step.yaml:3:5: warning: parallel_optimizer_comm_recompute has no effect: with pipeline_stage 2 parameters are gathered once in a step
-- module
-- mf.model
-+ module attributes {mf.mesh = #mf.mesh<pp = 2, dp = 2>} {
-+ mf.model @stages attributes {
-- training
-+ training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 1>, gathers_again = true>,
+= module attributes {mf.mesh = #mf.mesh<pp = 2, dp = 2>} {
+= mf.model @stages attributes {
+= training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 1>, gathers_again = true>,
 
 // CHECK-LABEL: mf.model @accumulation
 // WARN: step.yaml:3:5: warning: parallel_optimizer_comm_recompute has no effect: with gradient_accumulation_steps 4 parameters are gathered once in a step
-- mf.model
-+ mf.model @accumulation attributes {
-- training
-+ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 4, optimizer_shard = <level = 1, threshold = 1>, gathers_again = true>,
+= mf.model @accumulation attributes {
+= training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 4, optimizer_shard = <level = 1, threshold = 1>, gathers_again = true>,

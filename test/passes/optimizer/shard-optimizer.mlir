@@ -2,6 +2,9 @@
 // RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer{print-plan=true}))' -split-input-file -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file --remarks-filter-passed=optimizer -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
 // Level 1: gathered once, in the type that the reader converts it to.
 // CHECK-LABEL: mf.model @once_in_a_step
 // PLAN: layers.0.w: sharded over [dp], 2 ranks have the same part
@@ -10,8 +13,6 @@
 // CHECK: %[[W:.*]] = mf.get_param @layers.0.w : tensor<32x32xbf16>
 // CHECK-NOT: "cast"
 // CHECK: mf.matmul %{{.*}}, %[[W]]
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @once_in_a_step attributes {
     micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
@@ -31,10 +32,8 @@ mf.model @once_in_a_step attributes {
 // Level 2: gradients are shared out by micro-batch.
 // CHECK-LABEL: mf.model @gradients_too
 // CHECK: mf.param @layers.0.w {{.*}} {gathered = tensor<32x32xbf16>, scatter_gradients}
-- mf.model
-+ mf.model @gradients_too attributes {
-- training
-+ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 2, threshold = 8>>,
+= mf.model @gradients_too attributes {
+= training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 2, threshold = 8>>,
 
 // Level 3: the layer gathers what it has converted.
 // CHECK-LABEL: mf.model @in_each_layer
@@ -43,10 +42,8 @@ mf.model @once_in_a_step attributes {
 // CHECK-NEXT: %[[SHORT:.*]] = mf.cast %[[PART]] {{.*}} -> tensor<16x32xbf16>
 // CHECK-NEXT: %[[W:.*]] = mf.all_gather %[[SHORT]] over ["dp"] {{.*}}recompute = #mf.recompute<preset>{{.*}} -> tensor<32x32xbf16>
 // CHECK: mf.matmul %{{.*}}, %[[W]]
-- mf.model
-+ mf.model @in_each_layer attributes {
-- training
-+ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 8>>,
+= mf.model @in_each_layer attributes {
+= training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 8>>,
 
 // What the rules leave on each rank.
 // CHECK-LABEL: mf.model @kept
@@ -55,8 +52,6 @@ mf.model @once_in_a_step attributes {
 // PLAN-NEXT: norm: kept, the model keeps it on each rank
 // PLAN-NEXT: odd: kept, its first dimension, 99, does not divide by 4
 // PLAN-NEXT: cut: kept, no other rank has the same part
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @kept attributes {
     micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,

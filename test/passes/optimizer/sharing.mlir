@@ -28,12 +28,9 @@ mf.model @gathers_again attributes {
 // CHECK: %[[PART:.*]] = mf.get_param @layers.0.w : tensor<16x32xf32>
 // CHECK: %[[WHOLE:.*]] = mf.all_gather %[[PART]] over ["dp"] {{.*}} -> tensor<32x32xf32>
 // CHECK: mf.cast %[[WHOLE]]
-- module
-- mf.model
-+ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
-+ mf.model @kept_wide attributes {
-- mf.param
-+ mf.param @layers.0.w : tensor<32x32xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp]> {parallel_optimizer = false, mf.kept = f32, mf.sharing = {axes = ["dp"], gathers_again = true, must_divide = false, divides_gradients = false}}
+= module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+= mf.model @kept_wide attributes {
+= mf.param @layers.0.w : tensor<32x32xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp]> {parallel_optimizer = false, mf.kept = f32, mf.sharing = {axes = ["dp"], gathers_again = true, must_divide = false, divides_gradients = false}}
 
 // Each micro-batch gathers it, and keeps it for its backward.
 // CHECK-LABEL: mf.model @keeps_it
@@ -42,12 +39,9 @@ mf.model @gathers_again attributes {
 // CHECK: mf.all_gather {{.*}} over ["dp_1"]
 // CHECK-NOT: preset
 // CHECK: mf.matmul
-- mf.model
-+ mf.model @keeps_it attributes {
-- training
-+ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 2, threshold = 0>>,
-- mf.param
-+ mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = false, must_divide = false, divides_gradients = false}}
+= mf.model @keeps_it attributes {
+= training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 2, threshold = 0>>,
+= mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = false, must_divide = false, divides_gradients = false}}
 
 // With several stages the step's begin does, and gradients are added whole.
 // CHECK-LABEL: mf.model @once_with_stages
@@ -55,62 +49,41 @@ mf.model @gathers_again attributes {
 // CHECK-NOT: scatter_gradients
 // CHECK-NOT: mf.all_gather
 // CHECK: mf.matmul
-- module
-- mf.model
-+ module attributes {mf.mesh = #mf.mesh<pp = 2, dp_0 = 2, dp_1 = 2, mp = 2>} {
-+ mf.model @once_with_stages attributes {
-- training
-+ training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 0>>,
-- mf.param
-+ mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = false, must_divide = false, divides_gradients = false}}
+= module attributes {mf.mesh = #mf.mesh<pp = 2, dp_0 = 2, dp_1 = 2, mp = 2>} {
+= mf.model @once_with_stages attributes {
+= training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 0>>,
+= mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = false, must_divide = false, divides_gradients = false}}
 
 // What does not divide stays whole, with a warning;
 // CHECK-LABEL: mf.model @stays_whole
 // CHECK: mf.param @layers.0.w
 // CHECK-NOT: mf.all_gather
 // CHECK: mf.matmul
-- mf.model
-+ mf.model @stays_whole attributes {
-- mf.param
-- ...
-- %c
-+ // expected-warning@+1 {{'layers.0.w' is not sharded: its first dimension, 62, does not divide by 4}}
-+ mf.param @layers.0.w : tensor<62x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = false, divides_gradients = false}}
-+ mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x31xbf16> {
-+ %w = mf.get_param @layers.0.w : tensor<31x32xf32>
-+ %c = mf.cast %w {name = "cast"} : (tensor<31x32xf32>) -> tensor<31x32xbf16>
-- %y
-- mf.return
-+ %y = mf.matmul %h, %c {name = "w1.matmul", transpose_b = true} : (tensor<8x32xbf16>, tensor<31x32xbf16>) -> tensor<8x31xbf16>
-+ mf.return %y : tensor<8x31xbf16>
+= mf.model @stays_whole attributes {
+= mf.param @layers.0.w : tensor<62x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = false, divides_gradients = false}}
++ // expected-warning @above {{'layers.0.w' is not sharded: its first dimension, 62, does not divide by 4}}
+= mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x31xbf16> {
+= %w = mf.get_param @layers.0.w : tensor<31x32xf32>
+= %c = mf.cast %w {name = "cast"} : (tensor<31x32xf32>) -> tensor<31x32xbf16>
+= %y = mf.matmul %h, %c {name = "w1.matmul", transpose_b = true} : (tensor<8x32xbf16>, tensor<31x32xbf16>) -> tensor<8x31xbf16>
+= mf.return %y : tensor<8x31xbf16>
 
 // where it must divide that is an error.
-- mf.model
-+ mf.model @must_divide attributes {
-- mf.param
-- ...
-- %c
-+ // expected-error@+1 {{cannot be sharded over [dp_1]: its first dimension, 62, does not divide by 4; choose fewer ranks to shard parameters over}}
-+ mf.param @layers.0.w : tensor<62x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = true, divides_gradients = false}}
-+ mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x31xbf16> {
-+ %w = mf.get_param @layers.0.w : tensor<31x32xf32>
-+ %c = mf.cast %w {name = "cast"} : (tensor<31x32xf32>) -> tensor<31x32xbf16>
-- %y
-- mf.return
-+ %y = mf.matmul %h, %c {name = "w1.matmul", transpose_b = true} : (tensor<8x32xbf16>, tensor<31x32xbf16>) -> tensor<8x31xbf16>
-+ mf.return %y : tensor<8x31xbf16>
+^
+= mf.model @must_divide attributes {
+= mf.param @layers.0.w : tensor<62x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = true, divides_gradients = false}}
++ // expected-error @above {{cannot be sharded over [dp_1]: its first dimension, 62, does not divide by 4; choose fewer ranks to shard parameters over}}
+- // expected-warning
 
 // A weight may be divided along its second dimension, which then has to divide.
 // CHECK-LABEL: mf.model @columns
 // CHECK: mf.param @layers.0.w {{.*}} stored <{{\[\[}}], [dp_1, mp]], reduced = [dp_0]> {{.*}}storage_dim = 1
 // CHECK: %[[PART:.*]] = mf.get_param @layers.0.w : tensor<31x8xf32>
 // CHECK: mf.all_gather %[[PART]] over ["dp_1", "mp"] dim 1 {{.*}}-> tensor<31x32xf32>
-- mf.model
-+ mf.model @columns attributes {
-- mf.param
+= mf.model @columns attributes {
+= mf.param @layers.0.w : tensor<31x32xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp_0, dp_1, mp]> {storage_dim = 1 : i64, mf.sharing = {axes = ["dp_1", "mp"], gathers_again = true, must_divide = false, divides_gradients = false}}
 - ...
 - mf.return
-+ mf.param @layers.0.w : tensor<31x32xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp_0, dp_1, mp]> {storage_dim = 1 : i64, mf.sharing = {axes = ["dp_1", "mp"], gathers_again = true, must_divide = false, divides_gradients = false}}
 + // expected-warning@+1 {{'layers.0.v' is not sharded: its second dimension, 30, does not divide by 4}}
 + mf.param @layers.0.v : tensor<32x30xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp_0, dp_1, mp]> {storage_dim = 1 : i64, mf.sharing = {axes = ["dp_1", "mp"], gathers_again = true, must_divide = false, divides_gradients = false}}
 + mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x31xf32> {

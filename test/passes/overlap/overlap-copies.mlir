@@ -58,5 +58,4 @@ mf.model @model attributes {training = #training, micro_batch_size = 2 : i64, se
 // CHECK: mf.all_reduce
 // CHECK-NEXT: mf.add
 // CHECK-NEXT: mf.matmul
-- #training
-+ #training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, scheduler = "1f1b">,
+= #training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, scheduler = "1f1b">,

@@ -41,11 +41,9 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 }
 
 // A chunk of a stage that there is not.
-- training
-+ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>,
+= training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>,
 - // expected-note
-- // expected-error
-+ // expected-error @below {{is on stage 1, but there are 1}}
+= // expected-error @below {{is on stage 1, but there are 1}}
 - attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [],
 + attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
 @ mf.return %y
@@ -79,19 +77,14 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + mf.return %x : tensor<8xf32>
 
 // A chunk takes what the one before it gives.
-- // expected-note
+^
+= mf.forward @chunk1.forward (%x: tensor<4xf32>) -> tensor<f32>
++ // expected-error @above {{takes ('tensor<4xf32>') as hidden inputs, but the chunk before it gives ('tensor<8xf32>')}}
+= %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
 - // expected-error
-- ...
-- %y =
-+ // expected-error @below {{takes ('tensor<4xf32>') as hidden inputs, but the chunk before it gives ('tensor<8xf32>')}}
-+ mf.forward @chunk1.forward (%x: tensor<4xf32>) -> tensor<f32>
-+ attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
-+ %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
-@ mf.return %y
-+ }
-+ mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<4xf32>) -> tensor<4xf32>
-+ attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
-+ mf.return %x : tensor<4xf32>
+= mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<4xf32>) -> tensor<4xf32>
+= attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
+= mf.return %x : tensor<4xf32>
 
 // Only chunks with nothing to train do without backward.
 - // expected-note

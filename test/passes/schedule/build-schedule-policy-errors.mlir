@@ -39,16 +39,12 @@ mf.model @m attributes {
 }
 
 // Every stage needs a chunk.
-- // expected-error
-+ // expected-error @below {{has 0 chunks with layers on stage 2 of 3, expected 1 (pp_interleave_num); give every one a layer by offset, or ask for fewer}}
-- training
-+ training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 2, offset = 0>,
+= // expected-error @below {{has 0 chunks with layers on stage 2 of 3, expected 1 (pp_interleave_num); give every one a layer by offset, or ask for fewer}}
+= training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 2, offset = 0>,
 
 // 1F1B places chunks by their number.
-- // expected-error
-+ // expected-error @below {{cannot be scheduled: schedule '1f1b' takes one chunk per stage, but chunk 0 is on stage 1 of 2, expected one chunk on each of the stages in order}}
-- training
-+ training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
+= // expected-error @below {{cannot be scheduled: schedule '1f1b' takes one chunk per stage, but chunk 0 is on stage 1 of 2, expected one chunk on each of the stages in order}}
+= training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>,
 - attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs
 + attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
 - attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments
@@ -59,13 +55,9 @@ mf.model @m attributes {
 + attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = []} {
 
 // Schedules have names.
-- // expected-error
-+ // expected-error @below {{cannot be scheduled: no schedule is called 'fastest', expected one of gpipe, 1f1b, interleaved, interleaved-low-memory, 1f1b-paired, 1f1b-paired-split, recompute-in-advance, recompute-in-bubble, zero-bubble-h1, zero-bubble-h2, zero-bubble-v, v-half, v-min, dualpipe-v, dualpipe-v-paired, seq1f1b, seq1f1b-interleaved, seq1f1b-interleaved-low-memory (pipeline_scheduler)}}
-- training
-+ training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0, scheduler = "fastest">,
+= // expected-error @below {{cannot be scheduled: no schedule is called 'fastest', expected one of gpipe, 1f1b, interleaved, interleaved-low-memory, 1f1b-paired, 1f1b-paired-split, recompute-in-advance, recompute-in-bubble, zero-bubble-h1, zero-bubble-h2, zero-bubble-v, v-half, v-min, dualpipe-v, dualpipe-v-paired, seq1f1b, seq1f1b-interleaved, seq1f1b-interleaved-low-memory (pipeline_scheduler)}}
+= training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0, scheduler = "fastest">,
 
 // Interleaving needs as many chunks on each stage as are asked for.
-- // expected-error
-+ // expected-error @below {{has 1 chunks with layers on stage 0 of 2, expected 2 (pp_interleave_num)}}
-- training
-+ training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = 0>,
+= // expected-error @below {{has 1 chunks with layers on stage 0 of 2, expected 2 (pp_interleave_num)}}
+= training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = 0>,

@@ -87,23 +87,17 @@ mf.model @two_chunks_on_each_stage attributes {
 // CHECK-NEXT: mf.run_backward @chunk0.backward micro_batch 1 frame %[[FRAME1]](%[[DLOSS1]], %[[TOKENS1]])
 // CHECK-NEXT: mf.run_update @update0
 // CHECK-NEXT: }
-- mf.model
-+ mf.model @one_stage_accumulates attributes {
-- training
-- optimizer
-+ training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>,
-+ optimizer = #adamw, lr_schedule = #constant, loss_scale = 1024.0, max_device_memory = 0>} {
-- mf.forward @chunk0
-+ mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<f32>
+= mf.model @one_stage_accumulates attributes {
+= training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>,
+= optimizer = #adamw, lr_schedule = #constant, loss_scale = 1024.0, max_device_memory = 0>} {
+= mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<f32>
 - mf.return %h
 + %y = mf.reduce_sum %h {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
 + mf.return %y : tensor<f32>
-- mf.backward @chunk0
-+ mf.backward @chunk0.backward (%dy: tensor<f32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
-- mf.update @update0
+= mf.backward @chunk0.backward (%dy: tensor<f32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
+= mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
 - ...
 - mf.update @update1
-+ mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
 
 // The first of two stages runs one forward ahead.
 // PLAN-NEXT: stage 0: F0 F1 B0 F2 B1 B2
@@ -137,16 +131,12 @@ mf.model @two_chunks_on_each_stage attributes {
 // CHECK-NEXT: %[[DX0:.*]] = mf.run_backward @chunk1.backward micro_batch 0 frame %[[FRAME0]](%[[DLOSS0]], %[[X0]])
 // CHECK-NEXT: mf.send %[[DX0]] to 0 channel "backward.1" micro_batch 0
 // CHECK-NEXT: %{{.*}} = mf.receive from 0 channel "forward.0" micro_batch 1
-- mf.model
-+ mf.model @two_stages_alternate attributes {
-- training
-+ training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 3, offset = 0>,
-- mf.forward @chunk1.forward
-+ mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
-- attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs
+= mf.model @two_stages_alternate attributes {
+= training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 3, offset = 0>,
+= mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
+= attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
 - ...
 - attributes {placement = #mf.placement<stage = 1, chunk = 1>, inputs
-+ attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
 - mf.backward @chunk3.backward
 - attributes {placement = #mf.placement<stage = 1, chunk = 1>, forward_arguments
 + mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
@@ -169,10 +159,8 @@ mf.model @two_chunks_on_each_stage attributes {
 // CHECK: %[[DY0:.*]] = mf.receive from 3 channel "backward.3" micro_batch 0
 // CHECK-NEXT: %[[DX0:.*]] = mf.run_backward @chunk2.backward micro_batch 0 frame %[[FRAME0]](%[[DY0]], %[[X0]])
 // CHECK-NEXT: mf.send %[[DX0]] to 1 channel "backward.2" micro_batch 0
-- mf.model
-+ mf.model @four_stages_warm_up attributes {
-- training
-+ training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 5, offset = 0>,
+= mf.model @four_stages_warm_up attributes {
+= training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 5, offset = 0>,
 - mf.forward @chunk2.forward
 + mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
 + mf.return
@@ -199,10 +187,8 @@ mf.model @two_chunks_on_each_stage attributes {
 // PLAN-NEXT: stage 1: F0 B0
 // PLAN-NEXT: stage 2: F0 B0
 // CHECK-LABEL: mf.model @one_micro_batch_on_three_stages
-- mf.model
-+ mf.model @one_micro_batch_on_three_stages attributes {
-- training
-+ training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 1, offset = 0>,
+= mf.model @one_micro_batch_on_three_stages attributes {
+= training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 1, offset = 0>,
 - mf.forward @chunk2.forward
 - ...
 - attributes {placement = #mf.placement<stage = 1, chunk = 1>, inputs
@@ -229,10 +215,8 @@ mf.model @two_chunks_on_each_stage attributes {
 // CHECK: %[[DY0:.*]] = mf.run_backward @chunk1.backward micro_batch 0 frame %[[FRAME1]](%{{.*}}, %[[Y0]])
 // CHECK: mf.run_backward @chunk0.backward micro_batch 0 frame %[[FRAME0]](%[[DY0]], %{{.*}})
 // CHECK: mf.run_update
-- mf.model
-+ mf.model @handed_over_on_one_stage attributes {
-- training
-+ training = #mf.training<parallel = <stages = 1, interleave = 2, micro_batches = 2, offset = 0, scheduler = "gpipe">,
+= mf.model @handed_over_on_one_stage attributes {
+= training = #mf.training<parallel = <stages = 1, interleave = 2, micro_batches = 2, offset = 0, scheduler = "gpipe">,
 - mf.update @update0
 - ...
 - attributes {placement = #mf.placement<stage = 1, chunk = 1>, inputs

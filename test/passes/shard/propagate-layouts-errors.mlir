@@ -1,4 +1,4 @@
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts))' -verify-diagnostics -split-input-file %s
+// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts))' -verify-diagnostics -split-input-file
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
@@ -8,16 +8,9 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, v
 }
 }
 
-// -----
-
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 4>} {
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{cannot be sharded: dimension 0, 2, does not divide into 4 parts over dp; choose another data_parallel}}
-  mf.layer @layer body (%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> { mf.return %x : tensor<2x4x8xf32> }
-}
-}
-
-// -----
+= module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 4>} {
+= // expected-error @below {{cannot be sharded: dimension 0, 2, does not divide into 4 parts over dp; choose another data_parallel}}
+- mf.param
 
 // Heads do not divide, though their elements would.
 module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 4>} {
@@ -33,17 +26,10 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, v
 }
 }
 
-// -----
-
-module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
-// expected-warning @below {{dimension 0 of 'w', 3, does not divide into 2 parts over mp; all ranks have all of it}}
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-  mf.param @w : tensor<3x8xf32> init <ones> {cuts = [["mp"], []], may_stay_whole}
-  mf.layer @layer body (%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> { mf.return %x : tensor<2x4x8xf32> }
-}
-}
-
-// -----
+@ module
++ // expected-warning @below {{dimension 0 of 'w', 3, does not divide into 2 parts over mp; all ranks have all of it}}
+- //
+= mf.param @w : tensor<3x8xf32> init <ones> {cuts = [["mp"], []], may_stay_whole}
 
 // Two dimensions that were swapped, joined.
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 4>} {

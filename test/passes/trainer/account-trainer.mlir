@@ -1,5 +1,5 @@
 // What the trainer of the dynamic graph holds: each operator says what is kept of it, and the largest moment is written with its parts.
-// RUN: %roundtrip --split-input-file --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %s | FileCheck %s
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --split-input-file --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' | FileCheck %s
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %S/Inputs/one_loss.mlir | FileCheck %s --check-prefix=LOSS
 // RUN: sed -e 's/stages = 1, interleave = 1, micro_batches = 1/stages = 2, interleave = 1, micro_batches = 4/' -e '/@lm_head/s/stage = 0/stage = 1/' %S/Inputs/one_loss.mlir > %t.mlir
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-account-trainer))' %t.mlir | FileCheck %s --check-prefix=ENDS
@@ -25,8 +25,7 @@
 mf.model @views attributes {
     micro_batch_size = 1 : i64, sequence_length = 64 : i64, vocab_size = 16 : i64, compressed_mask,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
-      optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
-      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
   mf.param @w : tensor<512x16xf32> init <zeros> {mf.kept = bf16}
   mf.param @v : tensor<16x256xf32> init <zeros> {mf.kept = bf16}
   mf.param @gamma : tensor<256xf32> init <ones>
@@ -46,38 +45,18 @@ mf.model @views attributes {
   }
 }
 
-// -----
-
 // The operators in front of the last product run again before its backward, and forward keeps only what they read from outside: the layer's
 // input. Before the backward of the first product, the rest is free again but the gradient of the run's result, 64 x 256 x 2 = 32,768 bytes in a
 // block of 33,280, beside that of the first product's result, 66,048.
 // CHECK-LABEL: mf.model @recomputed
 // CHECK-SAME: trainer_memory = [{at = "layers.0.matmul", {{.*}}parts = {kept = 2560 : i64, {{.*}}values = 99328 : i64,
-mf.model @recomputed attributes {
-    micro_batch_size = 1 : i64, sequence_length = 64 : i64, vocab_size = 16 : i64, compressed_mask,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
-      optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
-      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
-  mf.param @w : tensor<512x16xf32> init <zeros> {mf.kept = bf16}
-  mf.param @v : tensor<16x256xf32> init <zeros> {mf.kept = bf16}
-  mf.param @gamma : tensor<256xf32> init <ones>
-  mf.layer @layers.0 body (%x: tensor<1x64x16xbf16>) -> tensor<1x64x16xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
-    %w = mf.get_param @w : tensor<512x16xf32>
-    %c = mf.cast %w {name = "cast", recompute = #mf.recompute<full>} : (tensor<512x16xf32>) -> tensor<512x16xbf16>
-    %y = mf.matmul %x, %c {name = "matmul", recompute = #mf.recompute<full>, transpose_b = true} : (tensor<1x64x16xbf16>, tensor<512x16xbf16>) -> tensor<1x64x512xbf16>
-    %s = mf.slice %y {name = "split", recompute = #mf.recompute<full>, sizes = array<i64: 1, 64, 256>, starts = array<i64: 0, 0, 256>} : (tensor<1x64x512xbf16>) -> tensor<1x64x256xbf16>
-    %f = mf.cast %s {name = "cast", recompute = #mf.recompute<full>} : (tensor<1x64x256xbf16>) -> tensor<1x64x256xf32>
-    %g = mf.get_param @gamma : tensor<256xf32>
-    %n, %rstd = mf.rms_norm %f, %g {epsilon = 1.0e-6 : f64, name = "norm", recompute = #mf.recompute<full>} : (tensor<1x64x256xf32>, tensor<256xf32>) -> (tensor<1x64x256xf32>, tensor<1x64xf32>)
-    %b = mf.cast %n {name = "cast", recompute = #mf.recompute<full>} : (tensor<1x64x256xf32>) -> tensor<1x64x256xbf16>
-    %v = mf.get_param @v : tensor<16x256xf32>
-    %d = mf.cast %v {name = "out.cast"} : (tensor<16x256xf32>) -> tensor<16x256xbf16>
-    %o = mf.matmul %b, %d {name = "out.matmul", transpose_b = true} : (tensor<1x64x256xbf16>, tensor<16x256xbf16>) -> tensor<1x64x16xbf16>
-    mf.return %o : tensor<1x64x16xbf16>
-  }
-}
-
-// -----
+= mf.model @recomputed attributes {
+= %c = mf.cast %w {name = "cast", recompute = #mf.recompute<full>} : (tensor<512x16xf32>) -> tensor<512x16xbf16>
+= %y = mf.matmul %x, %c {name = "matmul", recompute = #mf.recompute<full>, transpose_b = true} : (tensor<1x64x16xbf16>, tensor<512x16xbf16>) -> tensor<1x64x512xbf16>
+= %s = mf.slice %y {name = "split", recompute = #mf.recompute<full>, sizes = array<i64: 1, 64, 256>, starts = array<i64: 0, 0, 256>} : (tensor<1x64x512xbf16>) -> tensor<1x64x256xbf16>
+= %f = mf.cast %s {name = "cast", recompute = #mf.recompute<full>} : (tensor<1x64x256xbf16>) -> tensor<1x64x256xf32>
+= %n, %rstd = mf.rms_norm %f, %g {epsilon = 1.0e-6 : f64, name = "norm", recompute = #mf.recompute<full>} : (tensor<1x64x256xf32>, tensor<256xf32>) -> (tensor<1x64x256xf32>, tensor<1x64xf32>)
+= %b = mf.cast %n {name = "cast", recompute = #mf.recompute<full>} : (tensor<1x64x256xf32>) -> tensor<1x64x256xbf16>
 
 // The trainer has one kernel for the middle operators. Their values do not exist but for the result, which is kept with the operand in front of
 // the cast: 64 x 16 x 2 = 2,048 bytes in a block of 2,560 each. Beside them the kernel keeps 100,000 bytes in a block of 100,352, and the
@@ -85,26 +64,21 @@ mf.model @recomputed attributes {
 // layer's input has no reader. The operator without the attribute lies between two of the kernel.
 // CHECK-LABEL: mf.model @kernel
 // CHECK-SAME: trainer_memory = [{at = "layers.0.attention", {{.*}}parts = {kept = 105472 : i64, {{.*}}values = 52560 : i64
-mf.model @kernel attributes {
-    micro_batch_size = 1 : i64, sequence_length = 64 : i64, vocab_size = 16 : i64, compressed_mask,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
-      optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
-      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
-  mf.param @w : tensor<64xf32> init <zeros>
-  mf.layer @layers.0 body (%x: tensor<1x64x16xbf16>) -> tensor<1x64x16xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
-    %w = mf.get_param @w : tensor<64xf32>
-    %r = mf.reshape %w {name = "reshape"} : (tensor<64xf32>) -> tensor<64x1xf32>
-    %f = mf.cast %x {name = "cast", mf.trainer_kernel = {name = "attention", keeps_operands, keeps_results, kept = 100000 : i64, forward = 0 : i64, backward = 50000 : i64}} : (tensor<1x64x16xbf16>) -> tensor<1x64x16xf32>
-    %y = mf.mul %f, %r {name = "mul"} : (tensor<1x64x16xf32>, tensor<64x1xf32>) -> tensor<1x64x16xf32>
-    %a = mf.mul %y, %r {name = "mul", mf.trainer_kernel = {name = "attention", keeps_operands, keeps_results, kept = 100000 : i64, forward = 0 : i64, backward = 50000 : i64}} : (tensor<1x64x16xf32>, tensor<64x1xf32>) -> tensor<1x64x16xf32>
-    %b = mf.mul %a, %y {name = "mul", mf.trainer_kernel = {name = "attention", keeps_operands, keeps_results, kept = 100000 : i64, forward = 0 : i64, backward = 50000 : i64}} : (tensor<1x64x16xf32>, tensor<1x64x16xf32>) -> tensor<1x64x16xf32>
-    %c = mf.cast %b {name = "cast", mf.trainer_kernel = {name = "attention", keeps_operands, keeps_results, kept = 100000 : i64, forward = 0 : i64, backward = 50000 : i64}} : (tensor<1x64x16xf32>) -> tensor<1x64x16xbf16>
-    %o = mf.mul %c, %c {name = "out"} : (tensor<1x64x16xbf16>, tensor<1x64x16xbf16>) -> tensor<1x64x16xbf16>
-    mf.return %o : tensor<1x64x16xbf16>
-  }
-}
-
-// -----
+= mf.model @kernel attributes {
+= mf.param @w : tensor<64xf32> init <zeros>
+- mf.param @v
+- mf.param @gamma
+= %w = mf.get_param @w : tensor<64xf32>
++ %r = mf.reshape %w {name = "reshape"} : (tensor<64xf32>) -> tensor<64x1xf32>
++ %f = mf.cast %x {name = "cast", mf.trainer_kernel = {name = "attention", keeps_operands, keeps_results, kept = 100000 : i64, forward = 0 : i64, backward = 50000 : i64}} : (tensor<1x64x16xbf16>) -> tensor<1x64x16xf32>
++ %y = mf.mul %f, %r {name = "mul"} : (tensor<1x64x16xf32>, tensor<64x1xf32>) -> tensor<1x64x16xf32>
++ %a = mf.mul %y, %r {name = "mul", mf.trainer_kernel = {name = "attention", keeps_operands, keeps_results, kept = 100000 : i64, forward = 0 : i64, backward = 50000 : i64}} : (tensor<1x64x16xf32>, tensor<64x1xf32>) -> tensor<1x64x16xf32>
++ %b = mf.mul %a, %y {name = "mul", mf.trainer_kernel = {name = "attention", keeps_operands, keeps_results, kept = 100000 : i64, forward = 0 : i64, backward = 50000 : i64}} : (tensor<1x64x16xf32>, tensor<1x64x16xf32>) -> tensor<1x64x16xf32>
+= %c = mf.cast %b {name = "cast", mf.trainer_kernel = {name = "attention", keeps_operands, keeps_results, kept = 100000 : i64, forward = 0 : i64, backward = 50000 : i64}} : (tensor<1x64x16xf32>) -> tensor<1x64x16xbf16>
+- %y
+- ...
+- %d
+= %o = mf.mul %c, %c {name = "out"} : (tensor<1x64x16xbf16>, tensor<1x64x16xbf16>) -> tensor<1x64x16xbf16>
 
 // With stages the ranks reduce gradients once a step. The first backward leaves the gradient of a weight in the weight's type, 512 x 512 x 2 =
 // 524,288 bytes in a block of 524,800. The second begins with a sum in fp32 of 1,049,088 bytes, and finds that gradient until the layer's
@@ -115,8 +89,7 @@ mf.model @kernel attributes {
 mf.model @stages attributes {
     micro_batch_size = 1 : i64, sequence_length = 16 : i64, vocab_size = 16 : i64, compressed_mask,
     training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 4>,
-      optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
-      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
   mf.param @v : tensor<512x512xf32> init <zeros> {mf.kept = bf16}
   mf.param @w : tensor<512x512xf32> init <zeros> {mf.kept = bf16}
   mf.layer @layers.0 body (%x: tensor<1x16x512xbf16>) -> tensor<1x16x512xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
@@ -133,8 +106,6 @@ mf.model @stages attributes {
   }
 }
 
-// -----
-
 // With stages, values that a layer computes again stay until the backward of the chunk has ended. At the backward of layers.0 the activations
 // of both layers are alive, 64 x 1024 x 2 and 64 x 512 x 2 bytes in blocks of 131,584 and 66,048. Beside them are the inputs of both layers,
 // the stage's output and the buffer of the output's gradient in blocks of 2,560, for each of two micro-batches in flight, but for the input of
@@ -144,8 +115,7 @@ mf.model @stages attributes {
 mf.model @recomputed_stages attributes {
     micro_batch_size = 1 : i64, sequence_length = 64 : i64, vocab_size = 16 : i64, compressed_mask,
     training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2>,
-      optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
-      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
   mf.param @t : tensor<1024x16xf32> init <zeros> {mf.kept = bf16}
   mf.param @u : tensor<16x1024xf32> init <zeros> {mf.kept = bf16}
   mf.param @v : tensor<512x16xf32> init <zeros> {mf.kept = bf16}
@@ -173,8 +143,6 @@ mf.model @recomputed_stages attributes {
   }
 }
 
-// -----
-
 // A site of two streams of 32, with 64 tokens: the streams 8,704, what is read of them 1,024, the products 2,560, the inverse roots 512, the
 // sums 3,584 and the matrices 6,656 of three iterations, the matrix 1,536, the layer's result 4,608 and the shares 1,024.
 // CHECK-LABEL: mf.model @fused_streams
@@ -182,8 +150,7 @@ mf.model @recomputed_stages attributes {
 mf.model @fused_streams attributes {
     micro_batch_size = 1 : i64, sequence_length = 64 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1>,
-      optimizer = <type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>,
-      lr_schedule = <type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0, dynamic_graph = true>} {
   mf.param @w : tensor<8x64xf32> init <zeros>
   mf.param @f : tensor<3xf32> init <zeros>
   mf.param @b : tensor<8xf32> init <zeros>

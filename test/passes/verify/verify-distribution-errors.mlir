@@ -15,8 +15,7 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 }
 
 // A partial sum in what is not linear: each rank holds columns of x and rows of w.
-- module
-+ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
+= module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 @ ascend.stream
 + ascend.static @x constant : !ascend.buffer<4x2xf32, hbm> slice <[4, 4] over [[], [mp]]> at 0
 + ascend.static @w parameter of "w" : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[mp], []]> at 64
@@ -30,24 +29,17 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.launch "aclnnSilu"(%y) -> (%z) {} cell "silu" : (!ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
 
 // The sum over the wrong axis: along dp all ranks have the same.
-- module
-+ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
+^
 @ ascend.stream
 + ascend.stream @dp communication
-+ ascend.static @x constant : !ascend.buffer<4x2xf32, hbm> slice <[4, 4] over [[], [mp]]> at 0
-+ ascend.static @w parameter of "w" : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[mp], []]> at 64
-@ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<4x2xf32, hbm>
-+ %w = ascend.global @w : !ascend.buffer<2x4xf32, hbm>
-+ %y = ascend.alloc in scratch at 0 : !ascend.buffer<4x4xf32, hbm>
-+ ascend.launch "aclnnMatmul"(%x, %w) -> (%y) {} cell "w" : (!ascend.buffer<4x2xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+- %z
 + %ready = ascend.record @compute
-+ // expected-error@+1 {{all_reduce ('w', channel 'dp', task 'layer', stream 'dp') takes result of 'w', which over 'dp' is the same on all ranks: expected a summand: the sum would be of something else}}
+= // expected-error@+1 {{all_reduce ('w', channel 'dp', task 'layer', stream 'dp') takes result of 'w', which over 'dp' is the same on all ranks: expected a summand: the sum would be of something else}}
+- ascend.launch "aclnnSilu"(%y)
 + ascend.collective all_reduce %y to %y over <dp> channel "dp" cell "w" on @dp after %ready : !ascend.buffer<4x4xf32, hbm> to !ascend.buffer<4x4xf32, hbm>
 
 // A gradient of rows that ranks share out, which is never summed over dp.
-- module
-+ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+= module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 @ ascend.stream
 + ascend.static @x constant : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[dp], []]> at 0
 + // expected-error@+1 {{gradient 'w' is declared the same on all ranks over 'dp', but the step leaves in it a summand of a sum: its sum over 'dp' is missing}}
@@ -73,8 +65,7 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.launch "mfOwnPart"(%again, %rank) -> (%quarter) {} cell "quarter" : (!ascend.buffer<1x2x2xf32, hbm>, !ascend.buffer<1xi32, hbm>) -> !ascend.buffer<1x2xf32, hbm>
 
 // A parameter declared as columns, of which the step keeps rows.
-- module
-+ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+= module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 @ ascend.stream
 + ascend.static @rows constant : !ascend.buffer<4x4xf32, hbm> slice <[8, 4] over [[dp], []]> at 0
 + // expected-error@+1 {{parameter 'w' is declared a part of a whole over 'dp', but the step leaves in it a part of a whole, cut in another place}}
@@ -131,8 +122,7 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
 
 // The kernels of a chain one after another: a summand stays one where it is scaled, and goes into nothing that is not
 // linear.
-- module
-+ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
+= module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 @ ascend.stream
 + ascend.static @x constant : !ascend.buffer<4x2xf32, hbm> slice <[4, 4] over [[], [mp]]> at 0
 + ascend.static @w parameter of "w" : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[mp], []]> at 64
@@ -147,8 +137,7 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
 + ascend.launch "mfChain"(%z) -> (%y) {steps = #ascend.steps<aclnnNeg(in0) : tensor<4x4xf32>, aclnnSilu(t0) : tensor<4x4xf32>>} cell "silu" : (!ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
 
 // Rows of a table that are counted along mp and cp, and a table of first rows that counts them along cp and mp.
-- module
-+ module attributes {mf.mesh = #mf.mesh<pp = 1, cp = 2, mp = 2>} {
+= module attributes {mf.mesh = #mf.mesh<pp = 1, cp = 2, mp = 2>} {
 @ ascend.stream
 + ascend.static @w parameter of "w" : !ascend.buffer<4x4xf32, hbm> slice <[16, 4] over [[mp, cp], []]> at 0
 + ascend.static @tokens constant : !ascend.buffer<4xi32, hbm> at 64
@@ -162,8 +151,7 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
 + ascend.launch "mfEmbeddingPart"(%w, %tokens, %first) -> (%y) {} cell "embedding" : (!ascend.buffer<4x4xf32, hbm>, !ascend.buffer<4xi32, hbm>, !ascend.buffer<1xi32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
 
 // Parts are put side by side along dp and cp, but they are counted along cp and dp.
-- module
-+ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 2>} {
+= module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 2>} {
 @ ascend.stream
 + ascend.stream @dp.cp communication
 + ascend.static @w parameter of "w" : !ascend.buffer<4x4xf32, hbm> slice <[16, 4] over [[cp, dp], []]> at 0
@@ -175,8 +163,7 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
 + %done = ascend.collective all_gather %w to %y over <dp, cp> channel "dp.cp" cell "w" on @dp.cp after %ready : <4x4xf32, hbm> to <16x4xf32, hbm> -> !ascend.event
 
 // Parts along mp lie between those along dp and cp.
-- module
-+ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 2, mp = 2>} {
+= module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 2, mp = 2>} {
 @ ascend.stream
 + ascend.stream @dp.cp communication
 + ascend.static @w parameter of "w" : !ascend.buffer<2x4xf32, hbm> slice <[16, 4] over [[dp, mp, cp], []]> at 0

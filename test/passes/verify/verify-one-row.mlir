@@ -32,21 +32,15 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.wait @compute for %done
 
 // What a row consists of is cut: the sum over ranks comes first.
-@ ascend.stream
-+ ascend.stream @dp communication
-+ ascend.static @x constant : !ascend.buffer<1x4x8xf32, hbm> slice <[1, 8, 8] over [[], [dp], []]> at 0
-+ ascend.static @g gradient of "w" : !ascend.buffer<f32, hbm> at 128
-@ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<1x4x8xf32, hbm>
-+ %g = ascend.global @g : !ascend.buffer<f32, hbm>
-+ %s = ascend.alloc in scratch at 0 : !ascend.buffer<1x8xf32, hbm>
-+ ascend.launch "aclnnReduceSum"(%x) -> (%s) {axes = array<i64: 1>} cell "rows" : (!ascend.buffer<1x4x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
+^
+= ascend.static @x constant : !ascend.buffer<1x4x8xf32, hbm> slice <[1, 8, 8] over [[], [dp], []]> at 0
+@ ascend.launch "aclnnReduceSum"(%x)
 + %ready = ascend.record @compute
 + %done = ascend.collective all_reduce %s to %s over <dp> channel "dp" cell "rows" on @dp after %ready : !ascend.buffer<1x8xf32, hbm> to !ascend.buffer<1x8xf32, hbm> -> !ascend.event
 + ascend.wait @compute for %done
-+ %q = ascend.alloc in scratch at 64 : !ascend.buffer<1x8xf32, hbm>
-+ ascend.launch "aclnnMul"(%s, %s) -> (%q) {} cell "square" : (!ascend.buffer<1x8xf32, hbm>, !ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
-+ ascend.launch "aclnnReduceSum"(%q) -> (%g) {axes = array<i64: 0, 1>} cell "sum" : (!ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<f32, hbm>
+- %ready
+- ...
+- ascend.wait
 
 // A part, since it was squared, and a summand at once.
 @ ascend.stream
@@ -65,20 +59,13 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.wait @compute for %done
 
 // A part for the kernel that squares it, and a summand for what comes later.
-@ ascend.stream
-+ ascend.stream @dp communication
-+ ascend.static @x constant : !ascend.buffer<1x4x8xf32, hbm> slice <[2, 4, 8] over [[dp], [], []]> at 0
-+ ascend.static @g gradient of "w" : !ascend.buffer<1x8xf32, hbm> at 128
-@ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<1x4x8xf32, hbm>
-+ %g = ascend.global @g : !ascend.buffer<1x8xf32, hbm>
-+ ascend.launch "aclnnReduceSum"(%x) -> (%g) {axes = array<i64: 1>} cell "rows" : (!ascend.buffer<1x4x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
+^
+- %s
+= ascend.launch "aclnnReduceSum"(%x) -> (%g) {axes = array<i64: 1>} cell "rows" : (!ascend.buffer<1x4x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
 + %q = ascend.alloc in scratch at 64 : !ascend.buffer<1x8xf32, hbm>
-+ ascend.launch "aclnnMul"(%g, %g) -> (%q) {} cell "square" : (!ascend.buffer<1x8xf32, hbm>, !ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
-+ %ready = ascend.record @compute
-+ // expected-error@+1 {{all_reduce ('sum', channel 'dp', task 'layer', stream 'dp') takes gradient 'w', which over 'dp' is a part of a whole: expected a summand: the sum would be of something else}}
-+ %done = ascend.collective all_reduce %g to %g over <dp> channel "dp" cell "sum" on @dp after %ready : !ascend.buffer<1x8xf32, hbm> to !ascend.buffer<1x8xf32, hbm> -> !ascend.event
-+ ascend.wait @compute for %done
+= ascend.launch "aclnnMul"(%g, %g) -> (%q) {} cell "square" : (!ascend.buffer<1x8xf32, hbm>, !ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
+= // expected-error@+1 {{all_reduce ('sum', channel 'dp', task 'layer', stream 'dp') takes gradient 'w', which over 'dp' is a part of a whole: expected a summand: the sum would be of something else}}
+= %done = ascend.collective all_reduce %g to %g over <dp> channel "dp" cell "sum" on @dp after %ready : !ascend.buffer<1x8xf32, hbm> to !ascend.buffer<1x8xf32, hbm> -> !ascend.event
 
 // What may be a summand is one at the end: its sum is missing.
 @ ascend.stream
@@ -103,8 +90,7 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.launch "aclnnMul"(%y, %x) -> (%g) {} cell "scale" : (!ascend.buffer<1x8xf32, hbm>, !ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
 
 // Rows of one axis inside of another's, which are gathered.
-- module
-+ module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2, cp = 2>} {
+= module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2, cp = 2>} {
 @ ascend.stream
 + ascend.stream @c communication
 + ascend.static @x constant : !ascend.buffer<1x1x8xf32, hbm> slice <[2, 2, 8] over [[mp], [cp], []]> at 0
@@ -121,45 +107,31 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<2x1x8xf32, hbm>, !ascend.buffer<2x1x8xf32, hbm>) -> !ascend.buffer<2x1x8xf32, hbm>
 
 // And outside of them.
-- module
-+ module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2, cp = 2>} {
-@ ascend.stream
-+ ascend.stream @c communication
-+ ascend.static @x constant : !ascend.buffer<1x1x8xf32, hbm> slice <[2, 2, 8] over [[cp], [mp], []]> at 0
-+ ascend.static @y constant : !ascend.buffer<1x2x8xf32, hbm> slice <[2, 2, 8] over [[cp], [], []]> at 256
-+ ascend.static @g gradient of "w" : !ascend.buffer<1x2x8xf32, hbm> slice <[2, 2, 8] over [[cp], [], []]> at 512
-@ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<1x1x8xf32, hbm>
-+ %y = ascend.global @y : !ascend.buffer<1x2x8xf32, hbm>
-+ %g = ascend.global @g : !ascend.buffer<1x2x8xf32, hbm>
-+ %whole = ascend.alloc in scratch at 0 : !ascend.buffer<1x2x8xf32, hbm>
-+ %ready = ascend.record @compute
-+ %done = ascend.collective all_gather %x to %whole over <mp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x1x8xf32, hbm> to !ascend.buffer<1x2x8xf32, hbm> -> !ascend.event
-+ ascend.wait @compute for %done
-+ ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<1x2x8xf32, hbm>, !ascend.buffer<1x2x8xf32, hbm>) -> !ascend.buffer<1x2x8xf32, hbm>
+^
+= ascend.static @x constant : !ascend.buffer<1x1x8xf32, hbm> slice <[2, 2, 8] over [[cp], [mp], []]> at 0
+= ascend.static @y constant : !ascend.buffer<1x2x8xf32, hbm> slice <[2, 2, 8] over [[cp], [], []]> at 256
+= ascend.static @g gradient of "w" : !ascend.buffer<1x2x8xf32, hbm> slice <[2, 2, 8] over [[cp], [], []]> at 512
+= %y = ascend.global @y : !ascend.buffer<1x2x8xf32, hbm>
+= %g = ascend.global @g : !ascend.buffer<1x2x8xf32, hbm>
+= %whole = ascend.alloc in scratch at 0 : !ascend.buffer<1x2x8xf32, hbm>
+= %done = ascend.collective all_gather %x to %whole over <mp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x1x8xf32, hbm> to !ascend.buffer<1x2x8xf32, hbm> -> !ascend.event
+= ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<1x2x8xf32, hbm>, !ascend.buffer<1x2x8xf32, hbm>) -> !ascend.buffer<1x2x8xf32, hbm>
 
 // Columns are neither.
-- module
-+ module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2, cp = 2>} {
-@ ascend.stream
-+ ascend.stream @c communication
-+ ascend.static @x constant : !ascend.buffer<1x2x4xf32, hbm> slice <[2, 4, 4] over [[mp], [cp], []]> at 0
-+ ascend.static @y constant : !ascend.buffer<2x2x4xf32, hbm> slice <[2, 2, 8] over [[], [], [cp]]> at 256
-+ ascend.static @g gradient of "w" : !ascend.buffer<2x2x4xf32, hbm> slice <[2, 2, 8] over [[], [], [cp]]> at 512
-@ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<1x2x4xf32, hbm>
-+ %y = ascend.global @y : !ascend.buffer<2x2x4xf32, hbm>
-+ %g = ascend.global @g : !ascend.buffer<2x2x4xf32, hbm>
-+ %whole = ascend.alloc in scratch at 0 : !ascend.buffer<2x2x4xf32, hbm>
-+ %ready = ascend.record @compute
-+ %done = ascend.collective all_gather %x to %whole over <mp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x2x4xf32, hbm> to !ascend.buffer<2x2x4xf32, hbm> -> !ascend.event
-+ ascend.wait @compute for %done
-+ // expected-error@+1 {{aclnnAdd ('add', task 'layer', stream 'compute') takes result of 'rows', which over 'cp' is a part of a whole: expected the whole, or operands that are cut alike in a dimension that may be}}
-+ ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<2x2x4xf32, hbm>, !ascend.buffer<2x2x4xf32, hbm>) -> !ascend.buffer<2x2x4xf32, hbm>
+^
+= ascend.static @x constant : !ascend.buffer<1x2x4xf32, hbm> slice <[2, 4, 4] over [[mp], [cp], []]> at 0
+= ascend.static @y constant : !ascend.buffer<2x2x4xf32, hbm> slice <[2, 2, 8] over [[], [], [cp]]> at 256
+= ascend.static @g gradient of "w" : !ascend.buffer<2x2x4xf32, hbm> slice <[2, 2, 8] over [[], [], [cp]]> at 512
+= %x = ascend.global @x : !ascend.buffer<1x2x4xf32, hbm>
+= %y = ascend.global @y : !ascend.buffer<2x2x4xf32, hbm>
+= %g = ascend.global @g : !ascend.buffer<2x2x4xf32, hbm>
+= %whole = ascend.alloc in scratch at 0 : !ascend.buffer<2x2x4xf32, hbm>
+= %done = ascend.collective all_gather %x to %whole over <mp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x2x4xf32, hbm> to !ascend.buffer<2x2x4xf32, hbm> -> !ascend.event
+= ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<2x2x4xf32, hbm>, !ascend.buffer<2x2x4xf32, hbm>) -> !ascend.buffer<2x2x4xf32, hbm>
++ // expected-error @above {{aclnnAdd ('add', task 'layer', stream 'compute') takes result of 'rows', which over 'cp' is a part of a whole: expected the whole, or operands that are cut alike in a dimension that may be}}
 
 // Ranks exchange rows for a head each, of one sample: heads come first as they lie.
-- module
-+ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 2>} {
+= module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 2>} {
 @ ascend.stream
 + ascend.stream @c communication
 + ascend.static @x constant : !ascend.buffer<1x2x2x4xf32, hbm> slice <[2, 2, 4, 4] over [[dp], [], [cp], []]> at 0
@@ -176,20 +148,8 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<1x1x4x4xf32, hbm>, !ascend.buffer<1x1x4x4xf32, hbm>) -> !ascend.buffer<1x1x4x4xf32, hbm>
 
 // They have no rows of their own any more.
-- module
-+ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 2>} {
-@ ascend.stream
-+ ascend.stream @c communication
-+ ascend.static @x constant : !ascend.buffer<1x2x2x4xf32, hbm> slice <[2, 2, 4, 4] over [[dp], [], [cp], []]> at 0
-+ ascend.static @y constant : !ascend.buffer<1x1x4x4xf32, hbm> slice <[2, 1, 4, 8] over [[dp], [], [], [cp]]> at 256
-+ ascend.static @g gradient of "w" : !ascend.buffer<1x1x4x4xf32, hbm> slice <[2, 1, 4, 8] over [[dp], [], [], [cp]]> at 512
-@ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<1x2x2x4xf32, hbm>
-+ %y = ascend.global @y : !ascend.buffer<1x1x4x4xf32, hbm>
-+ %g = ascend.global @g : !ascend.buffer<1x1x4x4xf32, hbm>
-+ %whole = ascend.alloc in scratch at 0 : !ascend.buffer<1x1x4x4xf32, hbm>
-+ %ready = ascend.record @compute
-+ %done = ascend.collective all_to_all %x to %whole over <cp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x2x2x4xf32, hbm> to !ascend.buffer<1x1x4x4xf32, hbm> -> !ascend.event
-+ ascend.wait @compute for %done
+^
+= ascend.static @y constant : !ascend.buffer<1x1x4x4xf32, hbm> slice <[2, 1, 4, 8] over [[dp], [], [], [cp]]> at 256
+= ascend.static @g gradient of "w" : !ascend.buffer<1x1x4x4xf32, hbm> slice <[2, 1, 4, 8] over [[dp], [], [], [cp]]> at 512
+@ ascend.wait
 + // expected-error@+1 {{aclnnAdd ('add', task 'layer', stream 'compute') takes result of 'rows', which over 'cp' is a part of a whole: expected the whole, or operands that are cut alike in a dimension that may be}}
-+ ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<1x1x4x4xf32, hbm>, !ascend.buffer<1x1x4x4xf32, hbm>) -> !ascend.buffer<1x1x4x4xf32, hbm>

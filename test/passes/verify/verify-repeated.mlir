@@ -40,10 +40,8 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.launch "aclnnMul"(%r, %y) -> (%g) {} cell "scale" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<2x4xf32, hbm>
 
 // Neither is a dimension of which each rank has two elements before: those of other ranks would be others.
-- %r
-+ %r = ascend.alloc in scratch at 0 : !ascend.buffer<4x1xf32, hbm>
-- ascend.launch "aclnnRepeat
-+ ascend.launch "aclnnRepeatInterleaveIntWithDim"(%x) -> (%r) {axis = 0 : i64, repeats = 2 : i64} cell "repeat" : (!ascend.buffer<2x1xf32, hbm>) -> !ascend.buffer<4x1xf32, hbm>
+= %r = ascend.alloc in scratch at 0 : !ascend.buffer<4x1xf32, hbm>
+= ascend.launch "aclnnRepeatInterleaveIntWithDim"(%x) -> (%r) {axis = 0 : i64, repeats = 2 : i64} cell "repeat" : (!ascend.buffer<2x1xf32, hbm>) -> !ascend.buffer<4x1xf32, hbm>
 + %y = ascend.global @y : !ascend.buffer<4x1xf32, hbm>
 + %g = ascend.alloc in scratch at 64 : !ascend.buffer<4x1xf32, hbm>
 + // expected-error@+1 {{aclnnMul ('scale', task 'layer', stream 'compute') takes constant 'y', which over 'mp' is a part of a whole: expected the whole, or operands that are cut alike in a dimension that may be}}
