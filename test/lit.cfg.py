@@ -41,6 +41,7 @@ for name in ("CI", "LSAN_OPTIONS", "MF_SEED", "UBSAN_OPTIONS"):
 config.substitutions += [
     ("%roundtrip", os.path.join(config.mf_tools_dir, "mf-opt") + " --verify-roundtrip"),
     ("%variants", "%s %s" % (config.python, os.path.join(config.test_source_root, "variants.py"))),
+    ("%prints-itself", "%s %s" % (config.python, os.path.join(config.test_source_root, "prints_itself.py"))),
     ("%messages", "%s %s" % (config.python, os.path.join(config.test_source_root, "message_table.py"))),
     ("%python", config.python),
     ("%test-data", os.path.join(config.test_source_root, "data")),

@@ -31,6 +31,9 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "test"))
+import variants
+
 # Where there is something to fuse, other axes than stages, or pieces: what runs on what.
 SHARDED = [
     ("mf-insert-adapters", "test/passes/adapters/Inputs/one_linear.mlir"),
@@ -193,8 +196,10 @@ class Checker:
         texts = []
         for test in sorted(glob.glob(os.path.join(ROOT, "test", "dialects", "*", "*.mlir"))):
             if not test.endswith("-errors.mlir"):
-                command = [self.mf_opt, "--split-input-file", "--allow-unregistered-dialect", test]
-                texts.append(subprocess.run(command, capture_output=True, text=True).stdout)
+                with open(test) as file:
+                    programs = variants.SEPARATOR.join(variants.expand(file.read()))
+                command = [self.mf_opt, "--split-input-file", "--allow-unregistered-dialect"]
+                texts.append(subprocess.run(command, input=programs, capture_output=True, text=True).stdout)
         return texts + [*sum(self.before.values(), []), *sum(self.after.values(), []), *self.programs]
 
     def run(self):

@@ -1,19 +1,8 @@
-// RUN: %roundtrip -allow-unregistered-dialect %s | %roundtrip -allow-unregistered-dialect | FileCheck %s
-// RUN: %roundtrip -allow-unregistered-dialect -mlir-print-op-generic %s | %roundtrip -allow-unregistered-dialect | FileCheck %s
+// RUN: %variants %s | %prints-itself %roundtrip
 
-%x = "test.value"() : () -> tensor<1x4x16xf32>
-%draw = "test.value"() : () -> tensor<3xi64>
-%first = "test.value"() : () -> tensor<1xi32>
-
-// CHECK: %[[MASK:.*]] = mf.dropout_mask %{{.*}}, %{{.*}}, %{{.*}} {cut_dims = array<i64: 1>, name = "dropout", rate = 1.000000e-01 : f64, shape = array<i64: 1, 8, 16>, source = "layers.0.dropout", starts = array<i64: 0, 0, 0>} : (tensor<1x4x16xf32>, tensor<3xi64>, tensor<1xi32>) -> tensor<1x4x16xi1>
-%mask = mf.dropout_mask %x, %draw, %first {cut_dims = array<i64: 1>, name = "dropout", rate = 1.000000e-01 : f64, shape = array<i64: 1, 8, 16>, source = "layers.0.dropout", starts = array<i64: 0, 0, 0>}
-    : (tensor<1x4x16xf32>, tensor<3xi64>, tensor<1xi32>) -> tensor<1x4x16xi1>
-// CHECK: mf.dropout %{{.*}}, %[[MASK]] {name = "dropout", rate = 1.000000e-01 : f64} : (tensor<1x4x16xf32>, tensor<1x4x16xi1>) -> tensor<1x4x16xf32>
-%y = mf.dropout %x, %mask {name = "dropout", rate = 1.000000e-01 : f64}
-    : (tensor<1x4x16xf32>, tensor<1x4x16xi1>) -> tensor<1x4x16xf32>
+%mask = mf.dropout_mask %x, %draw, %first {cut_dims = array<i64: 1>, name = "dropout", rate = 1.000000e-01 : f64, shape = array<i64: 1, 8, 16>, source = "layers.0.dropout", starts = array<i64: 0, 0, 0>} : (tensor<1x4x16xf32>, tensor<3xi64>, tensor<1xi32>) -> tensor<1x4x16xi1>
+%y = mf.dropout %x, %mask {name = "dropout", rate = 1.000000e-01 : f64} : (tensor<1x4x16xf32>, tensor<1x4x16xi1>) -> tensor<1x4x16xf32>
 
 // A mask may be kept behind a barrier, or in host memory.
-// CHECK: mf.barrier %[[MASK]], %{{.*}} : (tensor<1x4x16xi1>, tensor<1x4x16xf32>) -> tensor<1x4x16xi1>
 %kept = mf.barrier %mask, %y : (tensor<1x4x16xi1>, tensor<1x4x16xf32>) -> tensor<1x4x16xi1>
-// CHECK: mf.offload %[[MASK]] {distance = 2 : i64} : tensor<1x4x16xi1>
 %host = mf.offload %mask {distance = 2 : i64} : tensor<1x4x16xi1>
