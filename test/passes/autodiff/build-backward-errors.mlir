@@ -1,11 +1,9 @@
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward))' -verify-diagnostics -split-input-file %s
+// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward))' -verify-diagnostics -split-input-file
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   // expected-error @below {{has no placement; run mf-partition first}}
   mf.layer @layer body (%x: tensor<4xf32>) -> tensor<4xf32> { mf.return %x : tensor<4xf32> }
 }
-
-// -----
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.layer @a body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
@@ -20,8 +18,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
   }
 }
 
-// -----
-
 // Backward operators are not differentiated again.
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.layer @layer body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
@@ -30,8 +26,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
     mf.return %y : tensor<4xf32>
   }
 }
-
-// -----
 
 // What an operator keeps for backward is no result to compute with.
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
@@ -43,8 +37,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
   }
 }
 
-// -----
-
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @w : tensor<4xf32> init <ones>
   mf.param @v : tensor<4xf32> init <ones>
@@ -55,8 +47,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
   }
 }
 
-// -----
-
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @w : tensor<4xf32> init <ones>
   mf.layer @layer body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
@@ -65,8 +55,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
     mf.return %x : tensor<4xf32>
   }
 }
-
-// -----
 
 // The slopes of ALiBi are constants.
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
@@ -78,8 +66,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
     mf.return %y : tensor<1x2x4x8xf32>
   }
 }
-
-// -----
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @table : tensor<16x8xf32> init <ones>

@@ -85,6 +85,43 @@ mf.model @gradients_are_added_from_the_last_use_back attributes {micro_batch_siz
   // CHECK-NEXT: mf.return %[[ALL]]
 }
 
+// The bias gets the share of each expert, the value its gradient as it is.
+// CHECK-LABEL: mf.model @statistic_of_the_load
+// CHECK: %[[VALUES:.*]], %[[CHOSEN:.*]] = mf.top_k
+// CHECK-NEXT: %[[DY:.*]] = mf.cut %[[VALUES]] : tensor<3x2xf32>
+// CHECK-NEXT: %[[HOT:.*]] = mf.one_hot %[[CHOSEN]] {name = "layer.load.grad"} : (tensor<3x2xi32>) -> tensor<3x2x8xf32>
+// CHECK-NEXT: %[[SUM:.*]] = mf.reduce_sum %[[HOT]] {axes = array<i64: 0, 1>, name = "layer.load.grad"} : (tensor<3x2x8xf32>) -> tensor<8xf32>
+// CHECK-NEXT: %[[SHARE:.*]] = mf.scale %[[SUM]] {name = "layer.load.grad", value = 0.16666666666666666 : f64} : (tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT: %[[DX:.*]] = mf.scatter_elements %[[DY]], %[[CHOSEN]]
+// CHECK-NEXT: mf.return %[[DX]], %[[SHARE]]
+mf.model @statistic_of_the_load attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @bias : tensor<8xf32> init <zeros> {update_rule = #mf.update_rule<balance>}
+  mf.layer @layer body (%x: tensor<3x8xf32>) -> tensor<3x2xf32> attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %b = mf.get_param @bias : tensor<8xf32>
+    %v, %i = mf.top_k %x {k = 2 : i64, name = "topk"} : (tensor<3x8xf32>) -> (tensor<3x2xf32>, tensor<3x2xi32>)
+    %t = mf.track_load %v, %b, %i {choices = 6 : i64, name = "load"} : (tensor<3x2xf32>, tensor<8xf32>, tensor<3x2xi32>) -> tensor<3x2xf32>
+    mf.return %t : tensor<3x2xf32>
+  }
+}
+
+// A recorded statistic gets the value.
+// CHECK-LABEL: mf.model @statistic_of_a_value
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<3x2xf32>)
+// CHECK: %[[VALUE:.*]] = mf.reshape {{.*}} {name = "layer.reshape"}
+// CHECK-NEXT: %[[DX:.*]] = mf.cut %[[X]]
+// CHECK-NEXT: mf.return %[[DX]], %[[VALUE]]
+mf.model @statistic_of_a_value attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @share : tensor<3x2xf32> init <zeros> {update_rule = #mf.update_rule<record>}
+  mf.layer @layer body (%x: tensor<3x2xf32>) -> tensor<3x2xf32> attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %s = mf.get_param @share : tensor<3x2xf32>
+    %largest, %i = mf.top_k %x {k = 1 : i64, name = "topk"} : (tensor<3x2xf32>) -> (tensor<3x1xf32>, tensor<3x1xi32>)
+    %o = mf.one_hot %i {name = "onehot"} : (tensor<3x1xi32>) -> tensor<3x1x2xf32>
+    %v = mf.reshape %o {name = "reshape"} : (tensor<3x1x2xf32>) -> tensor<3x2xf32>
+    %t = mf.record %x, %s, %v {name = "record"} : (tensor<3x2xf32>, tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+    mf.return %t : tensor<3x2xf32>
+  }
+}
+
 // Remarks say what became one graph, and how large it is.
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward))' --remarks-filter-passed=autodiff %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: [Passed] Backward | Category:autodiff | Function=chunk0 | Remark="layers embedding to layers.0 of stage 0 are one graph", backward operators=2, forward operators=2, trained parameters=1
