@@ -9,7 +9,7 @@ be an excerpt of what the tools print.
 A pass is run in the training step of examples/two_layers.mlir as each of
 examples/two_layers*.yaml says, and in that of the same model with products in bf16. A block is IR behind the pass, or IR before it,
 `// becomes`, IR behind it; `// or ...` begins another IR behind it. The fusions
-and the sharding passes also run on models of test/passes/*/Inputs. A pass that
+and the sharding passes also run on programs of their tests. A pass that
 is not part of the step, or whose example has `// prints` or `// fails:`, runs on
 the program that the step ends with, or on IR inside the step: comments after `// prints` are what it
 prints, those after `// fails:` its error if the lines that end in `// removed`
@@ -34,19 +34,24 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "test"))
 import variants
 
-# Where there is something to fuse, other axes than stages, or pieces: what runs on what.
+TRAINING = "test/passes/Inputs/training.mlir"
+# Where there is something to fuse, other axes than stages, or pieces: what runs on the programs of which files.
 SHARDED = [
     ("mf-insert-adapters", "test/passes/adapters/Inputs/one_linear.mlir"),
-    ("mf-fuse-rotary,mf-fuse-swiglu,mf-group-matmuls,mf-fuse-token-permute,mf-fuse-top-k-router,mf-fuse-hyper-connections",
-     "test/passes/fuse/Inputs/one_layer.mlir"),
+    ("mf-fuse-rotary", TRAINING, "test/passes/fuse/fuse-rotary.mlir"),
+    ("mf-fuse-swiglu", TRAINING, "test/passes/fuse/fuse-swiglu.mlir"),
+    ("mf-group-matmuls", TRAINING, "test/passes/fuse/group-matmuls.mlir"),
+    ("mf-fuse-token-permute", TRAINING, "test/passes/fuse/fuse-token-permute.mlir"),
+    ("mf-fuse-top-k-router", TRAINING, "test/passes/fuse/fuse-top-k-router.mlir"),
+    ("mf-fuse-hyper-connections", TRAINING, "test/passes/fuse/Inputs/streams.mlir", "test/passes/fuse/fuse-hyper-connections.mlir"),
     ("mf-split-sequence", "test/passes/sequence/Inputs/one_layer.mlir"),
     ("mf-chunk-loss{chunks=2}", "test/passes/sequence/Inputs/one_loss.mlir"),
     ("mf-propagate-layouts,mf-lower-reshards,mf-localize", "test/passes/shard/Inputs/one_layer.mlir"),
     ("mf-shard-optimizer", "test/passes/optimizer/Inputs/shared_weight.mlir"),
     ("mf-account-trainer", "test/passes/trainer/Inputs/one_loss.mlir"),
     ("mf-reduce-in-backward", "test/passes/optimizer/Inputs/summed_weight.mlir"),
-    ("mf-interleave-rows", "test/passes/shard/Inputs/two_blocks.mlir"),
-    ("mf.chunk(mf-overlap-copies)", "test/passes/overlap/Inputs/two_copies.mlir"),
+    ("mf-interleave-rows", "test/passes/shard/interleave-rows.mlir"),
+    ("mf.chunk(mf-overlap-copies)", TRAINING, "test/passes/overlap/overlap-copies.mlir"),
 ]
 BLOCK = re.compile(r"```mlir\n(.*?)```", re.DOTALL)
 SEPARATOR = re.compile(r"^ *// ((?:becomes|or|prints|fails)\b.*)\n", re.MULTILINE)
@@ -85,6 +90,12 @@ def find(excerpt, texts):
     return list(search(excerpt, texts))
 
 
+def expand(files):
+    """The programs of files, as variants.py reads them."""
+    text = "\n\n".join(open(os.path.join(ROOT, file)).read() for file in files)
+    return variants.SEPARATOR.join(variants.expand(text))
+
+
 def uncomment(text):
     return re.sub(r"^ *// ?", "", text, flags=re.MULTILINE)
 
@@ -109,14 +120,14 @@ class Checker:
         # Where functions of CANN need memory beside operands.
         self.run_pipeline("builtin.module(mf-training-step{config=%s for-cann=true})"
                           % os.path.join(ROOT, "examples/two_layers.yaml"), os.path.join("examples", "two_layers.mlir"))
-        for passes, model in SHARDED:
-            self.run_pipeline("builtin.module(mf.model(%s))" % passes, model)
+        for passes, *files in SHARDED:
+            self.run_pipeline("builtin.module(mf.model(%s))" % passes, *files)
 
-    def run_pipeline(self, pipeline, model):
+    def run_pipeline(self, pipeline, *files):
         result = subprocess.run(
-            [self.mf_opt, "--pass-pipeline=" + pipeline, "--mlir-disable-threading",
-             "--mlir-print-ir-before-all", "--mlir-print-ir-after-all", os.path.join(ROOT, model)],
-            check=True, capture_output=True, text=True,
+            [self.mf_opt, "--pass-pipeline=" + pipeline, "--mlir-disable-threading", "--split-input-file",
+             "--mlir-print-ir-before-all", "--mlir-print-ir-after-all"],
+            input=expand(files), check=True, capture_output=True, text=True,
         )  # fmt: skip
         pieces = DUMP.split(result.stderr)[1:]
         for when, argument, text in zip(pieces[::3], pieces[1::3], pieces[2::3]):
@@ -196,10 +207,8 @@ class Checker:
         texts = []
         for test in sorted(glob.glob(os.path.join(ROOT, "test", "dialects", "*", "*.mlir"))):
             if not test.endswith("-errors.mlir"):
-                with open(test) as file:
-                    programs = variants.SEPARATOR.join(variants.expand(file.read()))
                 command = [self.mf_opt, "--split-input-file", "--allow-unregistered-dialect"]
-                texts.append(subprocess.run(command, input=programs, capture_output=True, text=True).stdout)
+                texts.append(subprocess.run(command, input=expand([test]), capture_output=True, text=True).stdout)
         return texts + [*sum(self.before.values(), []), *sum(self.after.values(), []), *self.programs]
 
     def run(self):

@@ -16,7 +16,7 @@ mf.model @streams attributes {micro_batch_size = 1 : i64, sequence_length = 4 : 
   mf.layer @layers.0 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
     %streams = mf.reshape %x {name = "attn_hc.reshape"} : (tensor<1x4x8xf32>) -> tensor<1x4x2x4xf32>
     %gamma = mf.get_param @layers.0.attn_hc.rms_weight : tensor<8xf32>
-    %n, %rstd = mf.rms_norm %x, %gamma {epsilon = 1.0e-3 : f64, name = "attn_hc.norm"} : (tensor<1x4x8xf32>, tensor<8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4xf32>)
+    %n, %rstd = mf.rms_norm %x, %gamma {epsilon = 0.125 : f64, name = "attn_hc.norm"} : (tensor<1x4x8xf32>, tensor<8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4xf32>)
     %w = mf.get_param @layers.0.attn_hc.mapping_proj.weight : tensor<8x8xf32>
     %h = mf.matmul %n, %w {name = "attn_hc.mapping_proj.matmul", transpose_b = true} : (tensor<1x4x8xf32>, tensor<8x8xf32>) -> tensor<1x4x8xf32>
     %bias = mf.get_param @layers.0.attn_hc.bias : tensor<8xf32>
@@ -26,7 +26,7 @@ mf.model @streams attributes {micro_batch_size = 1 : i64, sequence_length = 4 : 
     %b0 = mf.slice %bias {name = "attn_hc.slice", sizes = array<i64: 2>, starts = array<i64: 0>} : (tensor<8xf32>) -> tensor<2xf32>
     %h2 = mf.add %h1, %b0 {name = "attn_hc.add"} : (tensor<1x4x2xf32>, tensor<2xf32>) -> tensor<1x4x2xf32>
     %h3 = mf.sigmoid %h2 {name = "attn_hc.sigmoid"} : (tensor<1x4x2xf32>) -> tensor<1x4x2xf32>
-    %reads = mf.add_scalar %h3 {name = "attn_hc.add", value = 1.0e-3 : f64} : (tensor<1x4x2xf32>) -> tensor<1x4x2xf32>
+    %reads = mf.add_scalar %h3 {name = "attn_hc.add", value = 0.125 : f64} : (tensor<1x4x2xf32>) -> tensor<1x4x2xf32>
     %row = mf.reshape %reads {name = "attn_hc.reshape"} : (tensor<1x4x2xf32>) -> tensor<1x4x1x2xf32>
     %pool = mf.matmul %row, %streams {name = "attn_hc.pool"} : (tensor<1x4x1x2xf32>, tensor<1x4x2x4xf32>) -> tensor<1x4x1x4xf32>
     %flat = mf.reshape %pool {name = "attn_hc.reshape"} : (tensor<1x4x1x4xf32>) -> tensor<1x4x4xf32>
@@ -43,7 +43,7 @@ mf.model @streams attributes {micro_batch_size = 1 : i64, sequence_length = 4 : 
     %b2 = mf.slice %bias {name = "attn_hc.slice", sizes = array<i64: 4>, starts = array<i64: 4>} : (tensor<8xf32>) -> tensor<4xf32>
     %m2 = mf.add %m1, %b2 {name = "attn_hc.add"} : (tensor<1x4x4xf32>, tensor<4xf32>) -> tensor<1x4x4xf32>
     %m3 = mf.reshape %m2 {name = "attn_hc.reshape"} : (tensor<1x4x4xf32>) -> tensor<1x4x2x2xf32>
-    %mixing = mf.sinkhorn %m3 {epsilon = 1.0e-3 : f64, iterations = 3 : i64, name = "attn_hc._sinkhorn_op.sinkhorn"} : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
+    %mixing = mf.sinkhorn %m3 {epsilon = 0.125 : f64, iterations = 3 : i64, name = "attn_hc._sinkhorn_op.sinkhorn"} : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32>
     %result = mf.silu %flat {name = "attention"} : (tensor<1x4x4xf32>) -> tensor<1x4x4xf32>
     %mix = mf.matmul %mixing, %streams {name = "attn_hc.output_cell.mix", transpose_a = true} : (tensor<1x4x2x2xf32>, tensor<1x4x2x4xf32>) -> tensor<1x4x2x4xf32>
     %r1 = mf.reshape %result {name = "attn_hc.output_cell.reshape"} : (tensor<1x4x4xf32>) -> tensor<1x4x1x4xf32>
