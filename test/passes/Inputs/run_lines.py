@@ -12,9 +12,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 
 
 def read(path):
-    """The commands of a test's RUN lines, continued ones joined."""
-    commands, joined = [], ""
+    """The commands of a test's RUN lines, continued ones joined, for each word of EACH."""
+    commands, joined, words = [], "", [""]
     for line in open(path):
+        words = line.partition("EACH:")[2].split() or words
         match = re.search(r"\bRUN:(.*)", line)
         if not match:
             continue
@@ -24,7 +25,7 @@ def read(path):
             continue
         commands.append(joined.strip())
         joined = ""
-    return commands
+    return [command.replace("%each", word) for word in words for command in commands]
 
 
 def _pattern(argument):
