@@ -6,7 +6,8 @@ usage: variants.py FILE...
 Programs of FILEs, one text, are separated by empty lines; comments with an empty line behind them belong to no program, and aliases with an
 empty line behind them to each. Lines of a program that begin with a sign change the first program:
 
-    = LINE    with this line instead of the one that begins most like it, and with the same word
+    = LINE    with this line instead of the one that begins most like it, and with the same word;
+              `// expected-...` right before it stays there
     - TEXT    without the line that begins with TEXT
     - ...     and without the lines up to the next `-` line
     @ TEXT    behind the line that begins with TEXT
@@ -53,11 +54,11 @@ class Variant:
             raise ValueError("expected one line of the program that begins most like this, but there are %d" % len(most))
         return most[0]
 
-    def change(self, sign, text):
+    def change(self, sign, text, diagnostics):
         if sign == "=":
             self.place, self.is_gap = self.find_alike(text), False
             self.removed.add(self.place)
-            self.added[self.place].append(text + "\n")
+            self.added[self.place] += [*diagnostics, text + "\n"]
         elif sign == "+":
             if self.place is None:
                 raise ValueError("expected a line with =, - or @ before it")
@@ -159,12 +160,16 @@ def expand(text):
             aliases += lines
             continue
         is_above = "^\n" in lines
-        variant, comments = Variant(above if is_above else first or lines), []
+        variant, comments, diagnostics = Variant(above if is_above else first or lines), [], []
         for number, line in enumerate(lines, number):
             change = re.match(r"([-+@=]) +(.*)", line)
             try:
                 if change:
-                    variant.change(*change.groups())
+                    variant.change(*change.groups(), diagnostics)
+                    comments += diagnostics if change[1] != "=" else []
+                    diagnostics = []
+                elif line.startswith("// expected-"):
+                    diagnostics.append(line)
                 elif line != "^\n":
                     comments.append(line)
             except ValueError as error:

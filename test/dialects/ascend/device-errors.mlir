@@ -7,17 +7,14 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<"NPU" = #a
   memory = <bytes = 1024, bytes_per_second = 1.0e9>, host = <to_host_bytes_per_second = 1, to_device_bytes_per_second = 1>,
   networks = {}>>} {}
 
-- engines
-+ // expected-error @below {{engines: there is no engine 'vector'; expected cube and vector}}
-+ engines = {cube = <f32 = 1.0e12>},
+// expected-error @below {{engines: there is no engine 'vector'; expected cube and vector}}
+= engines = {cube = <f32 = 1.0e12>},
 
-- engines
-+ // expected-error @below {{engines: there is no engine 'cube'; expected cube and vector}}
-+ engines = {vector = <f32 = 1.0e12>},
+// expected-error @below {{engines: there is no engine 'cube'; expected cube and vector}}
+= engines = {vector = <f32 = 1.0e12>},
 
-- engines
-+ // expected-error @below {{unknown engine 'tensor'; expected cube and vector}}
-+ engines = {tensor = <f32 = 1.0e12>},
+// expected-error @below {{unknown engine 'tensor'; expected cube and vector}}
+= engines = {tensor = <f32 = 1.0e12>},
 
 = engines = {
 + cube = <f32 = 1.0e12>,

@@ -46,12 +46,10 @@ ascend.program @p stage 0 attributes {
 + // expected-error @below {{expected a static buffer, but got 'v'}}
 + %v = ascend.global @v : !ascend.buffer<4xf32, hbm>
 
-- ascend.static @w
-+ // expected-note @below {{buffer is here}}
-+ ascend.static @w parameter : !ascend.buffer<4xf32, hbm>
-- %w = ascend.global
-+ // expected-error @below {{has type '!ascend.buffer<8xf32, hbm>', but the buffer is '!ascend.buffer<4xf32, hbm>'}}
-+ %w = ascend.global @w : !ascend.buffer<8xf32, hbm>
+// expected-note @below {{buffer is here}}
+= ascend.static @w parameter : !ascend.buffer<4xf32, hbm>
+// expected-error @below {{has type '!ascend.buffer<8xf32, hbm>', but the buffer is '!ascend.buffer<4xf32, hbm>'}}
+= %w = ascend.global @w : !ascend.buffer<8xf32, hbm>
 
 // A view lies within its source.
 @ %w = ascend.global
@@ -76,34 +74,27 @@ ascend.program @p stage 0 attributes {
 + // expected-error @below {{expected a routine, but got 's'}}
 + ascend.call @s() : () -> ()
 
-- ascend.routine @r
-+ // expected-note @below {{routine is here}}
-+ ascend.routine @r(%x: !ascend.buffer<4xf32, hbm>) {
+// expected-note @below {{routine is here}}
+= ascend.routine @r(%x: !ascend.buffer<4xf32, hbm>) {
 = %x = ascend.message : !ascend.buffer<8xf32, hbm>
-- ascend.call @r
-+ // expected-error @below {{passes ('!ascend.buffer<8xf32, hbm>'), but the routine takes ('!ascend.buffer<4xf32, hbm>')}}
-+ ascend.call @r(%x) : (!ascend.buffer<8xf32, hbm>) -> ()
+// expected-error @below {{passes ('!ascend.buffer<8xf32, hbm>'), but the routine takes ('!ascend.buffer<4xf32, hbm>')}}
+= ascend.call @r(%x) : (!ascend.buffer<8xf32, hbm>) -> ()
 
-- ascend.call @of_layout
-+ // expected-error @below {{expected a frame of 'layout'}}
-+ ascend.call @of_layout() : () -> ()
+// expected-error @below {{expected a frame of 'layout'}}
+= ascend.call @of_layout() : () -> ()
 
-- ascend.call @r
-+ // expected-error @below {{expected no frame}}
-+ ascend.call @r(%x) frame %frame : !ascend.frame<@layout> : (!ascend.buffer<4xf32, hbm>) -> ()
+// expected-error @below {{expected no frame}}
+= ascend.call @r(%x) frame %frame : !ascend.frame<@layout> : (!ascend.buffer<4xf32, hbm>) -> ()
 
 @ ascend.frame_layout
 + // expected-error @below {{expected buffers as slots, but got 'i32'}}
 + ascend.frame_layout @other [i32] of ["norm"]
 
-- %frame
-+ // expected-error @below {{expected integer value}}
-+ %frame = ascend.frame @layout micro_batch 0 at [0, : !ascend.frame<@layout>
+// expected-error @below {{expected integer value}}
+= %frame = ascend.frame @layout micro_batch 0 at [0, : !ascend.frame<@layout>
 
-- %frame
-+ // expected-error @below {{expected ']'}}
-+ %frame = ascend.frame @layout micro_batch 0 at [0 512] : !ascend.frame<@layout>
+// expected-error @below {{expected ']'}}
+= %frame = ascend.frame @layout micro_batch 0 at [0 512] : !ascend.frame<@layout>
 
-- %frame
-+ // expected-error @below {{expected integer value}}
-+ %frame = ascend.frame @layout micro_batch 0 at here : !ascend.frame<@layout>
+// expected-error @below {{expected integer value}}
+= %frame = ascend.frame @layout micro_batch 0 at here : !ascend.frame<@layout>

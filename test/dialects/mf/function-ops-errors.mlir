@@ -34,36 +34,30 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 = attributes {placement = #mf.placement<stage = 0, chunk = 1>, inputs = [#mf<input_kind tokens>], input_indices = [], gradients = []} {
 
 // A step input is one of the arguments.
-- mf.chunk
-+ // expected-error @below {{expected step inputs to be different arguments below 2, but got index 2}}
-+ mf.chunk @c (%a: tensor<4xf32>, %labels: tensor<8xi32>) -> tensor<4xf32>
+// expected-error @below {{expected step inputs to be different arguments below 2, but got index 2}}
+= mf.chunk @c (%a: tensor<4xf32>, %labels: tensor<8xi32>) -> tensor<4xf32>
 = attributes {placement = #mf.placement<stage = 0, chunk = 1>, inputs = [#mf<input_kind labels>], input_indices = [2], gradients = []} {
 
 // The gradients of all hidden inputs are returned.
-- mf.chunk
-+ // expected-error @below {{expected 2 results, the gradients of its hidden inputs and those of its parameters, but has 1}}
-+ mf.chunk @c (%a: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32>
+// expected-error @below {{expected 2 results, the gradients of its hidden inputs and those of its parameters, but has 1}}
+= mf.chunk @c (%a: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32>
 
-- mf.chunk
-+ // expected-error @below {{expected 1 results, the gradients of its hidden inputs and those of its parameters, but has 2}}
-+ mf.chunk @c (%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+// expected-error @below {{expected 1 results, the gradients of its hidden inputs and those of its parameters, but has 2}}
+= mf.chunk @c (%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
 = mf.return %da, %da : tensor<4xf32>, tensor<4xf32>
 
 // Forward returns at least the chunk's output.
-- mf.forward
-+ // expected-error @below {{expected its outputs as its first results, but has 0 results for 1 outputs}}
-+ mf.forward @f (%x: tensor<4xf32>)
+// expected-error @below {{expected its outputs as its first results, but has 0 results for 1 outputs}}
+= mf.forward @f (%x: tensor<4xf32>)
 - mf.return %x
 + mf.return
 
-- mf.backward
-+ // expected-error @below {{expected 2 parameter gradients and 0 kept values behind the gradients of hidden inputs, but has 1 results}}
-+ mf.backward @b (%dy: tensor<4xf32>) -> tensor<4xf32>
+// expected-error @below {{expected 2 parameter gradients and 0 kept values behind the gradients of hidden inputs, but has 1 results}}
+= mf.backward @b (%dy: tensor<4xf32>) -> tensor<4xf32>
 = attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@v, @w]} {
 
-- mf.backward
-+ // expected-error @below {{expected the gradients of 1 outputs and 2 arguments of forward, but has only 2 arguments}}
-+ mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32>
+// expected-error @below {{expected the gradients of 1 outputs and 2 arguments of forward, but has only 2 arguments}}
+= mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32>
 = attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0, 1], gradients = [@w]} {
 
 // A cut stands in a chunk.
@@ -75,15 +69,13 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
   }
 }
 
-- mf.forward
-+ // expected-error @below {{expected arguments and results to be statically shaped tensors of at most 2^48 bytes, but got 'tensor<*xf32>'}}
-+ mf.forward @f (%x: tensor<*xf32>) -> tensor<*xf32>
+// expected-error @below {{expected arguments and results to be statically shaped tensors of at most 2^48 bytes, but got 'tensor<*xf32>'}}
+= mf.forward @f (%x: tensor<*xf32>) -> tensor<*xf32>
 = mf.return %x : tensor<*xf32>
 
 // Gradients are those of parameters, and of their type.
-- mf.backward
-+ // expected-error @below {{expected a parameter, but got 'v'}}
-+ mf.backward @b (%dy: tensor<4xf32>) -> tensor<4xf32>
+// expected-error @below {{expected a parameter, but got 'v'}}
+= mf.backward @b (%dy: tensor<4xf32>) -> tensor<4xf32>
 = attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@v]} {
 
 - mf.chunk
@@ -93,34 +85,28 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 = attributes {placement = #mf.placement<stage = 0, chunk = 1>, inputs = [], input_indices = [], gradients = [@v]} {
 = mf.return %da, %da : tensor<4xf32>, tensor<4xf32>
 
-- mf.backward
-+ // expected-error @below {{expected arguments of forward by number, but got -1}}
-+ mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32>
+// expected-error @below {{expected arguments of forward by number, but got -1}}
+= mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32>
 = attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [-1], gradients = []} {
 
-- mf.backward
-+ // expected-error @below {{expected one or more outputs and no negative number of kept values, but got 1 and -1}}
-+ mf.backward @b (%dy: tensor<4xf32>) -> tensor<4xf32>
+// expected-error @below {{expected one or more outputs and no negative number of kept values, but got 1 and -1}}
+= mf.backward @b (%dy: tensor<4xf32>) -> tensor<4xf32>
 = attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [], kept = -1 : i64} {
 
 // Backward takes what forward gives.
-- mf.forward
-+ // expected-note @below {{forward is here}}
-+ mf.forward @f (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+// expected-note @below {{forward is here}}
+= mf.forward @f (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
 = mf.return %x, %x : tensor<4xf32>, tensor<4xf32>
-- mf.backward
-+ // expected-error @below {{takes ('tensor<4xf32>', 'tensor<8xf32>'), but the functions of its placement give it ('tensor<4xf32>', 'tensor<4xf32>')}}
-+ mf.backward @b (%dy: tensor<4xf32>, %kept: tensor<8xf32>) -> tensor<4xf32>
+// expected-error @below {{takes ('tensor<4xf32>', 'tensor<8xf32>'), but the functions of its placement give it ('tensor<4xf32>', 'tensor<4xf32>')}}
+= mf.backward @b (%dy: tensor<4xf32>, %kept: tensor<8xf32>) -> tensor<4xf32>
 
-- mf.backward
-+ // expected-error @below {{reads argument 1 of its forward function, which has 1}}
-+ mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32>
+// expected-error @below {{reads argument 1 of its forward function, which has 1}}
+= mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32>
 = attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [1], gradients = []} {
 
 // The weight half takes all residuals and all kept values.
-- mf.forward
-+ // expected-note @below {{forward is here}}
-+ mf.forward @f (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<8xf32>)
+// expected-note @below {{forward is here}}
+= mf.forward @f (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<8xf32>)
 - mf.return %x
 + %r = mf.get_param @r : tensor<8xf32>
 + mf.return %x, %r : tensor<4xf32>, tensor<8xf32>
@@ -168,9 +154,8 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 +   mf.return
 
 // Recompute reads what forward has kept, and backward what it makes.
-- mf.forward
-+ // expected-note @below {{forward is here}}
-+ mf.forward @f (%x: tensor<4xf32>) -> tensor<4xf32>
+// expected-note @below {{forward is here}}
+= mf.forward @f (%x: tensor<4xf32>) -> tensor<4xf32>
 - mf.backward
 + mf.recompute @r (%x: tensor<4xf32>) -> tensor<4xf32>
 +     attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0]} {

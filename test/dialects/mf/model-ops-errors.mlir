@@ -11,13 +11,11 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 }
 }
 
-- mf.model
-+ // expected-error @below {{expected micro_batch_size, sequence_length and vocab_size to be positive}}
-+ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 0 : i64, vocab_size = 16 : i64} {
+// expected-error @below {{expected micro_batch_size, sequence_length and vocab_size to be positive}}
+= mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 0 : i64, vocab_size = 16 : i64} {
 
-- mf.model
-+ // expected-error @below {{requires attribute 'vocab_size'}}
-+ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64} {
+// expected-error @below {{requires attribute 'vocab_size'}}
+= mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64} {
 
 @ mf.param
 + // expected-error @below {{expected a float tensor type of static shape and at most 2^48 bytes, but got 'tensor<4xi32>'}}
@@ -41,16 +39,13 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + // expected-error @below {{has type 'tensor<8xf32>', but is tied to 'tensor<4xf32>'}}
 + mf.param @b : tensor<8xf32> init <ones> tied to @w
 
-- %w
-+ // expected-error @below {{expected a parameter, but got 'v'}}
-+ %w = mf.get_param @v : tensor<4xf32>
+// expected-error @below {{expected a parameter, but got 'v'}}
+= %w = mf.get_param @v : tensor<4xf32>
 
-- mf.param
-+ // expected-note @below {{parameter is here}}
-+ mf.param @w : tensor<8xf32> init <ones>
-- %w
-+ // expected-error @below {{has type 'tensor<4xf32>', but the parameter is 'tensor<8xf32>'}}
-+ %w = mf.get_param @w : tensor<4xf32>
+// expected-note @below {{parameter is here}}
+= mf.param @w : tensor<8xf32> init <ones>
+// expected-error @below {{has type 'tensor<4xf32>', but the parameter is 'tensor<8xf32>'}}
+= %w = mf.get_param @w : tensor<4xf32>
 
 // Layers run in order: each takes what the one before it returns.
 @ mf.param
@@ -79,29 +74,24 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + mf.layer @b embedding (%x: tensor<8xf32>) -> tensor<8xf32> {
 + mf.return %x : tensor<8xf32>
 
-- mf.layer
-+ // expected-error @below {{joins the next layer, but no body layer follows it}}
-+ mf.layer @a body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {joins_next} {
+// expected-error @below {{joins the next layer, but no body layer follows it}}
+= mf.layer @a body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {joins_next} {
 @ mf.return
 + }
 + mf.layer @b head (%x: tensor<4xf32>) -> tensor<4xf32> {
 + mf.return %x : tensor<4xf32>
 
-- mf.layer
-+ // expected-error @below {{expected embedding, body or head}}
-+ mf.layer @a tail (%x: tensor<4xf32>) -> tensor<4xf32> {
+// expected-error @below {{expected embedding, body or head}}
+= mf.layer @a tail (%x: tensor<4xf32>) -> tensor<4xf32> {
 
-- mf.layer
-+ // expected-error @below {{of kind body expected one or more floating-point arguments and at most one step input behind them, but takes ('tensor<4xf32>', 'tensor<8xi32>', 'tensor<8xi32>')}}
-+ mf.layer @a body (%x: tensor<4xf32>, %tokens: tensor<8xi32>, %labels: tensor<8xi32>) -> tensor<4xf32> {
+// expected-error @below {{of kind body expected one or more floating-point arguments and at most one step input behind them, but takes ('tensor<4xf32>', 'tensor<8xi32>', 'tensor<8xi32>')}}
+= mf.layer @a body (%x: tensor<4xf32>, %tokens: tensor<8xi32>, %labels: tensor<8xi32>) -> tensor<4xf32> {
 
-- mf.layer
-+ // expected-error @below {{of kind head expected floating-point arguments and at most one step input behind them, but takes ()}}
-+ mf.layer @a head () -> tensor<4xf32> {
+// expected-error @below {{of kind head expected floating-point arguments and at most one step input behind them, but takes ()}}
+= mf.layer @a head () -> tensor<4xf32> {
 
-- mf.layer
-+ // expected-error @below {{expected one or more floating-point results, but returns ('tensor<4xf32>', 'tensor<8xi32>')}}
-+ mf.layer @a head (%x: tensor<4xf32>, %labels: tensor<8xi32>) -> (tensor<4xf32>, tensor<8xi32>) {
+// expected-error @below {{expected one or more floating-point results, but returns ('tensor<4xf32>', 'tensor<8xi32>')}}
+= mf.layer @a head (%x: tensor<4xf32>, %labels: tensor<8xi32>) -> (tensor<4xf32>, tensor<8xi32>) {
 = mf.return %x, %labels : tensor<4xf32>, tensor<8xi32>
 
 // A layer takes all results of the one before it but its losses.
@@ -118,9 +108,8 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
   }
 }
 
-- mf.layer
-+ // expected-note @below {{function is here}}
-+ mf.layer @a body (%x: tensor<4xf32>) -> tensor<8xf32> {
+// expected-note @below {{function is here}}
+= mf.layer @a body (%x: tensor<4xf32>) -> tensor<8xf32> {
 @ %w
 + // expected-error @below {{returns ('tensor<4xf32>'), but the function's results are ('tensor<8xf32>')}}
 
@@ -142,9 +131,8 @@ mf.layer @a body (%x: tensor<4xf32>) -> tensor<4xf32> {
 + mf.param @v : tensor<281474976710657xf32> init <zeros>
 
 // Functions take tensors.
-- mf.layer
-+ // expected-error @below {{expected arguments and results to be statically shaped tensors of at most 2^48 bytes, but got 'i32'}}
-+ mf.layer @l head (%x: i32) -> tensor<4xf32> {
+// expected-error @below {{expected arguments and results to be statically shaped tensors of at most 2^48 bytes, but got 'i32'}}
+= mf.layer @l head (%x: i32) -> tensor<4xf32> {
 
 @ mf.param
 + // expected-error @below {{expected coordinates to be a frozen tensor<...xi32> of one dimension, but got 'tensor<4xi32>'}}

@@ -25,15 +25,13 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + // expected-error @below {{passes ('tensor<8xf32>'), but 'f' takes ('tensor<4xf32>')}}
 = %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<8xf32>) -> (tensor<4xf32>, !mf.frame<@f>)
 
-- %y, %frame
-+ // expected-error @below {{has outputs ('tensor<8xf32>'), but 'f' returns ('tensor<4xf32>')}}
-+ %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<8xf32>, !mf.frame<@f>)
+// expected-error @below {{has outputs ('tensor<8xf32>'), but 'f' returns ('tensor<4xf32>')}}
+= %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<8xf32>, !mf.frame<@f>)
 - %dx
 
 // A frame is that of the function that made it.
-- %y, %frame
-+ // expected-error @below {{has a frame of 'g', but runs 'f'}}
-+ %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@g>)
+// expected-error @below {{has a frame of 'g', but runs 'f'}}
+= %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@g>)
 - %dx
 
 = mf.backward @b (%dy: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32>
@@ -46,9 +44,8 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + mf.run_backward @b micro_batch 0 frame %frame (%y) : (!mf.frame<@f>, tensor<4xf32>) -> ()
 
 // The gradient of the input is of the type that backward returns.
-- %dx
-+ // expected-error @below {{has input gradients ('tensor<8xf32>'), but 'b' returns ('tensor<4xf32>')}}
-+ %dx = mf.run_backward @b micro_batch 0 frame %frame (%y) : (!mf.frame<@f>, tensor<4xf32>) -> tensor<8xf32>
+// expected-error @below {{has input gradients ('tensor<8xf32>'), but 'b' returns ('tensor<4xf32>')}}
+= %dx = mf.run_backward @b micro_batch 0 frame %frame (%y) : (!mf.frame<@f>, tensor<4xf32>) -> tensor<8xf32>
 
 @ %dx
 + // expected-error @below {{expected an mf.update, but got 'update0'}}

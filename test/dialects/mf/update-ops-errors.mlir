@@ -14,9 +14,8 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 }
 
 // An update takes the learning rate, the step number and perhaps the loss scale.
-- mf.update
-+ // expected-error @below {{expected two or three fp32 scalars, the learning rate, the step number and the loss scale, but takes ('tensor<f32>')}}
-+ mf.update @u (%lr: tensor<f32>) attributes {stage = 0 : i64} {
+// expected-error @below {{expected two or three fp32 scalars, the learning rate, the step number and the loss scale, but takes ('tensor<f32>')}}
+= mf.update @u (%lr: tensor<f32>) attributes {stage = 0 : i64} {
 
 @ mf.update
 + // expected-error @below {{expected a parameter, but got 'v'}}

@@ -25,9 +25,8 @@
 // A stage waits for a message that is never sent.
 - mf.send %output_0
 @ mf.accumulate_loss %output :
-- %3 = mf.receive from 0
-+ // expected-error@+1 {{'mf.receive' op waits for a message that stage 0 does not send}}
-+ %3 = mf.receive from 0 channel "forward.0" micro_batch 1 : tensor<8x1xf32>
+// expected-error@+1 {{'mf.receive' op waits for a message that stage 0 does not send}}
+= %3 = mf.receive from 0 channel "forward.0" micro_batch 1 : tensor<8x1xf32>
 
 // A message that nobody reads.
 @ mf.send %output_0
@@ -50,17 +49,15 @@
 + // expected-error@+1 {{'mf.run_forward' op is F1 and expected result 0 of F1, but reads result 0 of F0}}
 
 // The frame of another micro-batch.
-- mf.run_backward @chunk0.backward micro_batch 1
-+ // expected-error@+1 {{'mf.run_backward' op is B1 and expected the frame of F1}}
-+ mf.run_backward @chunk0.backward micro_batch 1 frame %frame(%3, %1) : (!mf.frame<@chunk0.forward>, tensor<8x1xf32>, tensor<8xi32>) -> ()
+// expected-error@+1 {{'mf.run_backward' op is B1 and expected the frame of F1}}
+= mf.run_backward @chunk0.backward micro_batch 1 frame %frame(%3, %1) : (!mf.frame<@chunk0.forward>, tensor<8x1xf32>, tensor<8xi32>) -> ()
 
 // The tokens of another micro-batch, loaded for forward and read by backward.
 = %1 = mf.load tokens micro_batch 0 : tensor<8xi32>
 + // expected-error@+1 {{'mf.run_forward' op expected to load the tokens of micro-batch 1 as argument 0}}
 
-- mf.run_backward @chunk0.backward micro_batch 1
-+ // expected-error@+1 {{'mf.run_backward' op expected input 0 of F1, which its function reads again}}
-+ mf.run_backward @chunk0.backward micro_batch 1 frame %frame_1(%3, %0) : (!mf.frame<@chunk0.forward>, tensor<8x1xf32>, tensor<8xi32>) -> ()
+// expected-error@+1 {{'mf.run_backward' op expected input 0 of F1, which its function reads again}}
+= mf.run_backward @chunk0.backward micro_batch 1 frame %frame_1(%3, %0) : (!mf.frame<@chunk0.forward>, tensor<8x1xf32>, tensor<8xi32>) -> ()
 
 // A loss that does not count, and one that counts otherwise.
 - mf.accumulate_loss %output_0
@@ -69,18 +66,16 @@
 
 @ mf.accumulate_loss %output :
 + // expected-note@+1 {{another one is here}}
-- %4 = mf.loss_gradient
-+ // expected-error@+1 {{'mf.loss_gradient' op expected the same gradient for all losses of a step}}
-+ %4 = mf.loss_gradient 2.5 : tensor<f32>
+// expected-error@+1 {{'mf.loss_gradient' op expected the same gradient for all losses of a step}}
+= %4 = mf.loss_gradient 2.5 : tensor<f32>
 
 // Each stage waits for the other.
 // expected-error@+1 {{'mf.model' op has schedules that cannot run: deadlock:}}
 - %1 = mf.load
 - ...
 - mf.send %output_0
-- mf.run_backward @chunk0.backward micro_batch 0
-+ // expected-note@+1 {{task 1 of stage 0 is here}}
-+ mf.run_backward @chunk0.backward micro_batch 0 frame %frame(%2, %0) : (!mf.frame<@chunk0.forward>, tensor<8x1xf32>, tensor<8xi32>) -> ()
+// expected-note@+1 {{task 1 of stage 0 is here}}
+= mf.run_backward @chunk0.backward micro_batch 0 frame %frame(%2, %0) : (!mf.frame<@chunk0.forward>, tensor<8x1xf32>, tensor<8xi32>) -> ()
 + %1 = mf.load tokens micro_batch 1 : tensor<8xi32>
 + // expected-note@+1 {{task 2 of stage 0 is here}}
 + %output_0, %frame_1 = mf.run_forward @chunk0.forward micro_batch 1(%1) : (tensor<8xi32>) -> (tensor<8x1xf32>, !mf.frame<@chunk0.forward>)

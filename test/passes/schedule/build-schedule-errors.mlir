@@ -43,36 +43,31 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 // Two chunks at one place.
 @ mf.param
 + // expected-note @below {{the other is here}}
-- mf.forward @chunk1.forward
-+ // expected-error @below {{is at #mf.placement<stage = 0, chunk = 0> as another chunk}}
-+ mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
+// expected-error @below {{is at #mf.placement<stage = 0, chunk = 0> as another chunk}}
+= mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
 - attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs
 + attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
 
 // A chunk of a stage that there is not.
 = training = #one_stage} {
-- mf.forward @chunk1.forward
-+ // expected-error @below {{is on stage 1, but there are 1}}
-+ mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
+// expected-error @below {{is on stage 1, but there are 1}}
+= mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
 
 // A later stage sends a gradient back, or the stage before would wait for ever.
-- mf.backward @chunk1.backward
-+ // expected-error @below {{expected gradients of the hidden inputs, ('tensor<8xf32>'), but returns ()}}
-+ mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>)
+// expected-error @below {{expected gradients of the hidden inputs, ('tensor<8xf32>'), but returns ()}}
+= mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>)
 - mf.return %x
 + mf.return
 
 // Backward reads arguments that forward has.
-- mf.backward @chunk1.backward
-+ // expected-error @below {{reads argument 3 of its forward function, which has 1}}
-+ mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
+// expected-error @below {{reads argument 3 of its forward function, which has 1}}
+= mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
 - attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments
 + attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [3], gradients = []} {
 
 // A chunk takes what the one before it gives.
-- mf.forward @chunk1.forward
-+ // expected-error @below {{takes ('tensor<4xf32>') as hidden inputs, but the chunk before it gives ('tensor<8xf32>')}}
-+ mf.forward @chunk1.forward (%x: tensor<4xf32>) -> tensor<f32>
+// expected-error @below {{takes ('tensor<4xf32>') as hidden inputs, but the chunk before it gives ('tensor<8xf32>')}}
+= mf.forward @chunk1.forward (%x: tensor<4xf32>) -> tensor<f32>
 = %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
 = mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<4xf32>) -> tensor<4xf32>
 = mf.return %x : tensor<4xf32>
@@ -87,11 +82,13 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 
 // Zero bubble needs backward in two halves.
 // expected-error @below {{has backward functions that are not split, but schedule 'zero-bubble-h1' runs gradients of inputs and of parameters apart; run mf-split-chunks for it}}
+= mf.model @m attributes {
 = training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0, scheduler = "zero-bubble-h1">,
 + optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
 
 // Every stage needs a chunk.
 // expected-error @below {{has 0 chunks with layers on stage 2 of 3, expected 1 (pp_interleave_num); give every one a layer by offset, or ask for fewer}}
+= mf.model @m attributes {
 = training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 2, offset = 0>,
 + optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
 
@@ -108,10 +105,12 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 
 // Schedules have names.
 // expected-error @below {{cannot be scheduled: no schedule is called 'fastest', expected one of gpipe, 1f1b, interleaved, interleaved-low-memory, 1f1b-paired, 1f1b-paired-split, recompute-in-advance, recompute-in-bubble, zero-bubble-h1, zero-bubble-h2, zero-bubble-v, v-half, v-min, dualpipe-v, dualpipe-v-paired, seq1f1b, seq1f1b-interleaved, seq1f1b-interleaved-low-memory (pipeline_scheduler)}}
+= mf.model @m attributes {
 = training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0, scheduler = "fastest">,
 + optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
 
 // Interleaving needs as many chunks on each stage as are asked for.
 // expected-error @below {{has 1 chunks with layers on stage 0 of 2, expected 2 (pp_interleave_num)}}
+= mf.model @m attributes {
 = training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = 0>,
 + optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {

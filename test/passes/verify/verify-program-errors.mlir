@@ -47,9 +47,8 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + // expected-note@+1 {{that is here}}
 
 // The memory is not planned.
-- ascend.program
-+ // expected-error@+1 {{has no arena_bytes: its memory is not planned; run mf-opt --ascend-plan-memory on it}}
-+ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
+// expected-error@+1 {{has no arena_bytes: its memory is not planned; run mf-opt --ascend-plan-memory on it}}
+= ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100} {
 - %w =
 - ...
 - ascend.launch
