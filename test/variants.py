@@ -15,7 +15,8 @@ empty line behind them to each. Lines of a program that begin with a sign change
     ^         before all others: they change the program above instead of the first one
 
 Other programs stay as they are. Where no operator has a region, an operand that no line defines becomes the result of a `"test.value"`
-before its operator, of the type that the operator writes for this operand.
+before its operator, of the type that the operator writes for this operand. In a region, an operand %x that no line defines is that of
+an `ascend.static @x` or an `mf.param @x`.
 
 `%variants` is this script in RUN lines; `mf-opt --split-input-file` reads what it prints.
 """
@@ -26,6 +27,8 @@ import sys
 
 SEPARATOR = "// -----\n"
 VALUE = re.compile(r"%[A-Za-z_]\w*")
+SYMBOL = re.compile(r"\s*(ascend\.static|mf\.param) @(\w+) [^:]*: (\S+<[^>]*>)")
+READ = {"ascend.static": "ascend.global", "mf.param": "mf.get_param"}
 
 
 class Variant:
@@ -129,6 +132,29 @@ def add_values(lines):
     yield from comments
 
 
+def add_reads(lines):
+    """Lines with the statics and parameters that operators in a region read by their names."""
+    symbols = {"%" + found[2]: found for found in map(SYMBOL.match, lines) if found}
+    defined, comments = set(), []
+    for line in lines:
+        if line.lstrip().startswith("//"):
+            comments.append(line)
+            continue
+        code = re.sub(r'"[^"]*"|//.*', "", line)
+        results, _, operands = code.rpartition(" = ascend." if " = ascend." in code else " = mf.")
+        defined.update(VALUE.findall(results), re.findall(r"(%\w+): ", code))
+        for name in VALUE.findall(operands):
+            if name in symbols and name not in defined:
+                defined.add(name)
+                kind, symbol, type = symbols[name].groups()
+                yield "%s%s = %s @%s : %s\n" % (re.match(" *", line)[0], name, READ[kind], symbol, type)
+        yield from (*comments, line)
+        comments = []
+        if line.strip() == "}":
+            defined.clear()
+    yield from comments
+
+
 def is_alone(lines):
     """True if no operator has a region, but for a module around all."""
     code = [line.split("//")[0] for line in lines]
@@ -179,7 +205,7 @@ def expand(text):
             above = list(variant.get_lines())
             lines = [*comments, *above]
         first = first or lines
-        yield "".join([*aliases, *(add_values(lines) if is_alone(lines) else lines)])
+        yield "".join([*aliases, *(add_values(lines) if is_alone(lines) else add_reads(lines))])
 
 
 def main():

@@ -66,7 +66,6 @@ ascend.program @p stage 0 attributes {
 + %view = ascend.view %x : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, host>
 
 @ %x = ascend.message
-+ %host = ascend.global @host : !ascend.buffer<8xi32, host>
 + // expected-error @below {{expected buffers of one size, but got 32 and 16 bytes}}
 + ascend.copy %host to %x on @h2d : !ascend.buffer<8xi32, host> to !ascend.buffer<4xf32, hbm>
 

@@ -108,7 +108,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 // expected-note @below {{forward is here}}
 = mf.forward @f (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<8xf32>)
 - mf.return %x
-+ %r = mf.get_param @r : tensor<8xf32>
 + mf.return %x, %r : tensor<4xf32>, tensor<8xf32>
 - mf.backward
 - ...

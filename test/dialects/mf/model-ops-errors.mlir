@@ -61,7 +61,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 + mf.param @v : tensor<16x4xf32> init <ones>
 + // expected-error @below {{expected an embedding that takes tokens alone to be the first layer}}
 + mf.layer @b embedding (%x: tensor<1x8xi32>) -> tensor<1x8x4xf32> {
-+ %v = mf.get_param @v : tensor<16x4xf32>
 + %y = mf.embedding %v, %x : (tensor<16x4xf32>, tensor<1x8xi32>) -> tensor<1x8x4xf32>
 + mf.return %y : tensor<1x8x4xf32>
 
@@ -98,7 +97,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
   // expected-note @below {{layer before it is here}}
   mf.layer @a body (%x: tensor<4xf32>, %loss: tensor<f32>) -> (tensor<4xf32>, tensor<8xf32>, tensor<f32>) {
-    %w = mf.get_param @w : tensor<8xf32>
     mf.return %x, %w, %loss : tensor<4xf32>, tensor<8xf32>, tensor<f32>
   }
   mf.param @w : tensor<8xf32> init <ones>

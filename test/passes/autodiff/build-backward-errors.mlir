@@ -42,7 +42,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
   mf.param @v : tensor<4xf32> init <ones>
   // expected-error @below {{no result of the chunk depends on its input 0, of type 'tensor<4xf32>'; drop it from the results of the layer before}}
   mf.layer @layer body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
-    %w = mf.get_param @w : tensor<4xf32>
     mf.return %w : tensor<4xf32>
   }
 }
@@ -60,7 +59,6 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @slopes : tensor<2xf32> init <alibi>
   mf.layer @layer body (%x: tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
-    %slopes = mf.get_param @slopes : tensor<2xf32>
     // expected-error @below {{has no gradient for operand 3, which depends on a trained parameter or the chunk's input}}
     %max, %sum, %y = mf.flash_attention %x, %x, %x, %slopes {scale = 0.5 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<2xf32>) -> (tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4x8xf32>)
     mf.return %y : tensor<1x2x4x8xf32>
@@ -71,12 +69,10 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
   mf.param @table : tensor<16x8xf32> init <ones>
   // expected-error @below {{begins a chunk whose layers take tokens as 'tensor<1x2xi32>' and as 'tensor<1x4xi32>'; expected one part of them for all, as mf-propagate-layouts decides; run it first}}
   mf.layer @embedding embedding (%tokens: tensor<1x2xi32>) -> tensor<1x2x8xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
-    %table = mf.get_param @table : tensor<16x8xf32>
     %x = mf.embedding %table, %tokens : (tensor<16x8xf32>, tensor<1x2xi32>) -> tensor<1x2x8xf32>
     mf.return %x : tensor<1x2x8xf32>
   }
   mf.layer @later embedding (%x: tensor<1x2x8xf32>, %tokens: tensor<1x4xi32>) -> (tensor<1x2x8xf32>, tensor<1x4x8xf32>) attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
-    %table = mf.get_param @table : tensor<16x8xf32>
     %y = mf.embedding %table, %tokens : (tensor<16x8xf32>, tensor<1x4xi32>) -> tensor<1x4x8xf32>
     mf.return %x, %y : tensor<1x2x8xf32>, tensor<1x4x8xf32>
   }

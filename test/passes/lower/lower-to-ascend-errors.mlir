@@ -13,7 +13,6 @@ mf.model @m attributes {
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
     // expected-error @below {{cannot be lowered: it is neither a tensor operator nor one on parameters}}
     %v = "test.unknown"() : () -> tensor<f32>
-    %w = mf.get_param @w : tensor<f32>
     mf.return %w : tensor<f32>
   }
   mf.backward @b (%dy: tensor<f32>) attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {

@@ -8,7 +8,6 @@ mf.model @m attributes {
   mf.param @w : tensor<16x1xf32> init <ones>
   mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
       attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
-    %w = mf.get_param @w : tensor<16x1xf32>
     %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
     %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
     mf.return %h : tensor<8xf32>

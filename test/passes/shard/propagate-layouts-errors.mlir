@@ -17,7 +17,6 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 4>} {
 mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @w : tensor<8x8xf32> init <ones> {cuts = [["mp"], []]}
   mf.layer @layer body (%x: tensor<2x4x8xf32>) -> tensor<2x4x2x4xf32> {
-    %w = mf.get_param @w : tensor<8x8xf32>
     %q = mf.matmul %x, %w {transpose_b = true} : (tensor<2x4x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8xf32>
     // expected-error @below {{cannot be sharded: dimension 2, of 2 times 4, does not divide into 4 parts over mp; choose another model_parallel}}
     %h = mf.reshape %q {name = "split"} : (tensor<2x4x8xf32>) -> tensor<2x4x2x4xf32>

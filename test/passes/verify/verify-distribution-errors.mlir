@@ -20,8 +20,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @x constant : !ascend.buffer<4x2xf32, hbm> slice <[4, 4] over [[], [mp]]> at 0
 + ascend.static @w parameter of "w" : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[mp], []]> at 64
 @ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<4x2xf32, hbm>
-+ %w = ascend.global @w : !ascend.buffer<2x4xf32, hbm>
 + %y = ascend.alloc in scratch at 0 : !ascend.buffer<4x4xf32, hbm>
 + ascend.launch "aclnnMatmul"(%x, %w) -> (%y) {} cell "w" : (!ascend.buffer<4x2xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
 + %z = ascend.alloc in scratch at 64 : !ascend.buffer<4x4xf32, hbm>
@@ -45,7 +43,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + // expected-error@+1 {{gradient 'w' is declared the same on all ranks over 'dp', but the step leaves in it a summand of a sum: its sum over 'dp' is missing}}
 + ascend.static @gradient.w gradient of "w" : !ascend.buffer<4x4xf32, hbm> at 64
 @ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<2x4xf32, hbm>
 + %g = ascend.global @gradient.w : !ascend.buffer<4x4xf32, hbm>
 + ascend.launch "aclnnMatmul"(%x, %x) -> (%g) {transpose_a = true} cell "w.grad" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
 
@@ -54,8 +51,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @x constant : !ascend.buffer<1x4x2xf32, hbm> at 0
 + ascend.static @rank table : !ascend.buffer<1xi32, hbm> slice <[2] over [[mp]]> at 64 {init = #mf.init<coordinate, value = 1.0>}
 @ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<1x4x2xf32, hbm>
-+ %rank = ascend.global @rank : !ascend.buffer<1xi32, hbm>
 + %half = ascend.alloc in scratch at 0 : !ascend.buffer<1x4xf32, hbm>
 + %view = ascend.view %x : !ascend.buffer<1x4x2xf32, hbm> to !ascend.buffer<1x2x4xf32, hbm>
 + ascend.launch "mfOwnPart"(%view, %rank) -> (%half) {} cell "half" : (!ascend.buffer<1x2x4xf32, hbm>, !ascend.buffer<1xi32, hbm>) -> !ascend.buffer<1x4xf32, hbm>
@@ -72,7 +67,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @w parameter of "w" : !ascend.buffer<4x4xf32, hbm> slice <[4, 8] over [[], [dp]]> at 64
 @ ascend.routine
 + %x = ascend.global @rows : !ascend.buffer<4x4xf32, hbm>
-+ %w = ascend.global @w : !ascend.buffer<4x4xf32, hbm>
 + ascend.launch "aclnnInplaceCopy"(%x) -> (%w) {} cell "w" : (!ascend.buffer<4x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
 
 // Rows of one operand and columns of the other over the same axis.
@@ -80,8 +74,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @x constant : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[mp], []]> at 0
 + ascend.static @w parameter of "w" : !ascend.buffer<4x2xf32, hbm> slice <[4, 4] over [[], [mp]]> at 64
 @ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<2x4xf32, hbm>
-+ %w = ascend.global @w : !ascend.buffer<4x2xf32, hbm>
 + %y = ascend.alloc in scratch at 0 : !ascend.buffer<2x2xf32, hbm>
 + // expected-error@+1 {{aclnnMatmul ('w', task 'layer', stream 'compute') takes constant 'x', which over 'mp' is a part of a whole: expected the whole, or operands that are cut alike in a dimension that may be}}
 + ascend.launch "aclnnMatmul"(%x, %w) -> (%y) {} cell "w" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<4x2xf32, hbm>) -> !ascend.buffer<2x2xf32, hbm>
@@ -94,12 +86,10 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
   ascend.static @x constant : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[dp], []]> at 0
   ascend.static @gradient.w gradient of "w" : !ascend.buffer<4x4xf32, hbm> at 64
   ascend.routine @first() {
-    %x = ascend.global @x : !ascend.buffer<2x4xf32, hbm>
     %g = ascend.global @gradient.w : !ascend.buffer<4x4xf32, hbm>
     ascend.launch "aclnnMatmul"(%x, %x) -> (%g) {transpose_a = true} cell "w.grad" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
   }
   ascend.routine @second() {
-    %x = ascend.global @x : !ascend.buffer<2x4xf32, hbm>
     %whole = ascend.alloc in scratch at 0 : !ascend.buffer<4x4xf32, hbm>
     %ready = ascend.record @compute
     %done = ascend.collective all_gather %x to %whole over <dp> channel "dp" cell "x" on @dp after %ready : !ascend.buffer<2x4xf32, hbm> to !ascend.buffer<4x4xf32, hbm> -> !ascend.event
@@ -127,8 +117,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
 + ascend.static @x constant : !ascend.buffer<4x2xf32, hbm> slice <[4, 4] over [[], [mp]]> at 0
 + ascend.static @w parameter of "w" : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[mp], []]> at 64
 @ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<4x2xf32, hbm>
-+ %w = ascend.global @w : !ascend.buffer<2x4xf32, hbm>
 + %y = ascend.alloc in scratch at 0 : !ascend.buffer<4x4xf32, hbm>
 + ascend.launch "aclnnMatmul"(%x, %w) -> (%y) {} cell "w" : (!ascend.buffer<4x2xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
 + %z = ascend.alloc in scratch at 64 : !ascend.buffer<4x4xf32, hbm>
@@ -143,9 +131,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
 + ascend.static @tokens constant : !ascend.buffer<4xi32, hbm> at 64
 + ascend.static @first table : !ascend.buffer<1xi32, hbm> slice <[4] over [[cp, mp]]> at 128 {init = #mf.init<coordinate, value = 4.0>}
 @ ascend.routine
-+ %w = ascend.global @w : !ascend.buffer<4x4xf32, hbm>
-+ %tokens = ascend.global @tokens : !ascend.buffer<4xi32, hbm>
-+ %first = ascend.global @first : !ascend.buffer<1xi32, hbm>
 + %y = ascend.alloc in scratch at 0 : !ascend.buffer<4x4xf32, hbm>
 + // expected-error@+1 {{takes table 'first', which over 'cp' is a part of a whole: expected parts in the order of another operand, which is cut over the same axes the other way round}}
 + ascend.launch "mfEmbeddingPart"(%w, %tokens, %first) -> (%y) {} cell "embedding" : (!ascend.buffer<4x4xf32, hbm>, !ascend.buffer<4xi32, hbm>, !ascend.buffer<1xi32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
@@ -156,7 +141,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
 + ascend.stream @dp.cp communication
 + ascend.static @w parameter of "w" : !ascend.buffer<4x4xf32, hbm> slice <[16, 4] over [[cp, dp], []]> at 0
 @ ascend.routine
-+ %w = ascend.global @w : !ascend.buffer<4x4xf32, hbm>
 + %y = ascend.alloc in scratch at 0 : !ascend.buffer<16x4xf32, hbm>
 + %ready = ascend.record @compute
 + // expected-error@+1 {{which over 'cp' is a part of a whole: expected parts in the order of the mesh's axes, in which they are put side by side}}
@@ -168,7 +152,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 2, micro_batch_size =
 + ascend.stream @dp.cp communication
 + ascend.static @w parameter of "w" : !ascend.buffer<2x4xf32, hbm> slice <[16, 4] over [[dp, mp, cp], []]> at 0
 @ ascend.routine
-+ %w = ascend.global @w : !ascend.buffer<2x4xf32, hbm>
 + %y = ascend.alloc in scratch at 0 : !ascend.buffer<8x4xf32, hbm>
 + %ready = ascend.record @compute
 + // expected-error@+1 {{which over 'mp' is a part of a whole: expected parts that are neighbours: those of other ranks lie between the parts that are put side by side}}

@@ -22,8 +22,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @rank table : !ascend.buffer<1xi32, hbm> slice <[2] over [[mp]]> at 256 {init = #mf.init<coordinate, value = 1.0>}
 @ ascend.routine
 + %all = ascend.global @x : !ascend.buffer<2x4x4xf32, hbm>
-+ %y = ascend.global @y : !ascend.buffer<2x2x2x4xf32, hbm>
-+ %rank = ascend.global @rank : !ascend.buffer<1xi32, hbm>
 + %halves = ascend.view %all : !ascend.buffer<2x4x4xf32, hbm> to !ascend.buffer<2x2x8xf32, hbm>
 + %own = ascend.alloc in scratch at 0 : !ascend.buffer<2x8xf32, hbm>
 + ascend.launch "mfOwnPart"(%halves, %rank) -> (%own) {} cell "own" : (!ascend.buffer<2x2x8xf32, hbm>, !ascend.buffer<1xi32, hbm>) -> !ascend.buffer<2x8xf32, hbm>
@@ -50,7 +48,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @y constant : !ascend.buffer<2x2x1x4xf32, hbm> slice <[2, 2, 2, 4] over [[], [], [mp], []]> at 128
 @ ascend.routine
 + %all = ascend.global @x : !ascend.buffer<2x1x1x4xf32, hbm>
-+ %y = ascend.global @y : !ascend.buffer<2x2x1x4xf32, hbm>
 + %x = ascend.alloc in scratch at 0 : !ascend.buffer<2x1x1x4xf32, hbm>
 + ascend.launch "aclnnNeg"(%all) -> (%x) {} cell "minus" : (!ascend.buffer<2x1x1x4xf32, hbm>) -> !ascend.buffer<2x1x1x4xf32, hbm>
 + %gathered = ascend.alloc in scratch at 64 : !ascend.buffer<2x2x4xf32, hbm>

@@ -12,9 +12,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
   ascend.static @v constant : !ascend.buffer<1x1x4x4xf32, hbm> slice <[1, 2, 4, 4] over [[], [mp_kv], [], []]> at 192
   ascend.static @dk gradient of "wk" : !ascend.buffer<1x1x4x4xf32, hbm> slice <[1, 2, 4, 4] over [[], [mp_kv], [], []]> at 256
   ascend.routine @layer() {
-    %q = ascend.global @q : !ascend.buffer<1x2x4x4xf32, hbm>
-    %k = ascend.global @k : !ascend.buffer<1x1x4x4xf32, hbm>
-    %v = ascend.global @v : !ascend.buffer<1x1x4x4xf32, hbm>
     %dk = ascend.global @dk : !ascend.buffer<1x1x4x4xf32, hbm>
     %m = ascend.alloc in scratch at 0 : !ascend.buffer<1x2x4xf32, hbm>
     %s = ascend.alloc in scratch at 64 : !ascend.buffer<1x2x4xf32, hbm>
@@ -50,9 +47,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 = ascend.static @k constant : !ascend.buffer<1x2x4x4xf32, hbm> slice <[1, 4, 4, 4] over [[], [mp_kv], [], []]> at 256
 = ascend.static @v constant : !ascend.buffer<1x2x4x4xf32, hbm> slice <[1, 4, 4, 4] over [[], [mp_kv], [], []]> at 384
 - ascend.static @dk
-= %q = ascend.global @q : !ascend.buffer<1x4x4x4xf32, hbm>
-= %k = ascend.global @k : !ascend.buffer<1x2x4x4xf32, hbm>
-= %v = ascend.global @v : !ascend.buffer<1x2x4x4xf32, hbm>
 - %dk
 = %m = ascend.alloc in scratch at 0 : !ascend.buffer<1x4x4xf32, hbm>
 = %s = ascend.alloc in scratch at 64 : !ascend.buffer<1x4x4xf32, hbm>
@@ -69,9 +63,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 = ascend.static @q constant : !ascend.buffer<1x1x2x4xf32, hbm> slice <[1, 1, 4, 4] over [[], [], [cp], []]> at 0
 = ascend.static @k constant : !ascend.buffer<1x1x4x4xf32, hbm> at 64
 = ascend.static @v constant : !ascend.buffer<1x1x4x4xf32, hbm> at 128
-= %q = ascend.global @q : !ascend.buffer<1x1x2x4xf32, hbm>
-= %k = ascend.global @k : !ascend.buffer<1x1x4x4xf32, hbm>
-= %v = ascend.global @v : !ascend.buffer<1x1x4x4xf32, hbm>
 = %m = ascend.alloc in scratch at 0 : !ascend.buffer<1x1x2xf32, hbm>
 = %s = ascend.alloc in scratch at 64 : !ascend.buffer<1x1x2xf32, hbm>
 = %y = ascend.alloc in scratch at 128 : !ascend.buffer<1x1x2x4xf32, hbm>

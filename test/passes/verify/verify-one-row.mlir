@@ -20,8 +20,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @x constant : !ascend.buffer<1x4x8xf32, hbm> slice <[2, 4, 8] over [[dp], [], []]> at 0
 + ascend.static @g gradient of "w" : !ascend.buffer<f32, hbm> at 128
 @ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<1x4x8xf32, hbm>
-+ %g = ascend.global @g : !ascend.buffer<f32, hbm>
 + %s = ascend.alloc in scratch at 0 : !ascend.buffer<1x8xf32, hbm>
 + ascend.launch "aclnnReduceSum"(%x) -> (%s) {axes = array<i64: 1>} cell "rows" : (!ascend.buffer<1x4x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
 + %q = ascend.alloc in scratch at 64 : !ascend.buffer<1x8xf32, hbm>
@@ -48,8 +46,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @x constant : !ascend.buffer<1x4x8xf32, hbm> slice <[2, 4, 8] over [[dp], [], []]> at 0
 + ascend.static @g gradient of "w" : !ascend.buffer<1x8xf32, hbm> at 128
 @ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<1x4x8xf32, hbm>
-+ %g = ascend.global @g : !ascend.buffer<1x8xf32, hbm>
 + %s = ascend.alloc in scratch at 0 : !ascend.buffer<1x8xf32, hbm>
 + ascend.launch "aclnnReduceSum"(%x) -> (%s) {axes = array<i64: 1>} cell "rows" : (!ascend.buffer<1x4x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
 + ascend.launch "aclnnMul"(%s, %s) -> (%g) {} cell "square" : (!ascend.buffer<1x8xf32, hbm>, !ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
@@ -75,7 +71,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 @ ascend.routine
 + %rows = ascend.global @x : !ascend.buffer<4x8xf32, hbm>
 + %x = ascend.view %rows : !ascend.buffer<4x8xf32, hbm> to !ascend.buffer<1x4x8xf32, hbm>
-+ %g = ascend.global @g : !ascend.buffer<1x8xf32, hbm>
 + ascend.launch "aclnnReduceSum"(%x) -> (%g) {axes = array<i64: 1>} cell "rows" : (!ascend.buffer<1x4x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
 
 // One number for all ranks beside one row of each: it is repeated for all rows.
@@ -84,9 +79,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @y constant : !ascend.buffer<1x8xf32, hbm> at 64
 + ascend.static @g gradient of "w" : !ascend.buffer<1x8xf32, hbm> slice <[2, 8] over [[dp], []]> at 128
 @ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<1x8xf32, hbm>
-+ %y = ascend.global @y : !ascend.buffer<1x8xf32, hbm>
-+ %g = ascend.global @g : !ascend.buffer<1x8xf32, hbm>
 + ascend.launch "aclnnMul"(%y, %x) -> (%g) {} cell "scale" : (!ascend.buffer<1x8xf32, hbm>, !ascend.buffer<1x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
 
 // Rows of one axis inside of another's, which are gathered.
@@ -97,9 +89,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @y constant : !ascend.buffer<2x1x8xf32, hbm> slice <[2, 2, 8] over [[], [cp], []]> at 256
 + ascend.static @g gradient of "w" : !ascend.buffer<2x1x8xf32, hbm> slice <[2, 2, 8] over [[], [cp], []]> at 512
 @ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<1x1x8xf32, hbm>
-+ %y = ascend.global @y : !ascend.buffer<2x1x8xf32, hbm>
-+ %g = ascend.global @g : !ascend.buffer<2x1x8xf32, hbm>
 + %whole = ascend.alloc in scratch at 0 : !ascend.buffer<2x1x8xf32, hbm>
 + %ready = ascend.record @compute
 + %done = ascend.collective all_gather %x to %whole over <mp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x1x8xf32, hbm> to !ascend.buffer<2x1x8xf32, hbm> -> !ascend.event
@@ -111,8 +100,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 = ascend.static @x constant : !ascend.buffer<1x1x8xf32, hbm> slice <[2, 2, 8] over [[cp], [mp], []]> at 0
 = ascend.static @y constant : !ascend.buffer<1x2x8xf32, hbm> slice <[2, 2, 8] over [[cp], [], []]> at 256
 = ascend.static @g gradient of "w" : !ascend.buffer<1x2x8xf32, hbm> slice <[2, 2, 8] over [[cp], [], []]> at 512
-= %y = ascend.global @y : !ascend.buffer<1x2x8xf32, hbm>
-= %g = ascend.global @g : !ascend.buffer<1x2x8xf32, hbm>
 = %whole = ascend.alloc in scratch at 0 : !ascend.buffer<1x2x8xf32, hbm>
 = %done = ascend.collective all_gather %x to %whole over <mp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x1x8xf32, hbm> to !ascend.buffer<1x2x8xf32, hbm> -> !ascend.event
 = ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<1x2x8xf32, hbm>, !ascend.buffer<1x2x8xf32, hbm>) -> !ascend.buffer<1x2x8xf32, hbm>
@@ -122,9 +109,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 = ascend.static @x constant : !ascend.buffer<1x2x4xf32, hbm> slice <[2, 4, 4] over [[mp], [cp], []]> at 0
 = ascend.static @y constant : !ascend.buffer<2x2x4xf32, hbm> slice <[2, 2, 8] over [[], [], [cp]]> at 256
 = ascend.static @g gradient of "w" : !ascend.buffer<2x2x4xf32, hbm> slice <[2, 2, 8] over [[], [], [cp]]> at 512
-= %x = ascend.global @x : !ascend.buffer<1x2x4xf32, hbm>
-= %y = ascend.global @y : !ascend.buffer<2x2x4xf32, hbm>
-= %g = ascend.global @g : !ascend.buffer<2x2x4xf32, hbm>
 = %whole = ascend.alloc in scratch at 0 : !ascend.buffer<2x2x4xf32, hbm>
 = %done = ascend.collective all_gather %x to %whole over <mp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x2x4xf32, hbm> to !ascend.buffer<2x2x4xf32, hbm> -> !ascend.event
 = ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<2x2x4xf32, hbm>, !ascend.buffer<2x2x4xf32, hbm>) -> !ascend.buffer<2x2x4xf32, hbm>
@@ -138,9 +122,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @y constant : !ascend.buffer<1x1x4x4xf32, hbm> slice <[2, 2, 4, 4] over [[dp], [cp], [], []]> at 256
 + ascend.static @g gradient of "w" : !ascend.buffer<1x1x4x4xf32, hbm> slice <[2, 2, 4, 4] over [[dp], [cp], [], []]> at 512
 @ ascend.routine
-+ %x = ascend.global @x : !ascend.buffer<1x2x2x4xf32, hbm>
-+ %y = ascend.global @y : !ascend.buffer<1x1x4x4xf32, hbm>
-+ %g = ascend.global @g : !ascend.buffer<1x1x4x4xf32, hbm>
 + %whole = ascend.alloc in scratch at 0 : !ascend.buffer<1x1x4x4xf32, hbm>
 + %ready = ascend.record @compute
 + %done = ascend.collective all_to_all %x to %whole over <cp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x2x2x4xf32, hbm> to !ascend.buffer<1x1x4x4xf32, hbm> -> !ascend.event

@@ -61,8 +61,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
   ascend.static @rate learning_rate : !ascend.buffer<f32, hbm> at 0
   ascend.static @w parameter of "w" : !ascend.buffer<f32, hbm> at 64
   ascend.step {
-    %rate = ascend.global @rate : !ascend.buffer<f32, hbm>
-    %w = ascend.global @w : !ascend.buffer<f32, hbm>
     // Correct: a copy of host.rate to rate, and a wait for it.
     // expected-error@+1 {{reads learning_rate 'rate', but nothing wrote its bytes 0 to 4 before}}
     ascend.launch "aclnnMul"(%w, %rate) -> (%w) {} : (!ascend.buffer<f32, hbm>, !ascend.buffer<f32, hbm>) -> !ascend.buffer<f32, hbm>

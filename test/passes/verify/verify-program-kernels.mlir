@@ -8,7 +8,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
   ascend.static @w parameter of "w" : !ascend.buffer<4x4xf32, hbm> at 0 {init = #mf.init<ones>}
   ascend.static @v parameter of "v" : !ascend.buffer<4x4xf32, hbm> at 64 {init = #mf.init<ones>}
   ascend.routine @layer() {
-    %w = ascend.global @w : !ascend.buffer<4x4xf32, hbm>
     %v = ascend.global @v : !ascend.buffer<4x4xf32, hbm>
     %t = ascend.alloc in scratch at 0 : !ascend.buffer<4x4xf32, hbm>
     %u = ascend.view %t : !ascend.buffer<4x4xf32, hbm> to !ascend.buffer<4x4xf32, hbm>

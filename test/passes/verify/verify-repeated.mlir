@@ -9,7 +9,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
   ascend.stream @c communication
   ascend.static @x constant : !ascend.buffer<2x1xf32, hbm> at 0
   ascend.routine @layer() {
-    %x = ascend.global @x : !ascend.buffer<2x1xf32, hbm>
     %r = ascend.alloc in scratch at 0 : !ascend.buffer<2x4xf32, hbm>
     ascend.launch "aclnnRepeatInterleaveIntWithDim"(%x) -> (%r) {axis = 1 : i64, repeats = 4 : i64} cell "repeat" : (!ascend.buffer<2x1xf32, hbm>) -> !ascend.buffer<2x4xf32, hbm>
   }
@@ -24,8 +23,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @y constant : !ascend.buffer<2x4xf32, hbm> slice <[2, 8] over [[], [mp]]> at 64
 + ascend.static @g gradient of "w" : !ascend.buffer<2x4xf32, hbm> slice <[2, 8] over [[], [mp]]> at 128
 @ ascend.launch "aclnnRepeat
-+ %y = ascend.global @y : !ascend.buffer<2x4xf32, hbm>
-+ %g = ascend.global @g : !ascend.buffer<2x4xf32, hbm>
 + %n = ascend.alloc in scratch at 64 : !ascend.buffer<2x4xf32, hbm>
 + ascend.launch "aclnnNeg"(%r) -> (%n) {} cell "minus" : (!ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<2x4xf32, hbm>
 + ascend.launch "aclnnMul"(%n, %y) -> (%g) {} cell "scale" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<2x4xf32, hbm>
@@ -34,7 +31,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 @ ascend.static @x
 + ascend.static @y constant : !ascend.buffer<2x4xf32, hbm> slice <[4, 4] over [[mp], []]> at 64
 @ ascend.launch "aclnnRepeat
-+ %y = ascend.global @y : !ascend.buffer<2x4xf32, hbm>
 + %g = ascend.alloc in scratch at 64 : !ascend.buffer<2x4xf32, hbm>
 + // expected-error@+1 {{aclnnMul ('scale', task 'layer', stream 'compute') takes constant 'y', which over 'mp' is a part of a whole: expected the whole, or operands that are cut alike in a dimension that may be}}
 + ascend.launch "aclnnMul"(%r, %y) -> (%g) {} cell "scale" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<2x4xf32, hbm>
@@ -42,7 +38,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 // Neither is a dimension of which each rank has two elements before: those of other ranks would be others.
 = %r = ascend.alloc in scratch at 0 : !ascend.buffer<4x1xf32, hbm>
 = ascend.launch "aclnnRepeatInterleaveIntWithDim"(%x) -> (%r) {axis = 0 : i64, repeats = 2 : i64} cell "repeat" : (!ascend.buffer<2x1xf32, hbm>) -> !ascend.buffer<4x1xf32, hbm>
-+ %y = ascend.global @y : !ascend.buffer<4x1xf32, hbm>
 + %g = ascend.alloc in scratch at 64 : !ascend.buffer<4x1xf32, hbm>
 + // expected-error@+1 {{aclnnMul ('scale', task 'layer', stream 'compute') takes constant 'y', which over 'mp' is a part of a whole: expected the whole, or operands that are cut alike in a dimension that may be}}
 + ascend.launch "aclnnMul"(%r, %y) -> (%g) {} cell "scale" : (!ascend.buffer<4x1xf32, hbm>, !ascend.buffer<4x1xf32, hbm>) -> !ascend.buffer<4x1xf32, hbm>
@@ -54,8 +49,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @g gradient of "w" : !ascend.buffer<2xf32, hbm> at 128
 + ascend.static @h gradient of "v" : !ascend.buffer<2xf32, hbm> at 192
 @ ascend.launch "aclnnRepeat
-+ %g = ascend.global @g : !ascend.buffer<2xf32, hbm>
-+ %h = ascend.global @h : !ascend.buffer<2xf32, hbm>
 + ascend.launch "aclnnReduceSum"(%r) -> (%g) {axes = array<i64: 1>} cell "sum" : (!ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<2xf32, hbm>
 + ascend.launch "aclnnAmax"(%r) -> (%h) {axes = array<i64: 1>} cell "largest" : (!ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<2xf32, hbm>
 + %ready = ascend.record @compute
@@ -66,7 +59,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 @ ascend.static @x
 + ascend.static @g gradient of "w" : !ascend.buffer<4xf32, hbm> at 128
 @ ascend.launch "aclnnRepeat
-+ %g = ascend.global @g : !ascend.buffer<4xf32, hbm>
 + ascend.launch "aclnnReduceSum"(%r) -> (%g) {axes = array<i64: 0>} cell "sum" : (!ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
 + %ready = ascend.record @compute
 + // expected-error@+1 {{all_reduce ('sum', channel 'c', task 'layer', stream 'c') takes gradient 'w', which over 'mp' is the same on all ranks: expected a summand: the sum would be of something else}}
@@ -77,7 +69,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 @ ascend.static @x
 + ascend.static @g gradient of "w" : !ascend.buffer<8xf32, hbm> at 128
 @ ascend.launch "aclnnRepeat
-+ %g = ascend.global @g : !ascend.buffer<8xf32, hbm>
 + %s = ascend.alloc in scratch at 64 : !ascend.buffer<4xf32, hbm>
 + ascend.launch "aclnnReduceSum"(%r) -> (%s) {axes = array<i64: 0>} cell "sum" : (!ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
 + %ready = ascend.record @compute
@@ -89,7 +80,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @g gradient of "w" : !ascend.buffer<2x4xf32, hbm> slice <[2, 8] over [[], [mp]]> at 128
 + ascend.static @norm gradient of "v" : !ascend.buffer<f32, hbm> at 192
 @ ascend.launch "aclnnRepeat
-+ %g = ascend.global @g : !ascend.buffer<2x4xf32, hbm>
 + ascend.launch "aclnnNeg"(%r) -> (%g) {} cell "minus" : (!ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<2x4xf32, hbm>
 + %n = ascend.alloc in scratch at 64 : !ascend.buffer<f32, hbm>
 + %k = ascend.alloc in scratch at 128 : !ascend.buffer<1xi32, hbm>
@@ -107,9 +97,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + // expected-error@+1 {{gradient 'v' is declared the same on all ranks over 'mp', but the step leaves in it a summand of a sum: its sum over 'mp' is missing}}
 + ascend.static @h gradient of "v" : !ascend.buffer<2xf32, hbm> at 192
 @ ascend.launch "aclnnRepeat
-+ %y = ascend.global @y : !ascend.buffer<2x4xf32, hbm>
-+ %g = ascend.global @g : !ascend.buffer<2x4xf32, hbm>
-+ %h = ascend.global @h : !ascend.buffer<2xf32, hbm>
 + ascend.launch "aclnnMul"(%r, %y) -> (%g) {} cell "scale" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<2x4xf32, hbm>
 + ascend.launch "aclnnReduceSum"(%r) -> (%h) {axes = array<i64: 1>} cell "sum" : (!ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<2xf32, hbm>
 
@@ -118,10 +105,8 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @y constant : !ascend.buffer<2x4xf32, hbm> at 64
 + ascend.static @g gradient of "w" : !ascend.buffer<2x8xf32, hbm> at 128
 @ ascend.launch "aclnnRepeat
-+ %y = ascend.global @y : !ascend.buffer<2x4xf32, hbm>
 + %s = ascend.alloc in scratch at 64 : !ascend.buffer<2x4xf32, hbm>
 + ascend.launch "aclnnMul"(%r, %y) -> (%s) {} cell "scale" : (!ascend.buffer<2x4xf32, hbm>, !ascend.buffer<2x4xf32, hbm>) -> !ascend.buffer<2x4xf32, hbm>
-+ %g = ascend.global @g : !ascend.buffer<2x8xf32, hbm>
 + %ready = ascend.record @compute
 + // expected-error@+1 {{all_gather ('gather', channel 'c', task 'layer', stream 'c') takes result of 'repeat', which over 'mp' is the same on all ranks: expected a part of a whole: what is put side by side would be something else}}
 + %done = ascend.collective all_gather %r to %g over <mp> channel "c" cell "gather" on @c after %ready : !ascend.buffer<2x4xf32, hbm> to !ascend.buffer<2x8xf32, hbm> -> !ascend.event

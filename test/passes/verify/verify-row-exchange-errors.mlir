@@ -11,8 +11,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
   ascend.static @send constant : !ascend.buffer<1x2x2xf32, hbm> slice <[4, 2, 2] over [[dp, ep], [], []]> at 64
   ascend.static @result constant : !ascend.buffer<1x8x2xf32, hbm> slice <[4, 8, 2] over [[dp, ep], [], []]> at 128
   ascend.routine @layer() {
-    %rows = ascend.global @rows : !ascend.buffer<1x6x2xf32, hbm>
-    %send = ascend.global @send : !ascend.buffer<1x2x2xf32, hbm>
     %result = ascend.global @result : !ascend.buffer<1x8x2xf32, hbm>
     %receive = ascend.alloc in scratch at 0 : !ascend.buffer<1x2x2xf32, hbm>
     %counted = ascend.collective all_to_all %send to %receive over <ep> channel "ep" cell "counts" on @ep : !ascend.buffer<1x2x2xf32, hbm> to !ascend.buffer<1x2x2xf32, hbm> -> !ascend.event
@@ -104,7 +102,6 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 + ascend.static @w constant : !ascend.buffer<2x2xf32, hbm> slice <[4, 2] over [[dp], []]> at 192
 @ %receive
 + %x = ascend.view %rows : !ascend.buffer<1x6x2xf32, hbm> to !ascend.buffer<6x2xf32, hbm>
-+ %w = ascend.global @w : !ascend.buffer<2x2xf32, hbm>
 + %c = ascend.alloc in scratch at 64 : !ascend.buffer<6x2xf32, hbm>
 + ascend.launch "aclnnMatmul"(%x, %w) -> (%c) {} cell "sum" : (!ascend.buffer<6x2xf32, hbm>, !ascend.buffer<2x2xf32, hbm>) -> !ascend.buffer<6x2xf32, hbm>
 + %ready = ascend.record @compute
