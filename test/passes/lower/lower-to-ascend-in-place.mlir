@@ -1,5 +1,5 @@
 // One micro-batch: backward makes gradients in place, and nothing needs to be zero before.
-// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --mf-lower-to-ascend | FileCheck %s
+// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule),mf-lower-to-ascend)' | FileCheck %s
 
 // CHECK-LABEL: ascend.routine @chunk0.backward
 // CHECK-DAG: %[[W:.*]] = ascend.global @gradient.w
@@ -55,13 +55,5 @@ mf.model @one_micro_batch attributes {micro_batch_size = 1 : i64, sequence_lengt
     mf.take_step @w, %z, %lr, %step {scale = 0.5 : f64, weight_decay = 0.0 : f64} : tensor<16x1xbf16>, tensor<f32>, tensor<f32>
     mf.take_step @w, %twice, %lr, %step {scale = 0.5 : f64, weight_decay = 0.0 : f64} : tensor<16x1xbf16>, tensor<f32>, tensor<f32>
     mf.return
-  }
-  mf.schedule stage 0 {
-    %t = mf.load tokens micro_batch 0 : tensor<8xi32>
-    %y, %f = mf.run_forward @chunk0.forward micro_batch 0 (%t) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@chunk0.forward>)
-    mf.accumulate_loss %y : tensor<f32>
-    %dy = mf.loss_gradient 1.0 : tensor<f32>
-    mf.run_backward @chunk0.backward micro_batch 0 frame %f (%dy, %t) : (!mf.frame<@chunk0.forward>, tensor<f32>, tensor<8xi32>) -> ()
-    mf.run_update @update0
   }
 }

@@ -1,5 +1,5 @@
 // Copies of swapped values: where they start, and which event orders them.
-// RUN: %roundtrip --mf-lower-to-ascend %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule),mf-lower-to-ascend)' %s | FileCheck %s
 
 // One slot of the frame is in host memory.
 // CHECK: ascend.frame_layout @chunk0.residuals [!ascend.buffer<4xf32, host>, !ascend.buffer<4xf32, host>] of ["early", "late"]
@@ -46,7 +46,7 @@
 
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,
-    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0, scheduler = "gpipe">,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 65536>} {
   mf.param @w : tensor<16x1xf32> init <normal, value = 0.02>
   mf.forward @chunk0.forward (%tokens: tensor<4xi32>) -> (tensor<f32>, !mf.host<tensor<4xf32>>, !mf.host<tensor<4xf32>>)
@@ -74,17 +74,5 @@ mf.model @m attributes {
     %dx = mf.reshape %c {name = "reshape.grad"} : (tensor<4xf32>) -> tensor<4x1xf32>
     %dw = mf.embedding_grad %dx, %tokens {name = "embedding.grad"} : (tensor<4x1xf32>, tensor<4xi32>) -> tensor<16x1xf32>
     mf.return %dw : tensor<16x1xf32>
-  }
-  mf.schedule stage 0 {
-    %t0 = mf.load tokens micro_batch 0 : tensor<4xi32>
-    %y0, %f0 = mf.run_forward @chunk0.forward micro_batch 0 (%t0) : (tensor<4xi32>) -> (tensor<f32>, !mf.frame<@chunk0.forward>)
-    mf.accumulate_loss %y0 : tensor<f32>
-    %t1 = mf.load tokens micro_batch 1 : tensor<4xi32>
-    %y1, %f1 = mf.run_forward @chunk0.forward micro_batch 1 (%t1) : (tensor<4xi32>) -> (tensor<f32>, !mf.frame<@chunk0.forward>)
-    mf.accumulate_loss %y1 : tensor<f32>
-    %dy0 = mf.loss_gradient 0.5 : tensor<f32>
-    mf.run_backward @chunk0.backward micro_batch 0 frame %f0 (%dy0, %t0) : (!mf.frame<@chunk0.forward>, tensor<f32>, tensor<4xi32>) -> ()
-    %dy1 = mf.loss_gradient 0.5 : tensor<f32>
-    mf.run_backward @chunk0.backward micro_batch 1 frame %f1 (%dy1, %t1) : (!mf.frame<@chunk0.forward>, tensor<f32>, tensor<4xi32>) -> ()
   }
 }

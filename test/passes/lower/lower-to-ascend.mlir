@@ -1,5 +1,5 @@
 // One stage: two micro-batches, accumulated gradients, an update, two scalars reported.
-// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --mf-lower-to-ascend | FileCheck %s
+// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule),mf-lower-to-ascend)' | FileCheck %s
 
 // What describes the step goes with the program; the model is gone.
 // CHECK: ascend.program @stage0 stage 0 attributes {hbm_limit_bytes = 4096 : i64, ignore_index = -100 : i64, lr_schedule = {learning_rate = 1.000000e-03 : f64, type = "ConstantWarmUpLR"}, micro_batch_size = 1 : i64, micro_batches = 2 : i64, pad_token_id = -1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
@@ -131,21 +131,8 @@ mf.model @one_stage attributes {
     mf.adamw @w, %lr, %step, %overflow {beta1 = 0.9 : f64, beta2 = 0.95 : f64, eps = 1.0e-8 : f64, weight_decay = 0.0 : f64, bias_correction = false} : tensor<f32>, tensor<f32>, tensor<f32>
     mf.return
   }
-  mf.schedule stage 0 {
-    %t0 = mf.load tokens micro_batch 0 : tensor<8xi32>
-    %y0, %f0 = mf.run_forward @chunk0.forward micro_batch 0 (%t0) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@chunk0.forward>)
-    mf.accumulate_loss %y0 : tensor<f32>
-    %dy0 = mf.loss_gradient 0.5 : tensor<f32>
-    mf.run_backward @chunk0.backward micro_batch 0 frame %f0 (%dy0, %t0) : (!mf.frame<@chunk0.forward>, tensor<f32>, tensor<8xi32>) -> ()
-    %t1 = mf.load tokens micro_batch 1 : tensor<8xi32>
-    %y1, %f1 = mf.run_forward @chunk0.forward micro_batch 1 (%t1) : (tensor<8xi32>) -> (tensor<f32>, !mf.frame<@chunk0.forward>)
-    mf.accumulate_loss %y1 : tensor<f32>
-    %dy1 = mf.loss_gradient 0.5 : tensor<f32>
-    mf.run_backward @chunk0.backward micro_batch 1 frame %f1 (%dy1, %t1) : (!mf.frame<@chunk0.forward>, tensor<f32>, tensor<8xi32>) -> ()
-    mf.run_update @update0
-  }
 }
 
 // A remark says what the program consists of.
-// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --mf-lower-to-ascend --remarks-filter-passed=lower -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule),mf-lower-to-ascend)' --remarks-filter-passed=lower -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // REMARK: [Passed] Program | Category:lower | Function=stage0 | Remark="stage 0 has a program", launches={{[1-9][0-9]*}}, routines={{[1-9]}}, static bytes={{[1-9][0-9]*}}, streams=3
