@@ -1,10 +1,11 @@
 // RUN: %variants %s > %t
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' -split-input-file %t | FileCheck %s
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule{print-plan=true}))' -split-input-file %t -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule))' --remarks-filter-analyse=schedule -split-input-file %t -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule))' -split-input-file %t | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule{print-plan=true}))' -split-input-file %t -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule))' --remarks-filter-analyse=schedule -split-input-file %t -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
 // Two chunks on each stage, interleaved: half the bubble. Messages are named after the chunk that sends them.
 // PLAN: stage 0: F0.0 F0.1 F2.0 F2.1 B2.0 B2.1 B0.0 B0.1
 // PLAN-NEXT: stage 1: F1.0 F1.1 F3.0 B3.0 F3.1 B3.1 B1.0 B1.1
@@ -23,48 +24,31 @@ mf.model @two_chunks_on_each_stage attributes {
     training = #mf.training<parallel = <stages = 2, interleave = 2, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
-  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+  mf.layer @embedding embedding (%tokens: tensor<8xi32>) -> tensor<8xf32> {
     %w = mf.get_param @w : tensor<16x1xf32>
     %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
     %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
     mf.return %h : tensor<8xf32>
   }
-  mf.backward @chunk0.backward (%dy: tensor<8xf32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
-    %dw = mf.get_param @w : tensor<16x1xf32>
-    mf.return %dw : tensor<16x1xf32>
+  mf.layer @layers.0 body (%x: tensor<8xf32>) -> tensor<8xf32> {
+    %y0 = mf.silu %x : (tensor<8xf32>) -> tensor<8xf32>
+    mf.return %y0 : tensor<8xf32>
   }
-  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-    mf.return
+  mf.layer @layers.1 body (%x: tensor<8xf32>) -> tensor<8xf32> {
+    %y1 = mf.silu %x : (tensor<8xf32>) -> tensor<8xf32>
+    mf.return %y1 : tensor<8xf32>
   }
-  mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
-    mf.return %x : tensor<8xf32>
+  mf.layer @layers.2 body (%x: tensor<8xf32>) -> tensor<8xf32> {
+    %y2 = mf.silu %x : (tensor<8xf32>) -> tensor<8xf32>
+    mf.return %y2 : tensor<8xf32>
   }
-  mf.backward @chunk1.backward (%dy: tensor<8xf32>, %x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
-    mf.return %x : tensor<8xf32>
+  mf.layer @layers.3 body (%x: tensor<8xf32>) -> tensor<8xf32> {
+    %y3 = mf.silu %x : (tensor<8xf32>) -> tensor<8xf32>
+    mf.return %y3 : tensor<8xf32>
   }
-  mf.forward @chunk2.forward (%x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 1>, inputs = [], input_indices = []} {
-    mf.return %x : tensor<8xf32>
-  }
-  mf.backward @chunk2.backward (%dy: tensor<8xf32>, %x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 1>, forward_arguments = [0], gradients = []} {
-    mf.return %x : tensor<8xf32>
-  }
-  mf.forward @chunk3.forward (%x: tensor<8xf32>) -> tensor<f32>
-      attributes {placement = #mf.placement<stage = 1, chunk = 1>, inputs = [], input_indices = []} {
-    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
-    mf.return %y : tensor<f32>
-  }
-  mf.backward @chunk3.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
-      attributes {placement = #mf.placement<stage = 1, chunk = 1>, forward_arguments = [0], gradients = []} {
-    mf.return %x : tensor<8xf32>
-  }
-  mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
-    mf.return
+  mf.layer @loss head (%x: tensor<8xf32>) -> tensor<f32> {
+    %loss = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
+    mf.return %loss : tensor<f32>
   }
 }
 
@@ -84,14 +68,6 @@ mf.model @two_chunks_on_each_stage attributes {
 = mf.model @one_stage_accumulates attributes {
 = training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>,
 = optimizer = #adamw, lr_schedule = #constant, loss_scale = 1024.0, max_device_memory = 0>} {
-= mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<f32>
-- mf.return %h
-+ %y = mf.reduce_sum %h {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
-+ mf.return %y : tensor<f32>
-= mf.backward @chunk0.backward (%dy: tensor<f32>, %tokens: tensor<8xi32>) -> tensor<16x1xf32>
-= mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
-- ...
-- mf.update @update1
 
 // The first of two stages runs one forward ahead.
 // PLAN-NEXT: stage 0: F0 F1 B0 F2 B1 B2
@@ -115,14 +91,6 @@ mf.model @two_chunks_on_each_stage attributes {
 // CHECK-NEXT: mf.send %[[DX0]] to 0 channel "backward.1" micro_batch 0
 = mf.model @two_stages_alternate attributes {
 = training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 3, offset = 0>,
-= mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
-= attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
-- ...
-- attributes {placement = #mf.placement<stage = 1, chunk = 1>, inputs
-- mf.backward @chunk3.backward
-- attributes {placement = #mf.placement<stage = 1, chunk = 1>, forward_arguments
-+ mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
-+ attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
 
 // Stage p of 4 keeps at most 4 - p micro-batches in flight; the one in the middle passes on both ways.
 // PLAN-NEXT: stage 0: F0 F1 F2 F3 B0 F4 B1 B2 B3 B4
@@ -141,26 +109,6 @@ mf.model @two_chunks_on_each_stage attributes {
 // CHECK-NEXT: mf.send %[[DX0]] to 1 channel "backward.2" micro_batch 0
 = mf.model @four_stages_warm_up attributes {
 = training = #mf.training<parallel = <stages = 4, interleave = 1, micro_batches = 5, offset = 0>,
-- mf.forward @chunk2.forward
-+ mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
-+ mf.return
-+ }
-+ mf.forward @chunk2.forward (%x: tensor<8xf32>) -> tensor<8xf32>
-- attributes {placement = #mf.placement<stage = 0, chunk = 1>, inputs
-+ attributes {placement = #mf.placement<stage = 2, chunk = 0>, inputs = [], input_indices = []} {
-- attributes {placement = #mf.placement<stage = 0, chunk = 1>, forward_arguments
-+ attributes {placement = #mf.placement<stage = 2, chunk = 0>, forward_arguments = [0], gradients = []} {
-- mf.forward @chunk3.forward
-+ mf.update @update2 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 2 : i64} {
-+ mf.return
-+ }
-+ mf.forward @chunk3.forward (%x: tensor<8xf32>) -> tensor<f32>
-- attributes {placement = #mf.placement<stage = 1, chunk = 1>, inputs
-+ attributes {placement = #mf.placement<stage = 3, chunk = 0>, inputs = [], input_indices = []} {
-- attributes {placement = #mf.placement<stage = 1, chunk = 1>, forward_arguments
-+ attributes {placement = #mf.placement<stage = 3, chunk = 0>, forward_arguments = [0], gradients = []} {
-- mf.update @update1
-+ mf.update @update3 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 3 : i64} {
 
 // With fewer micro-batches than stages there are only warm-up and drain.
 // PLAN-NEXT: stage 0: F0 B0
@@ -168,21 +116,7 @@ mf.model @two_chunks_on_each_stage attributes {
 // PLAN-NEXT: stage 2: F0 B0
 // CHECK-LABEL: mf.model @one_micro_batch_on_three_stages
 = mf.model @one_micro_batch_on_three_stages attributes {
-= training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 1, offset = 0>,
-- mf.forward @chunk2.forward
-- ...
-- attributes {placement = #mf.placement<stage = 1, chunk = 1>, inputs
-+ mf.update @update1 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 1 : i64} {
-+ mf.return
-+ }
-+ mf.forward @chunk2.forward (%x: tensor<8xf32>) -> tensor<f32>
-+ attributes {placement = #mf.placement<stage = 2, chunk = 0>, inputs = [], input_indices = []} {
-- mf.backward @chunk3.backward
-- attributes {placement = #mf.placement<stage = 1, chunk = 1>, forward_arguments
-+ mf.backward @chunk2.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
-+ attributes {placement = #mf.placement<stage = 2, chunk = 0>, forward_arguments = [0], gradients = []} {
-- mf.update @update1
-+ mf.update @update2 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 2 : i64} {
+= training = #mf.training<parallel = <stages = 3, interleave = 1, micro_batches = 1, offset = [0, 1, 0]>,
 
 // Chunks of one stage hand over without a message.
 // PLAN-NEXT: stage 0: F0.0 F0.1 F1.0 F1.1 B1.0 B1.1 B0.0 B0.1
@@ -197,14 +131,3 @@ mf.model @two_chunks_on_each_stage attributes {
 // CHECK: mf.run_update
 = mf.model @handed_over_on_one_stage attributes {
 = training = #mf.training<parallel = <stages = 1, interleave = 2, micro_batches = 2, offset = 0, scheduler = "gpipe">,
-- mf.update @update0
-- ...
-- attributes {placement = #mf.placement<stage = 1, chunk = 1>, inputs
-+ mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
-+ attributes {placement = #mf.placement<stage = 0, chunk = 1>, inputs = [], input_indices = []} {
-- mf.backward @chunk3
-- attributes {placement = #mf.placement<stage = 1, chunk = 1>, forward_arguments
-+ mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>) -> tensor<8xf32>
-+ attributes {placement = #mf.placement<stage = 0, chunk = 1>, forward_arguments = [0], gradients = []} {
-- mf.update @update1
-+ mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
