@@ -1,6 +1,6 @@
 // The loss scale is copied at the beginning of a step; backward begins with its product, and the update takes it out.
-// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule),mf-lower-to-ascend)' | FileCheck %s
-// RUN: cat %S/../Inputs/training.mlir %s | sed -e 's/, loss_scale_update = <[^>]*>//' | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule),mf-lower-to-ascend)' | FileCheck %s --check-prefix=FIXED
+// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend)' | FileCheck %s
+// RUN: cat %S/../Inputs/training.mlir %s | sed -e 's/, loss_scale_update = <[^>]*>//' | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend)' | FileCheck %s --check-prefix=FIXED
 
 // FIXED: ascend.program @stage0 {{.*}} loss_scale = {value = 1.024000e+03 : f64}, lr_schedule
 // CHECK: ascend.program @stage0 {{.*}} loss_scale = {factor = 2 : i64, value = 1.024000e+03 : f64, window = 10 : i64}, lr_schedule
@@ -28,22 +28,13 @@ mf.model @scaled attributes {
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, offset = 0>,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1024.0, loss_scale_update = <factor = 2, window = 10>, max_device_memory = 0>} {
   mf.param @w : tensor<16x1xf32> init <ones>
-  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> (tensor<f32>, tensor<8x1xf32>)
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+  mf.layer @embedding embedding (%tokens: tensor<8xi32>) -> tensor<8x1xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
     %w = mf.get_param @w : tensor<16x1xf32>
     %x = mf.embedding %w, %tokens {name = "gather"} : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
+    mf.return %x : tensor<8x1xf32>
+  }
+  mf.layer @loss head (%x: tensor<8x1xf32>) -> tensor<f32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
     %y = mf.reduce_sum %x {name = "sum", axes = array<i64: 0, 1>} : (tensor<8x1xf32>) -> tensor<f32>
-    mf.return %y, %x : tensor<f32>, tensor<8x1xf32>
-  }
-  mf.backward @chunk0.backward (%dy: tensor<f32>, %tokens: tensor<8xi32>, %x: tensor<8x1xf32>) -> tensor<16x1xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0], gradients = [@w]} {
-    %dx = mf.mul %x, %dy {name = "mul"} : (tensor<8x1xf32>, tensor<f32>) -> tensor<8x1xf32>
-    %dw = mf.embedding_grad %dx, %tokens {name = "gather.grad"} : (tensor<8x1xf32>, tensor<8xi32>) -> tensor<16x1xf32>
-    mf.return %dw : tensor<16x1xf32>
-  }
-  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>, %scale: tensor<f32>) attributes {stage = 0 : i64} {
-    %inverse = mf.reciprocal %scale : (tensor<f32>) -> tensor<f32>
-    mf.scale_gradients [@w] by %inverse : tensor<f32>
-    mf.return
+    mf.return %y : tensor<f32>
   }
 }

@@ -1,31 +1,30 @@
 // Backward in two functions: what the stage before waits for, and what may wait.
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-chunks{split-backward=always}))' %s | FileCheck %s
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-chunks{split-backward=always}))' --remark-format=emitRemark --remarks-filter=residuals %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward,mf-split-chunks{split-backward=always}))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward,mf-split-chunks{split-backward=always}))' --remark-format=emitRemark --remarks-filter=residuals %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Without a training attribute nothing says that backward is split.
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-chunks))' %s | FileCheck %s --check-prefix=WHOLE
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward,mf-split-chunks))' %s | FileCheck %s --check-prefix=WHOLE
 // WHOLE-NOT: mf.backward_weights
 
 // Operators that reach no gradient of the hidden input wait; what they read of the others is kept. A cast of a weight is
 // made again. The norm's gradient comes with that of its input.
-// REMARK: [Passed] WeightHalf | Category:residuals | Function=matmul | Remark="backward is split in two", input gradient operators=4, kept bytes=64, kept values=1, weight gradient operators=2
+// REMARK: [Passed] WeightHalf | Category:residuals | Function=chunk0 | Remark="backward is split in two", input gradient operators=4, kept bytes=64, kept values=1, weight gradient operators=2
 // CHECK-LABEL: mf.model @weights_wait
 mf.model @weights_wait attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @gamma : tensor<8xf32> init <ones>
   mf.param @w : tensor<8x8xf32> init <ones>
-  // CHECK: mf.forward @matmul.forward (%{{.*}}: tensor<4x8xf32>) -> (tensor<4x8xbf16>, tensor<4xf32>, tensor<4x8xbf16>)
-  // CHECK: mf.backward @matmul.backward (%[[DY:.*]]: tensor<4x8xbf16>, %[[X:.*]]: tensor<4x8xf32>, %[[RSTD:.*]]: tensor<4xf32>, %{{.*}}: tensor<4x8xbf16>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xbf16>) attributes {forward_arguments = [0], gradients = [@gamma], kept = 1 : i64, placement = #mf.placement<stage = 1, chunk = 0>}
+  // CHECK: mf.forward @chunk0.forward (%{{.*}}: tensor<4x8xf32>) -> (tensor<4x8xbf16>, tensor<4xf32>, tensor<4x8xbf16>)
+  // CHECK: mf.backward @chunk0.backward (%[[DY:.*]]: tensor<4x8xbf16>, %[[X:.*]]: tensor<4x8xf32>, %[[RSTD:.*]]: tensor<4xf32>, %{{.*}}: tensor<4x8xbf16>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xbf16>) attributes {forward_arguments = [0], gradients = [@gamma], kept = 1 : i64, placement = #mf.placement<stage = 1, chunk = 0>}
   // CHECK: %[[DZ:.*]] = mf.neg %[[DY]]
   // CHECK: mf.matmul %[[DZ]]
   // CHECK: %[[DX:.*]], %[[DGAMMA:.*]] = mf.rms_norm_grad
   // CHECK-NOT: mf.matmul
   // CHECK: mf.return %[[DX]], %[[DGAMMA]], %[[DZ]]
-  // CHECK: mf.backward_weights @matmul.weights (%{{.*}}: tensor<4xf32>, %[[N:.*]]: tensor<4x8xbf16>, %[[KEPT:.*]]: tensor<4x8xbf16>) -> tensor<8x8xf32> attributes {forward_arguments = [], gradients = [@w], output_gradients = [], placement = #mf.placement<stage = 1, chunk = 0>}
-  // CHECK-NEXT: %[[D:.*]] = mf.matmul %[[KEPT]], %[[N]] {transpose_a = true}
+  // CHECK: mf.backward_weights @chunk0.weights (%{{.*}}: tensor<4xf32>, %[[N:.*]]: tensor<4x8xbf16>, %[[KEPT:.*]]: tensor<4x8xbf16>) -> tensor<8x8xf32> attributes {forward_arguments = [], gradients = [@w], output_gradients = [], placement = #mf.placement<stage = 1, chunk = 0>}
+  // CHECK-NEXT: %[[D:.*]] = mf.matmul %[[KEPT]], %[[N]] {{.*}}transpose_a = true}
   // CHECK-NEXT: %[[WIDE:.*]] = mf.cast %[[D]]
   // CHECK-NEXT: mf.return %[[WIDE]]
-  mf.chunk @matmul (%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8x8xf32>)
-      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = [], gradients = [@gamma, @w]} {
+  mf.layer @layers.0 body (%x: tensor<4x8xf32>) -> tensor<4x8xbf16> attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
     %gamma = mf.get_param @gamma : tensor<8xf32>
     %norm, %rstd = mf.rms_norm %x, %gamma {epsilon = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
     %n = mf.cast %norm : (tensor<4x8xf32>) -> tensor<4x8xbf16>
@@ -33,14 +32,7 @@ mf.model @weights_wait attributes {micro_batch_size = 1 : i64, sequence_length =
     %narrow = mf.cast %w : (tensor<8x8xf32>) -> tensor<8x8xbf16>
     %z = mf.matmul %n, %narrow {transpose_b = true} : (tensor<4x8xbf16>, tensor<8x8xbf16>) -> tensor<4x8xbf16>
     %y = mf.neg %z : (tensor<4x8xbf16>) -> tensor<4x8xbf16>
-    %dy = mf.cut %y : tensor<4x8xbf16>
-    %dz = mf.neg %dy : (tensor<4x8xbf16>) -> tensor<4x8xbf16>
-    %dnarrow = mf.matmul %dz, %n {transpose_a = true} : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<8x8xbf16>
-    %dw = mf.cast %dnarrow : (tensor<8x8xbf16>) -> tensor<8x8xf32>
-    %dn = mf.matmul %dz, %narrow : (tensor<4x8xbf16>, tensor<8x8xbf16>) -> tensor<4x8xbf16>
-    %dnorm = mf.cast %dn : (tensor<4x8xbf16>) -> tensor<4x8xf32>
-    %dx, %dgamma = mf.rms_norm_grad %dnorm, %x, %rstd, %gamma : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
-    mf.return %dx, %dgamma, %dw : tensor<4x8xf32>, tensor<8xf32>, tensor<8x8xf32>
+    mf.return %y : tensor<4x8xbf16>
   }
 }
 
@@ -50,22 +42,17 @@ mf.model @weights_wait attributes {micro_batch_size = 1 : i64, sequence_length =
 mf.model @no_hidden_input attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @table : tensor<16x8xf32> init <ones>
   mf.param @w : tensor<8x8xf32> init <ones>
-  // CHECK: mf.backward @first.backward (%[[DY:.*]]: tensor<4x8xf32>, %[[X:.*]]: tensor<4x8xf32>) attributes {forward_arguments = [], gradients = [], placement
+  // CHECK: mf.backward @chunk0.backward (%[[DY:.*]]: tensor<4x8xf32>, %[[X:.*]]: tensor<4x8xf32>) attributes {forward_arguments = [], gradients = [], placement
   // CHECK-NEXT: mf.return{{$}}
-  // CHECK: mf.backward_weights @first.weights (%[[DY:.*]]: tensor<4x8xf32>, %[[TOKENS:.*]]: tensor<4xi32>, %[[X:.*]]: tensor<4x8xf32>) -> (tensor<16x8xf32>, tensor<8x8xf32>) attributes {forward_arguments = [0], gradients = [@table, @w], output_gradients = [0]
-  // CHECK: mf.matmul %[[DY]], %[[X]] {transpose_a = true}
+  // CHECK: mf.backward_weights @chunk0.weights (%[[DY:.*]]: tensor<4x8xf32>, %[[TOKENS:.*]]: tensor<4xi32>, %[[X:.*]]: tensor<4x8xf32>) -> (tensor<16x8xf32>, tensor<8x8xf32>) attributes {forward_arguments = [0], gradients = [@table, @w], output_gradients = [0]
+  // CHECK: mf.matmul %[[DY]], %[[X]] {{.*}}transpose_a = true}
   // CHECK: mf.embedding_grad %{{.*}}, %[[TOKENS]]
-  mf.chunk @first (%tokens: tensor<4xi32>) -> (tensor<16x8xf32>, tensor<8x8xf32>)
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0], gradients = [@table, @w]} {
+  mf.layer @layers.0 embedding (%tokens: tensor<4xi32>) -> tensor<4x8xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
     %table = mf.get_param @table : tensor<16x8xf32>
     %x = mf.embedding %table, %tokens : (tensor<16x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
     %w = mf.get_param @w : tensor<8x8xf32>
     %y = mf.matmul %x, %w {transpose_b = true} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-    %dy = mf.cut %y : tensor<4x8xf32>
-    %dw = mf.matmul %dy, %x {transpose_a = true} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
-    %dx = mf.matmul %dy, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-    %dtable = mf.embedding_grad %dx, %tokens : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<16x8xf32>
-    mf.return %dtable, %dw : tensor<16x8xf32>, tensor<8x8xf32>
+    mf.return %y : tensor<4x8xf32>
   }
 }
 

@@ -1,5 +1,5 @@
 // What crosses the cut becomes a residual; what costs nothing to make again does not.
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-chunks))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward,mf-split-chunks))' %s | FileCheck %s
 
 // Residuals come behind the output, in forward's order; backward takes the output's gradient, then arguments of forward
 // that it reads again, then the residuals.
@@ -14,15 +14,11 @@ mf.model @what_backward_reads_becomes_a_residual attributes {micro_batch_size = 
   // CHECK-NEXT: %[[DNORM:.*]] = mf.softmax_grad %[[DY]], %[[SOFTMAX]]
   // CHECK-NEXT: %[[GAMMA:.*]] = mf.get_param @gamma
   // CHECK-NEXT: mf.rms_norm_grad %[[DNORM]], %[[X]], %[[RSTD]], %[[GAMMA]]
-  mf.chunk @chunk0 (%x: tensor<4x8xf32>, %labels: tensor<4xi32>) -> (tensor<4x8xf32>, tensor<8xf32>)
-      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [#mf<input_kind labels>], input_indices = [1], gradients = [@gamma]} {
+  mf.layer @layers.0 head (%x: tensor<4x8xf32>, %labels: tensor<4xi32>) -> tensor<4x8xf32> attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
     %gamma = mf.get_param @gamma : tensor<8xf32>
     %norm, %rstd = mf.rms_norm %x, %gamma {epsilon = 1.0e-5 : f64} : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
     %y = mf.softmax %norm : (tensor<4x8xf32>) -> tensor<4x8xf32>
-    %dy = mf.cut %y : tensor<4x8xf32>
-    %dnorm = mf.softmax_grad %dy, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
-    %dx, %dgamma = mf.rms_norm_grad %dnorm, %x, %rstd, %gamma : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
-    mf.return %dx, %dgamma : tensor<4x8xf32>, tensor<8xf32>
+    mf.return %y : tensor<4x8xf32>
   }
 }
 
@@ -31,23 +27,18 @@ mf.model @what_backward_reads_becomes_a_residual attributes {micro_batch_size = 
 mf.model @views_are_made_again attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   // CHECK: mf.forward @chunk0.forward (%{{.*}}: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   // CHECK: mf.backward @chunk0.backward (%[[DY:.*]]: tensor<4xf32>, %[[A:.*]]: tensor<4xf32>) -> tensor<4xf32>
+  // CHECK-NEXT: mf.silu_grad %[[DY]], %[[A]]
   // CHECK-NEXT: mf.reshape %[[DY]]
-  // CHECK-NEXT: %[[VIEW:.*]] = mf.reshape %[[A]] {name = "reshape"}
+  // CHECK-NEXT: %[[VIEW:.*]] = mf.reshape %[[A]] {name = "layers.0.reshape"}
   // CHECK-NEXT: mf.silu_grad %{{.*}}, %[[VIEW]]
-  // CHECK: mf.silu_grad %{{.*}}, %[[A]]
-  mf.chunk @chunk0 (%x: tensor<4xf32>) -> tensor<4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
+  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
     %a = mf.neg %x : (tensor<4xf32>) -> tensor<4xf32>
     %view = mf.reshape %a {name = "reshape"} : (tensor<4xf32>) -> tensor<2x2xf32>
     %b = mf.silu %view : (tensor<2x2xf32>) -> tensor<2x2xf32>
-    %y = mf.reshape %b : (tensor<2x2xf32>) -> tensor<4xf32>
-    %dy = mf.cut %y : tensor<4xf32>
-    %db = mf.reshape %dy : (tensor<4xf32>) -> tensor<2x2xf32>
-    %dview = mf.silu_grad %db, %view : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
-    %da = mf.reshape %dview : (tensor<2x2xf32>) -> tensor<4xf32>
-    %again = mf.silu_grad %da, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %dx = mf.neg %again : (tensor<4xf32>) -> tensor<4xf32>
-    mf.return %dx : tensor<4xf32>
+    %r = mf.reshape %b : (tensor<2x2xf32>) -> tensor<4xf32>
+    %c = mf.silu %a : (tensor<4xf32>) -> tensor<4xf32>
+    %y = mf.add %r, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    mf.return %y : tensor<4xf32>
   }
 }
 
@@ -62,16 +53,11 @@ mf.model @casts_of_weights_are_made_again attributes {micro_batch_size = 1 : i64
   // CHECK-NEXT: %[[NARROW:.*]] = mf.cast %[[W]]
   // CHECK-NEXT: mf.matmul %[[DY]], %[[NARROW]]
   // CHECK-NEXT: mf.matmul %[[DY]], %[[X]]
-  mf.chunk @chunk0 (%x: tensor<4x8xbf16>) -> (tensor<4x8xbf16>, tensor<8x8xf32>)
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = [@w]} {
+  mf.layer @layers.0 body (%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
     %w = mf.get_param @w : tensor<8x8xf32>
     %narrow = mf.cast %w : (tensor<8x8xf32>) -> tensor<8x8xbf16>
     %y = mf.matmul %x, %narrow {transpose_b = true} : (tensor<4x8xbf16>, tensor<8x8xbf16>) -> tensor<4x8xbf16>
-    %dy = mf.cut %y : tensor<4x8xbf16>
-    %dx = mf.matmul %dy, %narrow : (tensor<4x8xbf16>, tensor<8x8xbf16>) -> tensor<4x8xbf16>
-    %dnarrow = mf.matmul %dy, %x {transpose_a = true} : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<8x8xbf16>
-    %dw = mf.cast %dnarrow : (tensor<8x8xbf16>) -> tensor<8x8xf32>
-    mf.return %dx, %dw : tensor<4x8xbf16>, tensor<8x8xf32>
+    mf.return %y : tensor<4x8xbf16>
   }
 }
 
@@ -97,9 +83,9 @@ mf.model @chunks_keep_their_order attributes {micro_batch_size = 1 : i64, sequen
   }
 }
 
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-split-chunks))' --remarks-filter-analyse=residuals %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward,mf-split-chunks))' --remarks-filter-analyse=residuals %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // 4 and 4x8 elements of fp32.
-// REMARK: [[#@LINE-85]]:3: remark: [Analysis] Residuals | Category:residuals | Function=chunk0 | Remark="kept from forward to backward", bytes=144, values=2
+// REMARK: [[#@LINE-71]]:3: remark: [Analysis] Residuals | Category:residuals | Function=chunk0 | Remark="kept from forward to backward", bytes=144, values=2
 
 // A chunk that begins with its cut has a forward that returns its input.
 // CHECK-LABEL: mf.model @nothing_before_the_cut

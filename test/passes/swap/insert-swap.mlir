@@ -1,55 +1,49 @@
 // What leaves the device between forward and backward, and where it comes back.
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap)))' %s | FileCheck %s
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap{print-plan=true})))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf.chunk(mf-insert-swap)))' --remark-format=emitRemark --remarks-filter=swap %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward,mf.chunk(mf-insert-swap)))' %s | FileCheck %s
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward,mf.chunk(mf-insert-swap{print-plan=true})))' %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-backward,mf.chunk(mf-insert-swap)))' --remark-format=emitRemark --remarks-filter=swap %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // PLAN: swap plan: 1 of 1 values swapped, 16 bytes; 0 bytes kept
-// PLAN-NEXT: silu, 16 bytes, distance 2: leaves the device between forward and backward
-// REMARK: [Passed] Swap | Category:swap | Function=one_pair_for_all_readers | Remark="silu leaves the device between forward and backward", bytes=16, distance=2
-// CHECK-LABEL: mf.chunk @one_pair_for_all_readers
-mf.model @one attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-  mf.chunk @one_pair_for_all_readers (%x: tensor<4xf32>) -> tensor<4xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
+// PLAN-NEXT: layers.0.silu, 16 bytes, distance 2: leaves the device between forward and backward
+// REMARK: [Passed] Swap | Category:swap | Function=chunk0 | Remark="layers.0.silu leaves the device between forward and backward", bytes=16, distance=2
+// CHECK-LABEL: mf.model @one_pair_for_all_readers
+mf.model @one_pair_for_all_readers attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<4xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
     // The mark has done its work; the copy out starts right behind the operator.
-    // CHECK: %[[B:.*]] = mf.silu %{{.*}} {name = "silu"} :
-    // CHECK-NEXT: %[[HOST:.*]] = mf.offload %[[B]] {distance = 2 : i64, name = "silu"} : tensor<4xf32>
+    // CHECK: %[[B:.*]] = mf.silu %{{.*}} {name = "layers.0.silu"} :
+    // CHECK-NEXT: %[[HOST:.*]] = mf.offload %[[B]] {distance = 2 : i64, name = "layers.0.silu"} : tensor<4xf32>
     %b = mf.silu %x {name = "silu", swap = #mf.swap<distance = 2>} : (tensor<4xf32>) -> tensor<4xf32>
     // Forward itself reads what is on the device.
     // CHECK-NEXT: %[[Y:.*]] = mf.mul %[[B]], %[[B]]
     %y = mf.mul %b, %b {name = "mul"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    // CHECK-NEXT: %[[DY:.*]] = mf.cut %[[Y]]
-    %dy = mf.cut %y : tensor<4xf32>
+    %z = mf.neg %y {name = "neg"} : (tensor<4xf32>) -> tensor<4xf32>
+    // CHECK-NEXT: mf.neg %[[Y]]
+    // CHECK-NEXT: mf.cut
     // CHECK-NEXT: mf.neg
-    %n = mf.neg %dy : (tensor<4xf32>) -> tensor<4xf32>
-    // CHECK-NEXT: %[[BACK:.*]] = mf.prefetch %[[HOST]] {distance = 2 : i64, name = "silu"} : tensor<4xf32>
+    // CHECK-NEXT: %[[BACK:.*]] = mf.prefetch %[[HOST]] {distance = 2 : i64, name = "layers.0.silu"} : tensor<4xf32>
     // CHECK-NEXT: mf.mul %{{.*}}, %[[BACK]]
     // CHECK-NEXT: mf.mul %{{.*}}, %[[BACK]]
     // CHECK-NOT: mf.prefetch
-    %left = mf.mul %n, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %right = mf.mul %left, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    mf.return %right : tensor<4xf32>
+    mf.return %z : tensor<4xf32>
   }
 }
 
 // A view has no memory of its own: what it shows is swapped once, and backward gets a view of the copy.
 // PLAN: swap plan: 1 of 1 values swapped
-// CHECK-LABEL: mf.chunk @through_views
-mf.model @two attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
-  mf.chunk @through_views (%x: tensor<4xf32>) -> tensor<2x2xf32>
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = [], gradients = []} {
+// CHECK-LABEL: mf.model @through_views
+mf.model @through_views attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.layer @layers.0 body (%x: tensor<4xf32>) -> tensor<2x2xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
     // CHECK: mf.silu
     // CHECK-NEXT: %[[HOST:.*]] = mf.offload
     // CHECK-NOT: mf.offload
     %b = mf.silu %x {name = "silu", swap = #mf.swap<distance = 1>} : (tensor<4xf32>) -> tensor<4xf32>
     %v = mf.reshape %b {name = "reshape", swap = #mf.swap<distance = 1>} : (tensor<4xf32>) -> tensor<2x2xf32>
-    %y = mf.neg %v {name = "neg"} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %y = mf.silu %v {name = "again"} : (tensor<2x2xf32>) -> tensor<2x2xf32>
     // CHECK: %[[DY:.*]] = mf.cut
-    %dy = mf.cut %y : tensor<2x2xf32>
     // CHECK-NEXT: %[[BACK:.*]] = mf.prefetch %[[HOST]]
     // CHECK-NEXT: %[[VIEW:.*]] = mf.reshape %[[BACK]]
-    // CHECK-NEXT: mf.mul %[[DY]], %[[VIEW]]
-    %d = mf.mul %dy, %v : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
-    mf.return %d : tensor<2x2xf32>
+    // CHECK-NEXT: mf.silu_grad %[[DY]], %[[VIEW]]
+    mf.return %y : tensor<2x2xf32>
   }
 }
 
