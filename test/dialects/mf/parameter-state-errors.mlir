@@ -69,56 +69,39 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
 = // expected-error @below {{expected the axes that it is stored over to be first those with summands of its gradient, ["mp"], but got ["dp", "mp"]}}
 = mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [mp]> stored <[[dp, mp], []]> {gathered = tensor<8x8xf32>}
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{is gathered as 'tensor<4x8xf32>', but its part is 'tensor<8x8xf32>'}}
-  mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]> {gathered = tensor<4x8xf32>}
-}
-}
+^
+= // expected-error @below {{is gathered as 'tensor<4x8xf32>', but its part is 'tensor<8x8xf32>'}}
+= mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]> {gathered = tensor<4x8xf32>}
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{is not stored in parts, so expected no 'scatter_gradients'}}
-  mf.param @w : tensor<8x8xf32> init <ones> {scatter_gradients}
-}
-}
+^
+= // expected-error @below {{is not stored in parts, so expected no 'scatter_gradients'}}
+= mf.param @w : tensor<8x8xf32> init <ones> {scatter_gradients}
 
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{is not stored in parts, so expected no 'gathered' of its own type}}
-  mf.param @w : tensor<8x8xf32> init <ones> {gathered = tensor<8x8xf32>}
-}
+^
+= // expected-error @below {{is not stored in parts, so expected no 'gathered' of its own type}}
+= mf.param @w : tensor<8x8xf32> init <ones> {gathered = tensor<8x8xf32>}
 
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // A slice that does not divide.
-  // expected-error @below {{expected dimension 0 of 'tensor<6x8xf32>' to be a multiple of 4, the ranks of ["mp", "dp"]}}
-  mf.param @w : tensor<6x8xf32> init <ones> layout <[[mp], []], reduced = [dp]> stored <[[mp, dp], []]> {gathered = tensor<3x8xf32>}
-}
-}
+// A slice that does not divide.
+^
+= // expected-error @below {{expected dimension 0 of 'tensor<6x8xf32>' to be a multiple of 4, the ranks of ["mp", "dp"]}}
+= mf.param @w : tensor<6x8xf32> init <ones> layout <[[mp], []], reduced = [dp]> stored <[[mp, dp], []]> {gathered = tensor<3x8xf32>}
 
 // A slice of which each rank has two, and nobody the others.
 ^
 = // expected-error @below {{custom op 'mf.param' has axis "dp" twice; expected it to cut one dimension, or to be partial, or reduced}}
 = mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp, dp], []]> {gathered = tensor<8x8xf32>}
 
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{expected a type of floats that is not wider than 'bf16' as mf.kept, but got f32}}
-  mf.param @w : tensor<8x8xbf16> init <ones> {mf.kept = f32}
-}
+^
+= // expected-error @below {{expected a type of floats that is not wider than 'bf16' as mf.kept, but got f32}}
+= mf.param @w : tensor<8x8xbf16> init <ones> {mf.kept = f32}
+
+^
+= // expected-error @below {{is stored as #mf.layout<[[dp], []]>, which does not cut dimension 1 of its layout further}}
+= mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]> {storage_dim = 1 : i64, gathered = tensor<8x8xf32>}
+
+^
+= // expected-error @below {{expected 0 or 1 as 'storage_dim', but got 2}}
+= mf.param @w : tensor<8x8xf32> init <ones> {storage_dim = 2 : i64}
 
 // expected-error @below {{has a kept type; expected it on an mf.param}}
 module attributes {mf.kept = bf16} {}
-
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{is stored as #mf.layout<[[dp], []]>, which does not cut dimension 1 of its layout further}}
-  mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]> {storage_dim = 1 : i64, gathered = tensor<8x8xf32>}
-}
-}
-
-module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
-mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{expected 0 or 1 as 'storage_dim', but got 2}}
-  mf.param @w : tensor<8x8xf32> init <ones> {storage_dim = 2 : i64}
-}
-}
