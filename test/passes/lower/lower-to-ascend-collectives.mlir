@@ -1,7 +1,7 @@
 // Collectives in the middle of a layer: each on its communicator's stream behind a record of the compute stream, which
 // waits where it needs what the collective uses.
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule),mf-lower-to-ascend)' %s | FileCheck %s
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule),mf-lower-to-ascend,ascend.program(ascend-plan-memory),ascend-verify-program{ranks=false})' %s | FileCheck %s --check-prefix=PLAN
+// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule),mf-lower-to-ascend)' | FileCheck %s
+// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule),mf-lower-to-ascend,ascend.program(ascend-plan-memory),ascend-verify-program{ranks=false})' | FileCheck %s --check-prefix=PLAN
 
 // CHECK: ascend.stream @collective.mp communication
 // CHECK: ascend.stream @collective.dp.mp communication
@@ -53,8 +53,6 @@
 // PLAN: %[[D:.*]] = ascend.alloc in scratch at [[#PLACE]] : <8xf32, hbm>
 // PLAN-NEXT: ascend.wait @compute
 // PLAN-NEXT: ascend.launch "aclnnMul"(%[[ALL]], %[[ALL]]) -> (%[[D]])
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @m attributes {

@@ -1,7 +1,4 @@
-// RUN: %variants %s | %roundtrip --mf-lower-to-ascend -allow-unregistered-dialect -verify-diagnostics -split-input-file
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --mf-lower-to-ascend -allow-unregistered-dialect -verify-diagnostics -split-input-file
 
 // An operator that is no tensor operator has no kernel.
 mf.model @m attributes {

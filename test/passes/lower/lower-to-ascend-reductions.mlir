@@ -1,7 +1,7 @@
 // Where ranks gather parameters and sum gradients: beside what computes. Each rank has a loss of its own.
-// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend{in-flight=1},ascend.program(ascend-plan-memory),ascend-verify-program{ranks=false})' -split-input-file | FileCheck %s
-// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend{in-flight=0},ascend.program(ascend-plan-memory),ascend-verify-program{ranks=false})' -split-input-file | FileCheck %s --check-prefix=NONE
-// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend{in-flight=1},ascend.program(ascend-plan-memory),ascend-verify-program{ranks=false})' -split-input-file --remarks-filter-passed=lower -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend{in-flight=1},ascend.program(ascend-plan-memory),ascend-verify-program{ranks=false})' -split-input-file | FileCheck %s
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend{in-flight=0},ascend.program(ascend-plan-memory),ascend-verify-program{ranks=false})' -split-input-file | FileCheck %s --check-prefix=NONE
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer,mf-reduce-in-backward,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule),mf-lower-to-ascend{in-flight=1},ascend.program(ascend-plan-memory),ascend-verify-program{ranks=false})' -split-input-file --remarks-filter-passed=lower -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // One micro-batch: the second layer's weight is on its way while the first layer computes. What the layer has gathered
 // stays in its frame.
@@ -39,8 +39,6 @@
 // NONE-NEXT: ascend.wait @compute for %[[SUM1]]
 // REMARK: chunk0.forward communicates beside its operators{{.*}}gradients reduced=0, in flight=1, parameters gathered=2
 // REMARK: chunk0.backward communicates beside its operators{{.*}}gradients reduced=3, in flight=1, parameters gathered=0
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 mf.model @one_micro_batch attributes {
     micro_batch_size = 4 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,

@@ -1,5 +1,5 @@
 // Copies of swapped values: where they start, and which event orders them.
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule),mf-lower-to-ascend)' %s | FileCheck %s
+// RUN: cat %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule),mf-lower-to-ascend)' | FileCheck %s
 
 // One slot of the frame is in host memory.
 // CHECK: ascend.frame_layout @chunk0.residuals [!ascend.buffer<4xf32, host>, !ascend.buffer<4xf32, host>] of ["early", "late"]
@@ -41,8 +41,6 @@
 // CHECK: %[[SLOT:.*]] = ascend.slot 1 of %[[FRAME0]] : !ascend.frame<@chunk0.residuals> as : <4xf32, host>
 // CHECK-NEXT: %[[E0:.*]] = ascend.copy %[[SLOT]] to %[[M0:.*]] on @h2d after %[[STARTED]]
 // CHECK: ascend.call @chunk0.backward(%{{.*}}, %{{.*}}, %[[M0]], %[[E0]]) frame %[[FRAME0]]
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64,

@@ -1,4 +1,4 @@
-// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' -split-input-file | FileCheck %s
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' -split-input-file | FileCheck %s
 
 // Gradients of which ranks have summands are reduced first, in the model's order. Squares of parts are summed over the ranks
 // that have the others: what is stored in pieces over both axes.
@@ -19,9 +19,7 @@
 // CHECK-NEXT: %[[ALL:.*]] = mf.all_reduce %[[OWN_ALL]] over ["dp", "mp"]
 // CHECK-NEXT: %[[SQUARES:.*]] = mf.add %[[SUM]], %[[ALL]]
 // CHECK-NEXT: mf.reduce_sum %[[SQUARES]]
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #adam_weight_decay = #mf.optimizer<type = "AdamWeightDecay", beta1 = 0.8, beta2 = 0.99, eps = 1.0e-6, weight_decay = 0.01, bias_correction = false>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, mp = 2>} {
 mf.model @ranks attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,

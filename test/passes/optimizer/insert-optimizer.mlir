@@ -1,10 +1,8 @@
-// RUN: %variants %s > %t.mlir
+// RUN: %variants %S/../Inputs/training.mlir %s > %t.mlir
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' -split-input-file %t.mlir | FileCheck %s
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #adam_weight_decay = #mf.optimizer<type = "AdamWeightDecay", beta1 = 0.8, beta2 = 0.99, eps = 1.0e-6, weight_decay = 0.01, bias_correction = false>
 #pma = #mf.optimizer<type = "PmaAdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-6, weight_decay = 0.1, bias_correction = true, average = <interval = 1000, fused = 10, share = 0.2, sums = false>>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 // Without clipping the norm is still computed: it tells whether a gradient is not finite.
 // CHECK-LABEL: mf.model @a_stage_updates_what_it_trains

@@ -1,10 +1,8 @@
 // parallel_optimizer_comm_recompute: a recomputed layer gathers its parameters itself, in backward again, where nothing gathers them once
 // for all micro-batches.
-// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file 2>%t | FileCheck %s --implicit-check-not=mf.all_gather
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file 2>%t | FileCheck %s --implicit-check-not=mf.all_gather
 // RUN: FileCheck %s --check-prefix=WARN --implicit-check-not=warning: --input-file=%t
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // CHECK-LABEL: mf.model @not_shared_out
 // WARN: step.yaml:3:5: warning: parallel_optimizer_comm_recompute has no effect: enable_parallel_optimizer is False
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {

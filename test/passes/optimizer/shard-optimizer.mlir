@@ -1,9 +1,6 @@
-// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file | FileCheck %s
-// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer{print-plan=true}))' -split-input-file -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file --remarks-filter-passed=optimizer -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file | FileCheck %s
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer{print-plan=true}))' -split-input-file -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file --remarks-filter-passed=optimizer -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Level 1: gathered once, in the type that the reader converts it to.
 // CHECK-LABEL: mf.model @once_in_a_step

@@ -1,12 +1,10 @@
-// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file -verify-diagnostics | FileCheck %s
 
 // HSDP: half of the data-parallel ranks share it out, whatever the model opts in,
 // and backward gathers it again.
 // CHECK-LABEL: mf.model @gathers_again
 // CHECK: mf.param @layers.0.w {{.*}} stored <{{\[\[}}mp, dp_1], []], reduced = [dp_0]>
 // CHECK: mf.all_gather {{.*}} over ["dp_1"] {mf.unit = 0 : i64, {{.*}}recompute = #mf.recompute<preset>, wide_gradient
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
 mf.model @gathers_again attributes {
     micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,

@@ -1,7 +1,5 @@
-// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition))' -verify-diagnostics -split-input-file
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition))' -verify-diagnostics -split-input-file
 
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Offsets must add up to 0, or layers would be lost.
 // expected-error @below {{expected the values of 'offset' [1, 0] to add up to 0, what remains of 4 layers over 2 mini stages}}
 mf.model @m attributes {

@@ -1,8 +1,5 @@
-// RUN: %variants %s > %t.mlir
+// RUN: %variants %S/../Inputs/training.mlir %s > %t.mlir
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition))' -split-input-file %t.mlir | FileCheck %s
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 // The embedding is on the first stage, the head on the last, and body layers are dealt evenly.
 // CHECK-LABEL: mf.model @two_stages_share_layers_evenly

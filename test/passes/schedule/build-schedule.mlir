@@ -1,10 +1,7 @@
-// RUN: %variants %s > %t
+// RUN: %variants %S/../Inputs/training.mlir %s > %t
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule))' -split-input-file %t | FileCheck %s
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule{print-plan=true}))' -split-input-file %t -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-partition,mf-build-backward,mf-split-chunks,mf-insert-optimizer,mf-build-schedule))' --remarks-filter-analyse=schedule -split-input-file %t -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 // Two chunks on each stage, interleaved: half the bubble. Messages are named after the chunk that sends them.
 // PLAN: stage 0: F0.0 F0.1 F2.0 F2.1 B2.0 B2.1 B0.0 B0.1

@@ -1,5 +1,5 @@
 // A swapped value whose copies are not ordered: the verifier names it and both operators.
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule),mf-lower-to-ascend,ascend.program(ascend-plan-memory))' %S/../lower/lower-to-ascend-swap.mlir -o %t.mlir
+// RUN: cat %S/../Inputs/training.mlir %S/../lower/lower-to-ascend-swap.mlir | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-build-schedule),mf-lower-to-ascend,ascend.program(ascend-plan-memory))' -o %t.mlir
 // RUN: %roundtrip --ascend-verify-program %t.mlir -o /dev/null
 
 // The wait before the reader is gone.
