@@ -16,7 +16,7 @@ empty line behind them to each. Lines of a program that begin with a sign change
 
 Other programs stay as they are. Where no operator has a region, an operand that no line defines becomes the result of a `"test.value"`
 before its operator, of the type that the operator writes for this operand. In a region, an operand %x that no line defines is that of
-an `ascend.static @x` or an `mf.param @x`.
+an `ascend.static @x` or an `mf.param @x`, or else memory of its own if it is that of an `ascend.launch`.
 
 `%variants` is this script in RUN lines; `mf-opt --split-input-file` reads what it prints.
 """
@@ -28,6 +28,7 @@ import sys
 SEPARATOR = "// -----\n"
 VALUE = re.compile(r"%[A-Za-z_]\w*")
 SYMBOL = re.compile(r"\s*(ascend\.static|mf\.param) @(\w+) [^:]*: (\S+<[^>]*>)")
+LAUNCH = re.compile(r'ascend\.launch "\w+" ?\((.*?)\) -> \((.*?)\).*: \(([^()]*)\)\s*-> \(?([^()]*)\)?$', re.DOTALL)
 READ = {"ascend.static": "ascend.global", "mf.param": "mf.get_param"}
 
 
@@ -132,11 +133,22 @@ def add_values(lines):
     yield from comments
 
 
+def pair_buffers(lines):
+    """The memory of the launch that begins lines, with its types."""
+    end = next((at for at, line in enumerate(lines[1:], 1) if not line.strip().startswith((":", "->", "workspace"))), len(lines))
+    launch = "".join(lines[:end]).strip()
+    found = LAUNCH.match(launch)
+    pairs = re.findall(r"workspace\((%\w+) : ([^)]+)\)", launch) if found else []
+    for names, types in ((found[1], found[3]), (found[2], found[4])) if found else ():
+        pairs += zip(names.split(", "), split_types(types))
+    return pairs
+
+
 def add_reads(lines):
-    """Lines with the statics and parameters that operators in a region read by their names."""
+    """Lines with the statics, parameters and memory that operators in a region read by their names."""
     symbols = {"%" + found[2]: found for found in map(SYMBOL.match, lines) if found}
     defined, comments = set(), []
-    for line in lines:
+    for number, line in enumerate(lines):
         if line.lstrip().startswith("//"):
             comments.append(line)
             continue
@@ -148,6 +160,10 @@ def add_reads(lines):
                 defined.add(name)
                 kind, symbol, type = symbols[name].groups()
                 yield "%s%s = %s @%s : %s\n" % (re.match(" *", line)[0], name, READ[kind], symbol, type)
+        for name, type in pair_buffers(lines[number:]) if "ascend.launch" in line else ():
+            if name not in defined:
+                defined.add(name)
+                yield "%s%s = ascend.alloc : %s\n" % (re.match(" *", line)[0], name, type)
         yield from (*comments, line)
         comments = []
         if line.strip() == "}":

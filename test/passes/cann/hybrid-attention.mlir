@@ -1,5 +1,5 @@
 // Fused attention of DeepSeek-V4: what CANN's kernels need beside the operands, and the sizes that they do not take.
-// RUN: %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann{print-plan=true}))' --remarks-filter=cann %s -o /dev/null 2>&1 | FileCheck %s
+// RUN: %variants %s | %roundtrip --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann{print-plan=true}))' --remarks-filter=cann -o /dev/null 2>&1 | FileCheck %s
 
 // The list of indices has 512 places for each query, or 1024, and the program has the division of work and the rest behind the last entry.
 // CHECK-DAG: Remark="mfHybridAttention has i32[2], i32[2x130x1x512], i32[1024] in its workspace"
@@ -24,14 +24,7 @@ ascend.program @step stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 2 : i64, sequence_length = 130 : i64,
     vocab_size = 8 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
   ascend.stream @compute compute
-  ascend.routine @fits(%query: !ascend.buffer<2x130x2x512xbf16, hbm>, %keys: !ascend.buffer<2x130x512xbf16, hbm>,
-                       %sink: !ascend.buffer<2xf32, hbm>, %entries: !ascend.buffer<2x32x512xbf16, hbm>, %indices: !ascend.buffer<2x130x4xi32, hbm>,
-                       %own: !ascend.buffer<2x130x8x128xbf16, hbm>, %rows: !ascend.buffer<2x32x128xbf16, hbm>, %weights: !ascend.buffer<2x130x8xbf16, hbm>) {
-    %out = ascend.alloc : !ascend.buffer<2x130x2x512xbf16, hbm>
-    %sum = ascend.alloc : !ascend.buffer<2x130x2xf32, hbm>
-    %values = ascend.alloc : !ascend.buffer<2x130x4xf32, hbm>
-    %chosen = ascend.alloc : !ascend.buffer<2x130x4xi32, hbm>
-    %shares = ascend.alloc : !ascend.buffer<2x130x4xf32, hbm>
+  ascend.routine @fits() {
     ascend.launch "mfLightningIndexer" (%own, %rows, %weights) -> (%values, %chosen) {ratio = 4 : i64, k = 4 : i64, unseen = -1.0e30 : f64}
         : (!ascend.buffer<2x130x8x128xbf16, hbm>, !ascend.buffer<2x32x128xbf16, hbm>, !ascend.buffer<2x130x8xbf16, hbm>)
           -> (!ascend.buffer<2x130x4xf32, hbm>, !ascend.buffer<2x130x4xi32, hbm>)
@@ -41,71 +34,43 @@ ascend.program @step stage 0 attributes {
     ascend.launch "mfEntryShares" (%query, %entries, %indices, %sum) -> (%shares) {scale = 0.04 : f64}
         : (!ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x32x512xbf16, hbm>, !ascend.buffer<2x130x4xi32, hbm>, !ascend.buffer<2x130x2xf32, hbm>)
           -> !ascend.buffer<2x130x4xf32, hbm>
-    %dq = ascend.alloc : !ascend.buffer<2x130x2x512xbf16, hbm>
-    %dk = ascend.alloc : !ascend.buffer<2x130x512xbf16, hbm>
-    %dsink = ascend.alloc : !ascend.buffer<2xf32, hbm>
-    %ours = ascend.alloc : !ascend.buffer<600000xi32, hbm>
     ascend.launch "mfHybridAttentionGrad" (%out, %query, %keys, %sink, %out, %sum) -> (%dq, %dk, %dsink)
         workspace(%ours : !ascend.buffer<600000xi32, hbm>) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
         : (!ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x130x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x130x2xf32, hbm>)
           -> (!ascend.buffer<2x130x2x512xbf16, hbm>, !ascend.buffer<2x130x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>)
   }
   // A rank has a part of the queries.
-  ascend.routine @parts(%first: !ascend.buffer<1xi32, hbm>, %query: !ascend.buffer<2x65x2x512xbf16, hbm>, %keys: !ascend.buffer<2x130x512xbf16, hbm>,
-                        %sink: !ascend.buffer<2xf32, hbm>, %entries: !ascend.buffer<2x1x512xbf16, hbm>, %own: !ascend.buffer<2x65x8x128xbf16, hbm>,
-                        %rows: !ascend.buffer<2x32x128xbf16, hbm>, %weights: !ascend.buffer<2x65x8xbf16, hbm>) {
-    %out = ascend.alloc : !ascend.buffer<2x65x2x512xbf16, hbm>
-    %sum = ascend.alloc : !ascend.buffer<2x65x2xf32, hbm>
+  ascend.routine @parts() {
     ascend.launch "mfHybridAttentionPart" (%query, %keys, %sink, %first, %entries) -> (%out, %sum) {window = 128 : i64, ratio = 128 : i64, scale = 0.04 : f64}
         : (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x130x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<1xi32, hbm>, !ascend.buffer<2x1x512xbf16, hbm>)
           -> (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x65x2xf32, hbm>)
-    %values = ascend.alloc : !ascend.buffer<2x65x4xf32, hbm>
-    %chosen = ascend.alloc : !ascend.buffer<2x65x4xi32, hbm>
     ascend.launch "mfLightningIndexerPart" (%own, %rows, %weights, %first) -> (%values, %chosen) {ratio = 4 : i64, k = 4 : i64, unseen = -1.0e30 : f64}
         : (!ascend.buffer<2x65x8x128xbf16, hbm>, !ascend.buffer<2x32x128xbf16, hbm>, !ascend.buffer<2x65x8xbf16, hbm>, !ascend.buffer<1xi32, hbm>)
           -> (!ascend.buffer<2x65x4xf32, hbm>, !ascend.buffer<2x65x4xi32, hbm>)
   }
   // A rank has half of the queries of its block.
-  ascend.routine @blocks(%first: !ascend.buffer<1xi32, hbm>, %query: !ascend.buffer<2x65x2x512xbf16, hbm>, %keys: !ascend.buffer<2x1x257x512xbf16, hbm>,
-                         %sink: !ascend.buffer<2xf32, hbm>, %entries: !ascend.buffer<2x65x512xbf16, hbm>, %indices: !ascend.buffer<2x65x4xi32, hbm>) {
-    %out = ascend.alloc : !ascend.buffer<2x65x2x512xbf16, hbm>
-    %sum = ascend.alloc : !ascend.buffer<2x65x2xf32, hbm>
+  ascend.routine @blocks() {
     ascend.launch "mfHybridAttentionPart" (%query, %keys, %sink, %first, %entries, %indices) -> (%out, %sum) {window = 128 : i64, ratio = 4 : i64, scale = 0.04 : f64}
         : (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x1x257x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<1xi32, hbm>, !ascend.buffer<2x65x512xbf16, hbm>, !ascend.buffer<2x65x4xi32, hbm>)
           -> (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x65x2xf32, hbm>)
     ascend.launch "mfHybridAttentionPart" (%query, %keys, %sink, %first) -> (%out, %sum) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
         : (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x1x257x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<1xi32, hbm>)
           -> (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x65x2xf32, hbm>)
-    %dq = ascend.alloc : !ascend.buffer<2x65x2x512xbf16, hbm>
-    %dk = ascend.alloc : !ascend.buffer<2x1x257x512xbf16, hbm>
-    %dsink = ascend.alloc : !ascend.buffer<2xf32, hbm>
-    %ours = ascend.alloc : !ascend.buffer<1052688xi32, hbm>
     ascend.launch "mfHybridAttentionPartGrad" (%out, %query, %keys, %sink, %out, %sum, %first) -> (%dq, %dk, %dsink)
         workspace(%ours : !ascend.buffer<1052688xi32, hbm>) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
         : (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x1x257x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>, !ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x65x2xf32, hbm>, !ascend.buffer<1xi32, hbm>)
           -> (!ascend.buffer<2x65x2x512xbf16, hbm>, !ascend.buffer<2x1x257x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>)
   }
-  ascend.routine @does_not(%wide: !ascend.buffer<1x130x2x512xf32, hbm>, %wideKeys: !ascend.buffer<1x130x512xf32, hbm>,
-                           %sink: !ascend.buffer<2xf32, hbm>, %narrow: !ascend.buffer<1x130x2x64xbf16, hbm>, %narrowKeys: !ascend.buffer<1x130x64xbf16, hbm>,
-                           %three: !ascend.buffer<1x130x3x512xbf16, hbm>, %sinks: !ascend.buffer<3xf32, hbm>, %keys: !ascend.buffer<1x130x512xbf16, hbm>,
-                           %query: !ascend.buffer<1x130x2x512xbf16, hbm>, %entries: !ascend.buffer<1x32x512xbf16, hbm>, %many: !ascend.buffer<1x130x1025xi32, hbm>,
-                           %own: !ascend.buffer<1x130x8x64xbf16, hbm>, %two: !ascend.buffer<1x2x192x512xbf16, hbm>,
-                           %rows: !ascend.buffer<1x32x64xbf16, hbm>, %weights: !ascend.buffer<1x130x8xbf16, hbm>) {
-    %outWide = ascend.alloc : !ascend.buffer<1x130x2x512xf32, hbm>
-    %sum = ascend.alloc : !ascend.buffer<1x130x2xf32, hbm>
+  ascend.routine @does_not() {
     ascend.launch "mfHybridAttention" (%wide, %wideKeys, %sink) -> (%outWide, %sum) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
         : (!ascend.buffer<1x130x2x512xf32, hbm>, !ascend.buffer<1x130x512xf32, hbm>, !ascend.buffer<2xf32, hbm>)
           -> (!ascend.buffer<1x130x2x512xf32, hbm>, !ascend.buffer<1x130x2xf32, hbm>)
-    %outNarrow = ascend.alloc : !ascend.buffer<1x130x2x64xbf16, hbm>
     ascend.launch "mfHybridAttention" (%narrow, %narrowKeys, %sink) -> (%outNarrow, %sum) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
         : (!ascend.buffer<1x130x2x64xbf16, hbm>, !ascend.buffer<1x130x64xbf16, hbm>, !ascend.buffer<2xf32, hbm>)
           -> (!ascend.buffer<1x130x2x64xbf16, hbm>, !ascend.buffer<1x130x2xf32, hbm>)
-    %outThree = ascend.alloc : !ascend.buffer<1x130x3x512xbf16, hbm>
-    %sumThree = ascend.alloc : !ascend.buffer<1x130x3xf32, hbm>
     ascend.launch "mfHybridAttention" (%three, %keys, %sinks) -> (%outThree, %sumThree) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
         : (!ascend.buffer<1x130x3x512xbf16, hbm>, !ascend.buffer<1x130x512xbf16, hbm>, !ascend.buffer<3xf32, hbm>)
           -> (!ascend.buffer<1x130x3x512xbf16, hbm>, !ascend.buffer<1x130x3xf32, hbm>)
-    %out = ascend.alloc : !ascend.buffer<1x130x2x512xbf16, hbm>
     ascend.launch "mfHybridAttention" (%query, %keys, %sink) -> (%out, %sum) {window = 64 : i64, ratio = 0 : i64, scale = 0.04 : f64}
         : (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>)
           -> (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x2xf32, hbm>)
@@ -118,8 +83,6 @@ ascend.program @step stage 0 attributes {
     ascend.launch "mfHybridAttention" (%query, %two, %sink) -> (%out, %sum) {window = 128 : i64, ratio = 0 : i64, scale = 0.04 : f64}
         : (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x2x192x512xbf16, hbm>, !ascend.buffer<2xf32, hbm>)
           -> (!ascend.buffer<1x130x2x512xbf16, hbm>, !ascend.buffer<1x130x2xf32, hbm>)
-    %values = ascend.alloc : !ascend.buffer<1x130x4xf32, hbm>
-    %chosen = ascend.alloc : !ascend.buffer<1x130x4xi32, hbm>
     ascend.launch "mfLightningIndexer" (%own, %rows, %weights) -> (%values, %chosen) {ratio = 4 : i64, k = 4 : i64, unseen = -1.0e30 : f64}
         : (!ascend.buffer<1x130x8x64xbf16, hbm>, !ascend.buffer<1x32x64xbf16, hbm>, !ascend.buffer<1x130x8xbf16, hbm>)
           -> (!ascend.buffer<1x130x4xf32, hbm>, !ascend.buffer<1x130x4xi32, hbm>)
