@@ -43,7 +43,7 @@ mf.model @two_chunks_on_each_stage attributes {
     %y3 = mf.silu %x : (tensor<8xf32>) -> tensor<8xf32>
     mf.return %y3 : tensor<8xf32>
   }
-  mf.layer @loss head (%x: tensor<8xf32>) -> tensor<f32> {
+  mf.layer @loss head (%x: tensor<8xf32>, %labels: tensor<8xi32>) -> tensor<f32> {
     %loss = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
     mf.return %loss : tensor<f32>
   }
@@ -57,7 +57,8 @@ mf.model @two_chunks_on_each_stage attributes {
 // CHECK-LABEL: mf.model @one_stage_accumulates
 // CHECK: mf.schedule stage 0 {
 // CHECK-NEXT: %[[TOKENS0:.*]] = mf.load tokens micro_batch 0 : tensor<8xi32>
-// CHECK-NEXT: %[[LOSS0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk0.forward micro_batch 0(%[[TOKENS0]])
+// CHECK-NEXT: %[[LABELS0:.*]] = mf.load labels micro_batch 0
+// CHECK-NEXT: %[[LOSS0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk0.forward micro_batch 0(%[[TOKENS0]], %[[LABELS0]])
 // CHECK-NEXT: mf.accumulate_loss %[[LOSS0]]
 // CHECK-NEXT: %[[DLOSS0:.*]] = mf.loss_gradient 5.000000e-01 scaled
 // CHECK-NEXT: mf.run_backward @chunk0.backward micro_batch 0 frame %[[FRAME0]](%[[DLOSS0]], %[[TOKENS0]]) : {{.*}} -> ()
@@ -81,7 +82,8 @@ mf.model @two_chunks_on_each_stage attributes {
 // CHECK: mf.run_update @update0
 // CHECK: mf.schedule stage 1 {
 // CHECK-NEXT: %[[X0:.*]] = mf.receive from 0 channel "forward.0" micro_batch 0
-// CHECK-NEXT: %[[LOSS0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk1.forward micro_batch 0(%[[X0]])
+// CHECK-NEXT: %[[LABELS0:.*]] = mf.load labels micro_batch 0
+// CHECK-NEXT: %[[LOSS0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk1.forward micro_batch 0(%[[X0]], %[[LABELS0]])
 // CHECK-NEXT: mf.accumulate_loss %[[LOSS0]]
 // CHECK-NEXT: %[[DLOSS0:.*]] = mf.loss_gradient 0.33333333333333331
 // CHECK-NEXT: %[[DX0:.*]] = mf.run_backward @chunk1.backward micro_batch 0 frame %[[FRAME0]](%[[DLOSS0]], %[[X0]])
@@ -122,7 +124,7 @@ mf.model @two_chunks_on_each_stage attributes {
 // CHECK: %[[Y0:.*]], %[[FRAME0:.*]] = mf.run_forward @chunk0.forward micro_batch 0
 // CHECK-NOT: mf.send
 // CHECK-NOT: mf.receive
-// CHECK: %[[LOSS0:.*]], %[[FRAME1:.*]] = mf.run_forward @chunk1.forward micro_batch 0(%[[Y0]])
+// CHECK: %[[LOSS0:.*]], %[[FRAME1:.*]] = mf.run_forward @chunk1.forward micro_batch 0(%[[Y0]], %{{.*}})
 // CHECK: %[[DY0:.*]] = mf.run_backward @chunk1.backward micro_batch 0 frame %[[FRAME1]](%{{.*}}, %[[Y0]])
 // CHECK: mf.run_backward @chunk0.backward micro_batch 0 frame %[[FRAME0]](%[[DY0]], %{{.*}})
 // CHECK: mf.run_update
