@@ -1,10 +1,7 @@
 // Experts on several ranks: what their weights' cuts make of tokens, with a capacity and without.
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts{print-plan=true}))' -split-input-file %s -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts,mf-lower-reshards))' -split-input-file %s | FileCheck %s
-// RUN: %roundtrip --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts,mf-lower-reshards,mf-localize))' -split-input-file %s --remarks-filter=shard -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts{print-plan=true}))' -split-input-file -o %t 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts,mf-lower-reshards))' -split-input-file | FileCheck %s
+// RUN: %variants %S/../Inputs/training.mlir %s | %roundtrip --pass-pipeline='builtin.module(mf.model(mf-propagate-layouts,mf-lower-reshards,mf-localize))' -split-input-file --remarks-filter=shard -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // A capacity, and experts that mp cuts: rows go to their experts' ranks first, and those of mp put theirs together there, so that each byte is
 // sent by one of them. dp_1 is in the middle of the rows' axes, so it is a dimension of its own meanwhile. The way back is the same.
@@ -57,11 +54,6 @@ mf.model @capacity attributes {
   }
 }
 }
-
-// -----
-
-#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
-#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 // Without one, operators exchange what they need themselves, and counts are transposed between ranks.
 // PLAN:      w: {{\[\[}}dp_1, mp], [], []] reduced [dp_0]
