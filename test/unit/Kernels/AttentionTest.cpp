@@ -47,24 +47,80 @@ struct Attention {
   double scale = 0.3;
   /// One per head, or none.
   Values slopes = {};
+  /// Where the documents of each sample begin: a query sees no key before its
+  /// own. None if each sample is one.
+  std::vector<Ints> documents = {};
+  /// The share of probabilities that are dropped.
+  double rate = 0;
 
   AttributeMap getAttributes() const {
-    return {{"scale", scale}, {"causal", causal}};
+    AttributeMap attributes = {{"scale", scale}, {"causal", causal}};
+    if (rate > 0)
+      attributes["rate"] = rate;
+    return attributes;
   }
-  /// `inputs` and the slopes, if there are any.
-  Tensors withSlopes(Tensors inputs) const {
-    if (slopes.empty())
-      return inputs;
-    KernelTensor tensor(DType::F32, {heads});
-    for (int64_t i = 0; i < heads; ++i)
-      tensor.set(i, slopes[i]);
-    inputs.push_back(tensor);
+  /// Which probabilities are kept.
+  KernelTensor makeMask() const {
+    KernelTensor mask(DType::I1, {batch, heads, queries, keys});
+    std::mt19937 random(9);
+    for (int64_t i = 0; i < mask.size(); ++i)
+      mask.set(i, random() % 2);
+    return mask;
+  }
+  int64_t getStart(int64_t sample, int64_t query) const {
+    int64_t start = 0;
+    if (!documents.empty())
+      for (int64_t first : documents[sample])
+        start = first <= query ? first : start;
+    return start;
+  }
+  /// `inputs` and the optional operands of queries from `first` on.
+  Tensors withOptional(Tensors inputs, int64_t first = 0) const {
+    if (!slopes.empty())
+      inputs.push_back(makeRow(DType::F32, slopes));
+    if (rate > 0)
+      inputs.push_back(makeMask());
+    if (!documents.empty()) {
+      KernelTensor &starts =
+          inputs.emplace_back(DType::I32, Ints{batch, queries});
+      for (int64_t i = 0; i < starts.size(); ++i)
+        starts.set(
+            i, static_cast<double>(getStart(i / queries, first + i % queries)));
+    }
     return inputs;
+  }
+  /// The keys that a query sees: from the first on, and before the second.
+  std::pair<int64_t, int64_t> getSeen(int64_t head, int64_t query) const {
+    return {getStart(head / heads, query),
+            causal ? query + 1 + keys - queries : keys};
+  }
+  /// The factors of probabilities, by head, query and key.
+  Values getKept() const {
+    Values kept(batch * heads * queries * keys, 1.0);
+    if (rate > 0)
+      kept = makeMask().toVector();
+    for (double &factor : kept)
+      factor /= 1 - rate;
+    return kept;
   }
   /// The bias on a scaled score; `head` counts those of all batches.
   double getBias(int64_t head, int64_t query, int64_t key) const {
     auto distance = static_cast<double>(key - query - (keys - queries));
     return slopes.empty() ? 0 : slopes[head % heads] * distance;
+  }
+  /// The first query and their number of parts, as ranks of context parallel
+  /// training have them, and of one that begins and ends anywhere.
+  std::vector<std::pair<int64_t, int64_t>> getParts() const {
+    if (queries != keys || queries < 3 || rate > 0)
+      return {};
+    return {{queries / 5, queries / 2},
+            {0, queries / 3},
+            {queries - queries / 3, queries / 3}};
+  }
+  Attention getPart(int64_t count) const {
+    Attention part = *this;
+    part.queries = count;
+    return part;
   }
   KernelTensor makeQuery(DType type, unsigned seed) const {
     return randomTensor(type, {batch, heads, queries, dim}, seed);
@@ -89,21 +145,25 @@ struct Result {
 Result attend(const Attention &a, const Values &q, const Values &k,
               const Values &v) {
   Result result;
+  const Values kept = a.getKept();
   for (int64_t head = 0; head < a.batch * a.heads; ++head) {
     int64_t keyHead = head / (a.heads / a.keyHeads);
     for (int64_t i = 0; i < a.queries; ++i) {
-      int64_t seen = a.causal ? i + 1 + a.keys - a.queries : a.keys;
-      Values scores(seen), row(a.valueDim);
-      for (int64_t j = 0; j < seen; ++j) {
+      const auto [first, end] = a.getSeen(head, i);
+      const int64_t query = head * a.queries + i;
+      Values scores(end), row(a.valueDim);
+      for (int64_t j = first; j < end; ++j) {
         for (int64_t d = 0; d < a.dim; ++d)
-          scores[j] += q[(head * a.queries + i) * a.dim + d] *
-                       k[(keyHead * a.keys + j) * a.dim + d];
+          scores[j] +=
+              q[query * a.dim + d] * k[(keyHead * a.keys + j) * a.dim + d];
         scores[j] = scores[j] * a.scale + a.getBias(head, i, j);
       }
-      double max = *std::max_element(scores.begin(), scores.end()), sum = 0;
-      for (int64_t j = 0; j < seen; ++j) {
+      double max = *std::max_element(scores.begin() + first, scores.end()),
+             sum = 0;
+      for (int64_t j = first; j < end; ++j) {
         double e = std::exp(scores[j] - max);
         sum += e;
+        e *= kept[query * a.keys + j];
         for (int64_t d = 0; d < a.valueDim; ++d)
           row[d] += e * v[(keyHead * a.keys + j) * a.valueDim + d];
       }
@@ -116,10 +176,13 @@ Result attend(const Attention &a, const Values &q, const Values &k,
   return result;
 }
 
+/// Of two samples of about 700 tokens.
+const std::vector<Ints> documents = {{0, 1, 64, 100, 620}, {0, 650}};
+
 const Attention forwardCases[] = {
     {1, 1, 1, 1, 1, 1, 1, true},
     {1, 1, 1, 5, 5, 3, 7, true},
-    {1, 2, 1, 64, 64, 16, 16, false},
+    {1, 2, 1, 64, 64, 16, 16, false, 0.3, {-0.002, 0.004}},
     {2, 4, 2, 130, 130, 32, 32, true},
     {1, 2, 2, 70, 600, 20, 24, true},
     {1, 1, 1, 1200, 1200, 16, 16, true},
@@ -129,19 +192,37 @@ const Attention forwardCases[] = {
     {1, 6, 2, 300, 301, 80, 33, true},
     {2, 2, 1, 40, 70, 7, 65, false, -0.5},
     {1, 1, 1, 33, 33, 16, 16, true, 0},
+    {2, 4, 2, 700, 700, 16, 24, true, 0.3, {}, documents},
+    {2, 2, 1, 700, 700, 16, 24, true, 0.3, {0.1, 0.02}, documents},
+    {1, 2, 2, 70, 530, 16, 16, true, 0.3, {}, {}, 0.5},
 };
 
+/// Parts of the queries have the bits of the whole.
 TEST_P(AttentionTest, MatchesSoftmaxOfAllScores) {
   for (DType type : floatTypes)
     for (const Attention &a : forwardCases) {
       KernelTensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
                    v = a.makeValue(type, 3);
-      Tensors y = runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
-                            a.makeOutputs(type), a.getAttributes());
+      Tensors y =
+          runKernel("aclnnFlashAttentionScore", a.withOptional({q, k, v}),
+                    a.makeOutputs(type), a.getAttributes());
       Result expected = attend(a, q.toVector(), k.toVector(), v.toVector());
       expectNear(y[0], expected.max);
       expectNear(y[1], expected.sum, 10);
       expectNear(y[2], expected.out);
+      for (auto [first, count] : a.getParts()) {
+        const Attention part = a.getPart(count);
+        const Tensors ofPart =
+            runKernel("mfFlashAttentionPart",
+                      part.withOptional({takeRange(q, 2, first, count), k, v,
+                                         makePosition(first)},
+                                        first),
+                      part.makeOutputs(type), a.getAttributes());
+        for (size_t i = 0; i < 3; ++i)
+          EXPECT_TRUE(ofPart[i] == takeRange(y[i], 2, first, count))
+              << "output " << i << " of rows from " << first << " of "
+              << a.queries;
+      }
     }
 }
 
@@ -208,16 +289,17 @@ Gradients differentiateAttention(const Attention &a, const Values &q,
                                  const Values &k, const Values &v,
                                  const Values &dout) {
   Result forward = attend(a, q, k, v);
+  const Values kept = a.getKept();
   Gradients g{Values(q.size()), Values(k.size()), Values(v.size())};
   for (int64_t head = 0; head < a.batch * a.heads; ++head) {
     int64_t keyHead = head / (a.heads / a.keyHeads);
     for (int64_t i = 0; i < a.queries; ++i) {
       int64_t row = head * a.queries + i;
-      int64_t seen = a.causal ? i + 1 + a.keys - a.queries : a.keys;
+      const auto [first, end] = a.getSeen(head, i);
       double delta = 0;
       for (int64_t d = 0; d < a.valueDim; ++d)
         delta += dout[row * a.valueDim + d] * forward.out[row * a.valueDim + d];
-      for (int64_t j = 0; j < seen; ++j) {
+      for (int64_t j = first; j < end; ++j) {
         int64_t key = keyHead * a.keys + j;
         double score = 0, slope = 0;
         for (int64_t d = 0; d < a.dim; ++d)
@@ -225,9 +307,11 @@ Gradients differentiateAttention(const Attention &a, const Values &q,
         double p = std::exp(score * a.scale + a.getBias(head, i, j) -
                             forward.max[row]) /
                    forward.sum[row];
+        const double factor = kept[row * a.keys + j];
         for (int64_t d = 0; d < a.valueDim; ++d) {
-          slope += dout[row * a.valueDim + d] * v[key * a.valueDim + d];
-          g.dv[key * a.valueDim + d] += p * dout[row * a.valueDim + d];
+          slope +=
+              factor * dout[row * a.valueDim + d] * v[key * a.valueDim + d];
+          g.dv[key * a.valueDim + d] += p * factor * dout[row * a.valueDim + d];
         }
         double ds = a.scale * p * (slope - delta);
         for (int64_t d = 0; d < a.dim; ++d) {
@@ -240,22 +324,35 @@ Gradients differentiateAttention(const Attention &a, const Values &q,
   return g;
 }
 
-Tensors runGradient(const Attention &a, const KernelTensor &q,
-                    const KernelTensor &k, const KernelTensor &v,
-                    const KernelTensor &dout) {
-  DType type = q.shape.type;
-  Tensors y = runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
-                        a.makeOutputs(type), a.getAttributes());
-  return runKernel("aclnnFlashAttentionScoreGrad",
-                   a.withSlopes({q, k, v, dout, y[0], y[1], y[2]}),
-                   {KernelTensor(type, q.shape.dims),
-                    KernelTensor(type, k.shape.dims),
-                    KernelTensor(type, v.shape.dims)},
-                   a.getAttributes());
+/// Gradients of the parts of two ranks: query rows have the bits of the whole,
+/// keys and values get a sum over parts.
+void expectGradientsOfParts(const Attention &a, const Tensors &inputs,
+                            const Tensors &whole) {
+  const int64_t count = a.queries / 2;
+  const Attention part = a.getPart(count);
+  std::vector<Values> sums = {Values(whole[1].size()), Values(whole[2].size())};
+  for (int64_t first : {int64_t{0}, count}) {
+    Tensors own = inputs;
+    // All but keys and values.
+    for (size_t i : {0, 3, 4, 5, 6})
+      own[i] = takeRange(inputs[i], 2, first, count);
+    own.push_back(makePosition(first));
+    const Tensors gradients =
+        runKernel("mfFlashAttentionPartGrad", part.withOptional(own, first),
+                  {own[0], own[1], own[2]}, a.getAttributes());
+    EXPECT_TRUE(gradients[0] == takeRange(whole[0], 2, first, count))
+        << "rows from " << first << " of " << a.queries;
+    for (size_t i = 0; i < 2; ++i)
+      for (int64_t j = 0; j < gradients[1 + i].size(); ++j)
+        sums[i][j] += gradients[1 + i].get(j);
+  }
+  for (size_t i = 0; i < 2; ++i)
+    expectNear(whole[1 + i], sums[i], 10,
+               inputs[0].shape.type == DType::F32 ? 1e-6 : 0);
 }
 
 TEST(AttentionReferenceTest, MatchesFiniteDifferences) {
-  Attention a{1, 2, 1, 3, 5, 4, 3, true, 0.3, {0.5, 0.1}};
+  Attention a{1, 2, 1, 3, 5, 4, 3, true, 0.3, {0.5, 0.1}, {{0, 1}}, 0.25};
   Values q = a.makeQuery(DType::F32, 1).toVector();
   Values k = a.makeKey(DType::F32, 2).toVector();
   Values v = a.makeValue(DType::F32, 3).toVector();
@@ -290,6 +387,11 @@ TEST_P(AttentionTest, GradientsMatchTheReferenceInOneSweepAndInTwo) {
       {1, 8, 8, 20, 1100, 128, 120, false},
       {2, 4, 2, 70, 600, 16, 16, true, 0.3, {0.25, 0.01, 0, 1}},
       {1, 8, 8, 70, 70, 8, 8, true, 0.3, {.5, .3, .2, .1, .05, .03, .02, .01}},
+      // Without a unit the sums of dk and dv would need 1.5 MiB for each head.
+      {1, 8, 8, 64, 1600, 120, 120, false},
+      {2, 4, 2, 700, 700, 16, 24, true, 0.3, {}, documents},
+      {2, 2, 1, 700, 700, 16, 24, true, 0.3, {0.1, 0.02}, documents},
+      {1, 2, 2, 70, 530, 16, 16, true, 0.3, {}, {}, 0.5},
   };
   for (DType type : floatTypes)
     for (const Attention &a : cases) {
@@ -297,122 +399,20 @@ TEST_P(AttentionTest, GradientsMatchTheReferenceInOneSweepAndInTwo) {
                    v = a.makeValue(type, 3);
       KernelTensor dout =
           randomTensor(type, {a.batch, a.heads, a.queries, a.valueDim}, 4);
-      Tensors gradients = runGradient(a, q, k, v, dout);
+      const Tensors y =
+          runKernel("aclnnFlashAttentionScore", a.withOptional({q, k, v}),
+                    a.makeOutputs(type), a.getAttributes());
+      const Tensors inputs = {q, k, v, dout, y[0], y[1], y[2]};
+      const Tensors gradients =
+          runKernel("aclnnFlashAttentionScoreGrad", a.withOptional(inputs),
+                    {q, k, v}, a.getAttributes());
+      if (!a.getParts().empty())
+        expectGradientsOfParts(a, inputs, gradients);
       Gradients expected = differentiateAttention(
           a, q.toVector(), k.toVector(), v.toVector(), dout.toVector());
       expectNear(gradients[0], expected.dq);
       expectNear(gradients[1], expected.dk, 2);
       expectNear(gradients[2], expected.dv, 2);
-    }
-}
-
-TEST_P(AttentionTest, LongNarrowSequencesTakeTwoSweeps) {
-  // Without a unit the sums of dk and dv would need 1.5 MiB for each key head.
-  Attention a{1, 8, 8, 64, 1600, 120, 120, false};
-  KernelTensor q = a.makeQuery(DType::BF16, 1), k = a.makeKey(DType::BF16, 2),
-               v = a.makeValue(DType::BF16, 3);
-  KernelTensor dout = randomTensor(DType::BF16, {1, 8, 64, 120}, 4);
-  Tensors gradients = runGradient(a, q, k, v, dout);
-  Gradients expected = differentiateAttention(a, q.toVector(), k.toVector(),
-                                              v.toVector(), dout.toVector());
-  expectNear(gradients[0], expected.dq, 0.2);
-  expectNear(gradients[1], expected.dk, 0.2);
-  expectNear(gradients[2], expected.dv, 0.2);
-}
-
-/// Rows [first, first + count) of each head of [batch, heads, rows, ...].
-KernelTensor takeQueries(const KernelTensor &x, int64_t first, int64_t count) {
-  Ints dims(x.shape.dims.begin(), x.shape.dims.end());
-  const int64_t rows = dims[2], width = dims.size() > 3 ? dims[3] : 1;
-  dims[2] = count;
-  KernelTensor part(x.shape.type, dims);
-  for (int64_t i = 0; i < part.size(); ++i) {
-    const int64_t row = i / width;
-    part.set(i, x.get((row / count * rows + first + row % count) * width +
-                      i % width));
-  }
-  return part;
-}
-
-const Attention wholeCases[] = {
-    {1, 2, 1, 12, 12, 8, 8, true},
-    {2, 4, 2, 192, 192, 16, 24, true},
-    {1, 8, 8, 600, 600, 16, 16, true},
-    {1, 2, 2, 600, 600, 32, 32, true, 0.3, {0.25, 0.01}},
-    {1, 2, 1, 96, 96, 16, 16, false, 0.3, {-0.002, 0.004}},
-    {1, 2, 1, 1200, 1200, 16, 16, true},
-};
-
-/// Parts as ranks of context parallel training have them, and one that begins
-/// and ends anywhere.
-std::vector<std::pair<int64_t, int64_t>> getParts(int64_t rows) {
-  std::vector<std::pair<int64_t, int64_t>> parts = {{rows / 5, rows / 2}};
-  for (int64_t ranks : {2, 3, 4})
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      parts.push_back({rank * (rows / ranks), rows / ranks});
-  return parts;
-}
-
-TEST_P(AttentionTest, PartsOfTheQueriesHaveTheBitsOfTheWhole) {
-  for (DType type : floatTypes)
-    for (const Attention &a : wholeCases) {
-      KernelTensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
-                   v = a.makeValue(type, 3);
-      Tensors whole =
-          runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
-                    a.makeOutputs(type), a.getAttributes());
-      for (auto [first, count] : getParts(a.queries)) {
-        Attention part = a;
-        part.queries = count;
-        KernelTensor position(DType::I32, {1});
-        position.set(0, static_cast<double>(first));
-        Tensors y = runKernel(
-            "mfFlashAttentionPart",
-            part.withSlopes({takeQueries(q, first, count), k, v, position}),
-            part.makeOutputs(type), a.getAttributes());
-        for (size_t i = 0; i < 3; ++i)
-          EXPECT_TRUE(y[i] == takeQueries(whole[i], first, count))
-              << "output " << i << " of rows from " << first << " of "
-              << a.queries;
-      }
-    }
-}
-
-/// Query rows have the bits of the whole; keys and values get a sum over parts.
-TEST_P(AttentionTest, GradientsOfPartsAddUpToThoseOfTheWhole) {
-  for (DType type : floatTypes)
-    for (const Attention &a : wholeCases) {
-      KernelTensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
-                   v = a.makeValue(type, 3);
-      KernelTensor dy =
-          randomTensor(type, {a.batch, a.heads, a.queries, a.valueDim}, 4);
-      Tensors y = runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
-                            a.makeOutputs(type), a.getAttributes());
-      Tensors whole = runKernel("aclnnFlashAttentionScoreGrad",
-                                a.withSlopes({q, k, v, dy, y[0], y[1], y[2]}),
-                                {q, k, v}, a.getAttributes());
-      const int64_t ranks = 3, count = a.queries / ranks;
-      std::vector<Values> sums = {Values(k.size()), Values(v.size())};
-      for (int64_t rank = 0; rank < ranks; ++rank) {
-        Attention part = a;
-        part.queries = count;
-        auto take = [&](const KernelTensor &x) {
-          return takeQueries(x, rank * count, count);
-        };
-        KernelTensor position(DType::I32, {1});
-        position.set(0, static_cast<double>(rank * count));
-        Tensors gradients =
-            runKernel("mfFlashAttentionPartGrad",
-                      part.withSlopes({take(q), k, v, take(dy), take(y[0]),
-                                       take(y[1]), take(y[2]), position}),
-                      {take(q), k, v}, a.getAttributes());
-        EXPECT_TRUE(gradients[0] == take(whole[0])) << "rank " << rank;
-        for (size_t i = 0; i < 2; ++i)
-          for (int64_t j = 0; j < gradients[1 + i].size(); ++j)
-            sums[i][j] += gradients[1 + i].get(j);
-      }
-      for (size_t i = 0; i < 2; ++i)
-        expectNear(whole[1 + i], sums[i], 10, type == DType::F32 ? 1e-6 : 0);
     }
 }
 

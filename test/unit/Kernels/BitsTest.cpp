@@ -26,16 +26,8 @@ TEST(BitsTest, OfEveryExampleOnEightLanes) {
   const MatrixUnitLimit unit(MatrixUnit::None);
   uint64_t all = 0;
   for (const KernelSpec &spec : getExampleSpecs()) {
-    Tensors inputs, outputs;
-    for (size_t i = 0; i < spec.inputs.size(); ++i)
-      inputs.push_back(makeInput(spec, i, static_cast<unsigned>(i + 1)));
-    for (const TensorShape &shape : spec.outputs) {
-      outputs.emplace_back(shape.type, shape.dims);
-      outputs.back().fill(0.25);
-    }
     uint64_t bits = 0;
-    for (const KernelTensor &result :
-         runKernel(spec.name, inputs, outputs, spec.attributes)) {
+    for (const KernelTensor &result : runExample(spec)) {
       const llvm::ArrayRef<uint8_t> bytes(
           static_cast<const uint8_t *>(result.data()),
           static_cast<size_t>(result.shape.getBytes()));

@@ -127,36 +127,4 @@ TEST_P(BlockProductTest, MultipliesEverySizeOfBlock) {
       }
 }
 
-/// Each limit is asked for in a process that starts with it.
-TEST(MatrixUnitTest, OneDnnsLimitIsOurs) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  constexpr const char *variable = "ONEDNN_MAX_CPU_ISA";
-  const std::pair<const char *, MatrixUnit> limits[] = {
-      {"AVX2", MatrixUnit::None},
-      {"AVX512_CORE", MatrixUnit::Avx512},
-      {"AVX512_CORE_BF16", MatrixUnit::Avx512},
-      {"AVX512_CORE_AMX", MatrixUnit::Amx}};
-  const MatrixUnit best = getMatrixUnit();
-  const char *old = std::getenv(variable);
-  const std::string restored = old ? old : "ALL";
-  for (const auto &[name, unit] : limits) {
-    if (unit > best)
-      continue;
-    setenv(variable, name, 1);
-    EXPECT_EXIT(std::exit(static_cast<int>(getMatrixUnit())),
-                ::testing::ExitedWithCode(static_cast<int>(unit)), "")
-        << name;
-  }
-  setenv(variable, restored.c_str(), 1);
-}
-
-TEST(MatrixUnitTest, AreLimitedByTests) {
-  const MatrixUnit best = getMatrixUnit();
-  {
-    const MatrixUnitLimit limit(MatrixUnit::None);
-    EXPECT_EQ(getMatrixUnit(), MatrixUnit::None);
-  }
-  EXPECT_EQ(getMatrixUnit(), best);
-}
-
 } // namespace

@@ -12,6 +12,11 @@ using namespace mf::testing;
 
 namespace {
 
+/// Memory for the loss, the logarithms of rows and their number.
+Tensors makeLoss(int64_t rows) {
+  return {makeScalar(0), KernelTensor(DType::F32, {rows}), makeScalar(0)};
+}
+
 struct ExpectedLoss {
   double loss = 0, count = 0;
   Values logSumExp;
@@ -36,6 +41,23 @@ ExpectedLoss crossEntropy(const Values &logits, const KernelTensor &labels,
   return result;
 }
 
+/// The loss of the kernels for ranks that share the classes out, on a rank that
+/// has all classes; then logarithms and count. PartsTest has some of them.
+Tensors runLossOfParts(const KernelTensor &logits, const KernelTensor &labels,
+                       const AttributeMap &attributes) {
+  const KernelTensor none(DType::F32, {labels.size()});
+  const KernelTensor max = runOne("mfRowMax", {logits}, none);
+  const KernelTensor sum = runOne("mfRowExponentialSum", {logits, max}, none);
+  const KernelTensor picked =
+      runOne("mfPickLogit", {logits, labels, makePosition(0)}, none);
+  const Tensors rows =
+      runKernel("mfCrossEntropyRows", {labels, max, sum, picked},
+                {KernelTensor(DType::F32, {2}), none}, attributes);
+  const Tensors mean =
+      runKernel("mfMeanLoss", {rows[0]}, {makeScalar(0), makeScalar(0)});
+  return {mean[0], rows[1], mean[1]};
+}
+
 TEST(CrossEntropyTest, MatchesItsDefinitionAndItsGradient) {
   for (DType type : floatTypes)
     for (const Ints &dims :
@@ -51,22 +73,28 @@ TEST(CrossEntropyTest, MatchesItsDefinitionAndItsGradient) {
         }
         AttributeMap attributes = {{"ignore_index", ignoreIndex}};
         Tensors y = runKernel("aclnnCrossEntropyLoss", {logits, labels},
-                              {KernelTensor(DType::F32, {}),
-                               KernelTensor(DType::F32, {rows}),
-                               KernelTensor(DType::F32, {})},
-                              attributes);
+                              makeLoss(rows), attributes);
         ExpectedLoss expected =
             crossEntropy(logits.toVector(), labels, classes, ignoreIndex);
         EXPECT_NEAR(y[0].get(0), expected.loss, 1e-5 * (1 + expected.loss));
         expectNear(y[1], expected.logSumExp);
         EXPECT_EQ(y[2].get(0), expected.count);
+
+        AttributeMap partAttributes = attributes;
+        partAttributes["classes"] = classes;
+        const Tensors ofParts = runLossOfParts(logits, labels, partAttributes);
+        EXPECT_NEAR(ofParts[0].get(0), y[0].get(0), 1e-6 * y[0].get(0));
+        expectNear(ofParts[1], y[1].toVector(), 1, 1e-6);
+        EXPECT_TRUE(ofParts[2] == y[2]);
         if (logits.size() > 1000)
           continue;
-        KernelTensor scale(DType::F32, {});
-        scale.set(0, 3);
+        const KernelTensor scale = makeScalar(3);
         KernelTensor dx = runOne("aclnnCrossEntropyLossGrad",
                                  {scale, logits, labels, y[1], y[2]},
                                  KernelTensor(type, dims), attributes);
+        EXPECT_TRUE(runOne("mfCrossEntropyPartGrad",
+                           {scale, logits, labels, y[1], y[2], makePosition(0)},
+                           dx, partAttributes) == dx);
         expectNear(
             dx,
             differentiate(
@@ -79,95 +107,14 @@ TEST(CrossEntropyTest, MatchesItsDefinitionAndItsGradient) {
       }
 }
 
-/// Columns [first, first + count) of logits.
-KernelTensor takeColumns(const KernelTensor &x, int64_t first, int64_t count) {
-  const int64_t rows = x.shape.dims[0], columns = x.shape.dims[1];
-  KernelTensor part(x.shape.type, {rows, count});
-  for (int64_t i = 0; i < rows * count; ++i)
-    part.set(i, x.get(i / count * columns + first + i % count));
-  return part;
-}
-
-/// The loss on `parts` ranks that share the classes out, with sums between them
-/// made here; then logarithms and count.
-Tensors runLossOfParts(const KernelTensor &logits, const KernelTensor &labels,
-                       int64_t parts, int64_t ignoreIndex) {
-  const int64_t rows = logits.shape.dims[0], classes = logits.shape.dims[1];
-  const int64_t size = classes / parts;
-  const KernelTensor none(DType::F32, {rows});
-  KernelTensor max = none, sum = none, picked = none;
-  max.fill(-1e30);
-  Tensors own;
-  for (int64_t part = 0; part < parts; ++part) {
-    own.push_back(takeColumns(logits, part * size, size));
-    KernelTensor of = runOne("mfRowMax", {own.back()}, none);
-    for (int64_t row = 0; row < rows; ++row)
-      max.set(row, std::max(max.get(row), of.get(row)));
-  }
-  for (int64_t part = 0; part < parts; ++part) {
-    KernelTensor first(DType::I32, {1});
-    first.set(0, static_cast<double>(part * size));
-    KernelTensor e = runOne("mfRowExponentialSum", {own[part], max}, none);
-    KernelTensor p = runOne("mfPickLogit", {own[part], labels, first}, none);
-    for (int64_t row = 0; row < rows; ++row) {
-      sum.set(row, sum.get(row) + e.get(row));
-      picked.set(row, picked.get(row) + p.get(row));
-    }
-  }
-  Tensors loss =
-      runKernel("mfCrossEntropyRows", {labels, max, sum, picked},
-                {KernelTensor(DType::F32, {2}), none},
-                {{"ignore_index", ignoreIndex}, {"classes", classes}});
-  Tensors mean =
-      runKernel("mfMeanLoss", {loss[0]},
-                {KernelTensor(DType::F32, {}), KernelTensor(DType::F32, {})});
-  return {mean[0], loss[1], mean[1]};
-}
-
-TEST(CrossEntropyTest, PartsOfTheClassesGiveTheLossAndGradientOfTheWhole) {
-  for (DType type : floatTypes)
-    for (int64_t parts : {1, 2, 3, 4})
-      for (const int64_t ignoreIndex : {-100, 2}) {
-        const int64_t rows = 37, classes = 12 * parts, size = 12;
-        KernelTensor logits = randomTensor(type, {rows, classes}, 1, -5, 5);
-        KernelTensor labels = randomIndices({rows}, 2, -1, classes);
-        const AttributeMap attributes = {{"ignore_index", ignoreIndex}};
-        const Tensors outputs = {KernelTensor(DType::F32, {}),
-                                 KernelTensor(DType::F32, {rows}),
-                                 KernelTensor(DType::F32, {})};
-        Tensors whole = runKernel("aclnnCrossEntropyLoss", {logits, labels},
-                                  outputs, attributes);
-        Tensors y = runLossOfParts(logits, labels, parts, ignoreIndex);
-        EXPECT_NEAR(y[0].get(0), whole[0].get(0), 1e-6 * whole[0].get(0));
-        expectNear(y[1], whole[1].toVector(), 1, 1e-6);
-        EXPECT_TRUE(y[2] == whole[2]);
-
-        KernelTensor scale(DType::F32, {});
-        scale.set(0, 3);
-        KernelTensor dx = runOne("aclnnCrossEntropyLossGrad",
-                                 {scale, logits, labels, whole[1], whole[2]},
-                                 logits, attributes);
-        for (int64_t part = 0; part < parts; ++part) {
-          KernelTensor first(DType::I32, {1});
-          first.set(0, static_cast<double>(part * size));
-          KernelTensor own = takeColumns(logits, part * size, size);
-          EXPECT_TRUE(
-              runOne("mfCrossEntropyPartGrad",
-                     {scale, own, labels, whole[1], whole[2], first}, own,
-                     {{"ignore_index", ignoreIndex}, {"classes", classes}}) ==
-              takeColumns(dx, part * size, size));
-        }
-      }
-}
-
 /// Rows that ranks share out: the sums are those that the whole divides.
 TEST(CrossEntropyTest, TheSumDividedIsTheLoss) {
   for (DType type : floatTypes) {
     KernelTensor logits = randomTensor(type, {29, 40}, 1, -5, 5);
     KernelTensor labels = randomIndices({29}, 2, -1, 40);
-    const KernelTensor scalar(DType::F32, {}), rows(DType::F32, {29});
-    Tensors whole = runKernel("aclnnCrossEntropyLoss", {logits, labels},
-                              {scalar, rows, scalar});
+    const KernelTensor scalar = makeScalar(0), rows(DType::F32, {29});
+    Tensors whole =
+        runKernel("aclnnCrossEntropyLoss", {logits, labels}, makeLoss(29));
     Tensors sum = runKernel("mfCrossEntropySum", {logits, labels},
                             {KernelTensor(DType::F32, {2}), rows});
     Tensors mean = runKernel("mfMeanLoss", {sum[0]}, {scalar, scalar});
@@ -178,12 +125,8 @@ TEST(CrossEntropyTest, TheSumDividedIsTheLoss) {
 
 /// Rows with the ignored label, and with none of the classes, do not count.
 TEST(CrossEntropyTest, LabelsOfTheWholeAreCounted) {
-  KernelTensor labels(DType::I32, {6}), sums(DType::F32, {2});
-  const double values[] = {0, 3, 2, 4, -1, 1};
-  for (int64_t row = 0; row < 6; ++row)
-    labels.set(row, values[row]);
-  sums.set(0, 7);
-  sums.set(1, 1);
+  const KernelTensor labels = makeRow(DType::I32, {0, 3, 2, 4, -1, 1});
+  const KernelTensor sums = makeRow(DType::F32, {7, 1});
   EXPECT_EQ(runOne("mfCountLabels", {labels}, sums,
                    {{"ignore_index", int64_t{2}}, {"classes", int64_t{4}}})
                 .toVector(),
@@ -194,13 +137,9 @@ TEST(CrossEntropyTest, NothingCountsAndTheLossIsZero) {
   KernelTensor logits = randomTensor(DType::F32, {3, 9}, 1);
   KernelTensor labels(DType::I32, {3});
   labels.fill(-100);
-  Tensors y =
-      runKernel("aclnnCrossEntropyLoss", {logits, labels},
-                {KernelTensor(DType::F32, {}), KernelTensor(DType::F32, {3}),
-                 KernelTensor(DType::F32, {})});
+  Tensors y = runKernel("aclnnCrossEntropyLoss", {logits, labels}, makeLoss(3));
   EXPECT_EQ(y[0].get(0), 0);
-  KernelTensor scale(DType::F32, {});
-  scale.set(0, 1);
+  const KernelTensor scale = makeScalar(1);
   KernelTensor dx =
       runOne("aclnnCrossEntropyLossGrad", {scale, logits, labels, y[1], y[2]},
              KernelTensor(DType::F32, {3, 9}));

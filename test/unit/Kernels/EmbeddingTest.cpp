@@ -9,6 +9,8 @@ using namespace mf::testing;
 
 namespace {
 
+// PartsTest has parts of the table.
+
 TEST(EmbeddingTest, TakesRowsAndZerosForIndicesOutsideOfTheTable) {
   for (DType type : floatTypes) {
     KernelTensor table = randomTensor(type, {50, 33}, 1);
@@ -27,6 +29,8 @@ TEST(EmbeddingTest, TakesRowsAndZerosForIndicesOutsideOfTheTable) {
     KernelTensor y = runOne("aclnnEmbedding", {table, indices},
                             KernelTensor(type, {3, 40, 33}));
     EXPECT_EQ(y.toVector(), expected);
+    EXPECT_TRUE(
+        runOne("mfEmbeddingPart", {table, indices, makePosition(0)}, y) == y);
   }
 }
 
@@ -47,48 +51,12 @@ TEST(EmbeddingTest, GradientAddsTheRowsOfEachIndexInSinglePrecision) {
           for (int64_t j = 0; j < width; ++j)
             expected[row * width + j] += dy.get(i * width + j);
         }
-        expectNear(
-            runOne("aclnnEmbeddingDenseBackward", {dy, indices}, gradient),
-            expected, 10);
+        const KernelTensor whole =
+            runOne("aclnnEmbeddingDenseBackward", {dy, indices}, gradient);
+        expectNear(whole, expected, 10);
+        EXPECT_TRUE(runOne("mfEmbeddingPartBackward",
+                           {dy, indices, makePosition(0)}, gradient) == whole);
       }
-}
-
-/// Rows [first, first + count) of a tensor of two dimensions.
-KernelTensor takeRows(const KernelTensor &x, int64_t first, int64_t count) {
-  const int64_t width = x.shape.dims[1];
-  KernelTensor rows(x.shape.type, {count, width});
-  for (int64_t i = 0; i < count * width; ++i)
-    rows.set(i, x.get(first * width + i));
-  return rows;
-}
-
-/// Each index is a row of one part; the others have zeros, so that the parts
-/// add up to the whole without rounding.
-TEST(EmbeddingTest, PartsOfATableHaveTheBitsOfTheWhole) {
-  for (DType type : floatTypes)
-    for (int64_t parts : {2, 3, 4}) {
-      const int64_t size = 5, width = 33, count = 60;
-      KernelTensor table = randomTensor(type, {size * parts, width}, 1);
-      KernelTensor indices = randomIndices({count}, 2, -1, size * parts);
-      KernelTensor dy = randomTensor(type, {count, width}, 3);
-      KernelTensor y = runOne("aclnnEmbedding", {table, indices},
-                              KernelTensor(type, {count, width}));
-      KernelTensor gradient =
-          runOne("aclnnEmbeddingDenseBackward", {dy, indices}, table);
-      Values sum(count * width);
-      for (int64_t part = 0; part < parts; ++part) {
-        KernelTensor first(DType::I32, {1}),
-            own = takeRows(table, part * size, size);
-        first.set(0, static_cast<double>(part * size));
-        KernelTensor rows = runOne("mfEmbeddingPart", {own, indices, first},
-                                   KernelTensor(type, {count, width}));
-        for (int64_t i = 0; i < count * width; ++i)
-          sum[i] += rows.get(i);
-        EXPECT_TRUE(runOne("mfEmbeddingPartBackward", {dy, indices, first},
-                           own) == takeRows(gradient, part * size, size));
-      }
-      EXPECT_EQ(sum, y.toVector());
-    }
 }
 
 } // namespace

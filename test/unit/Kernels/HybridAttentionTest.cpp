@@ -2,19 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "KernelTesting.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
 using namespace mf;
 using namespace mf::testing;
-using ::testing::HasSubstr;
 
 namespace {
-
-using Ints = std::vector<int64_t>;
-using Values = std::vector<double>;
-using Tensors = std::vector<KernelTensor>;
 
 /// Attention by its definition, in double.
 struct Hybrid {
@@ -81,10 +75,8 @@ struct Hybrid {
   }
   /// Appends the position of the first query if the kernel is one of a part.
   Tensors addFirst(Tensors inputs) const {
-    if (first > 0) {
-      inputs.emplace_back(DType::I32, Ints{1});
-      inputs.back().set(0, static_cast<double>(first));
-    }
+    if (first > 0)
+      inputs.push_back(makePosition(first));
     return inputs;
   }
   const char *getKernel(const char *ofAll, const char *ofPart) const {
@@ -166,21 +158,13 @@ TEST(HybridAttentionTest, MatchesItsDefinitionAndItsGradients) {
                     withSeen({gradient, inputs[0], inputs[1], inputs[2],
                               outputs[0], outputs[1]}),
                     results, attention.getAttributes());
-      std::vector<Values> at = {inputs[0].toVector(), inputs[1].toVector(),
-                                inputs[2].toVector(), getEntries()};
-      for (size_t i = 0; i < gradients.size(); ++i) {
-        SCOPED_TRACE("gradient " + std::to_string(i));
-        expectNear(gradients[i],
-                   differentiate(
-                       [&](const Values &changed) {
-                         std::vector<Values> values = at;
-                         values[i] = changed;
-                         return attention.run(values[0], values[1], values[2],
-                                              values[3], indices);
-                       },
-                       at[i], gradient.toVector()),
-                   2, 1e-5);
-      }
+      expectGradients(
+          gradients, results,
+          [&](std::vector<Values> at) {
+            at.resize(4);
+            return attention.run(at[0], at[1], at[2], at[3], indices);
+          },
+          gradient.toVector(), 2, 1e-5);
     }
 }
 
@@ -227,28 +211,13 @@ Values joinRows(const KernelTensor &parts, int64_t before) {
   return result;
 }
 
-/// Takes `count` indices of the second dimension, from `first` on.
-KernelTensor takeSecond(const KernelTensor &x, int64_t first, int64_t count) {
-  Ints dims(x.shape.dims.begin(), x.shape.dims.end());
-  const int64_t inner = x.size() / (dims[0] * dims[1]), whole = dims[1];
-  dims[1] = count;
-  KernelTensor result(x.shape.type, dims);
-  for (int64_t i = 0; i < result.size(); ++i)
-    result.set(i, x.get((i / (count * inner) * whole + first) * inner +
-                        i % (count * inner)));
-  return result;
-}
-
 /// Queries of a block read the keys of its tokens and those of the window
-/// before them. A rank has all blocks, one, or part of the queries of one.
+/// before them. PartsTest shares blocks out, and the queries of one.
 TEST(HybridAttentionTest, BlocksHaveTheBitsOfTheWhole) {
-  for (const std::pair<int64_t, int64_t> &sizes :
-       std::vector<std::pair<int64_t, int64_t>>{
-           {1, 1}, {2, 1}, {4, 1}, {2, 2}, {2, 4}, {4, 4}})
+  for (int64_t blocks : {1, 2, 4})
     for (int64_t window : {1, 3}) {
-      const int64_t blocks = sizes.first, ranks = sizes.second;
-      SCOPED_TRACE(std::to_string(blocks) + " blocks on " +
-                   std::to_string(ranks) + " ranks");
+      SCOPED_TRACE(std::to_string(blocks) + " blocks, window of " +
+                   std::to_string(window));
       Hybrid attention = getHybridCases()[2];
       attention.queries = attention.keys = 8;
       attention.window = window;
@@ -259,62 +228,33 @@ TEST(HybridAttentionTest, BlocksHaveTheBitsOfTheWhole) {
                          indices = attention.makeIndices(),
                          gradient = attention.makeQuery(5),
                          parts = splitRows(keys, blocks, window - 1);
-      const AttributeMap attributes = attention.getAttributes();
+      auto run = [&](const std::string &kernel, Tensors inputs,
+                     const Tensors &outputs) {
+        inputs.push_back(entries);
+        inputs.push_back(indices);
+        return runKernel(kernel, inputs, outputs, attention.getAttributes());
+      };
+      const Tensors outputs = {query, attention.makeLogSums()};
       const Tensors whole =
-          runKernel("mfHybridAttention", {query, keys, sink, entries, indices},
-                    {query, attention.makeLogSums()}, attributes);
-      const Tensors gradients = runKernel(
-          "mfHybridAttentionGrad",
-          {gradient, query, keys, sink, whole[0], whole[1], entries, indices},
-          {query, keys, sink, entries}, attributes);
-      std::vector<Values> sums(4);
-      for (int64_t rank = 0; rank < ranks; ++rank) {
-        const int64_t count = 8 / ranks, first = rank * count;
-        auto take = [&](const KernelTensor &rows) {
-          return takeSecond(rows, first, count);
-        };
-        const KernelTensor own =
-            ranks == 1 ? parts : takeSecond(parts, rank * blocks / ranks, 1);
-        KernelTensor position(DType::I32, {1});
-        position.set(0, static_cast<double>(first));
-        auto run = [&](const std::string &kernel, Tensors inputs,
-                       const Tensors &outputs) {
-          if (ranks > 1)
-            inputs.push_back(position);
-          inputs.push_back(entries);
-          inputs.push_back(take(indices));
-          return runKernel(kernel, inputs, outputs, attributes);
-        };
-        const Tensors outputs =
-            run(ranks == 1 ? "mfHybridAttention" : "mfHybridAttentionPart",
-                {take(query), own, sink},
-                {take(query), take(attention.makeLogSums())});
-        for (size_t i = 0; i < whole.size(); ++i)
-          EXPECT_EQ(outputs[i].toVector(), take(whole[i]).toVector());
-        const Tensors ofParts = run(
-            ranks == 1 ? "mfHybridAttentionGrad" : "mfHybridAttentionPartGrad",
-            {take(gradient), take(query), own, sink, outputs[0], outputs[1]},
-            {take(query), own, sink, entries});
-        EXPECT_EQ(ofParts[0].toVector(), take(gradients[0]).toVector());
-        // Where a rank's keys are among those of all blocks.
-        KernelTensor placed(DType::F32, parts.shape.dims);
-        const int64_t rows = own.size() / attention.batch,
-                      all = parts.size() / attention.batch;
-        for (int64_t i = 0; i < own.size(); ++i)
-          placed.set(i / rows * all +
-                         (ranks == 1 ? 0 : rank * blocks / ranks * rows) +
-                         i % rows,
-                     ofParts[1].get(i));
-        for (auto [sum, values] : {std::pair(1, joinRows(placed, window - 1)),
-                                   {2, ofParts[2].toVector()},
-                                   {3, ofParts[3].toVector()}}) {
-          sums[sum].resize(values.size());
-          for (size_t i = 0; i < values.size(); ++i)
-            sums[sum][i] += values[i];
-        }
-      }
-      for (size_t i : {1, 2, 3})
-        expectNear(gradients[i], sums[i], 2, 1e-5);
+          run("mfHybridAttention", {query, keys, sink}, outputs);
+      EXPECT_EQ(run("mfHybridAttention", {query, parts, sink}, outputs), whole);
+      EXPECT_EQ(run("mfHybridAttentionPart",
+                    {query, parts, sink, makePosition(0)}, outputs),
+                whole);
+      const Tensors gradients =
+          run("mfHybridAttentionGrad",
+              {gradient, query, keys, sink, whole[0], whole[1]},
+              {query, keys, sink, entries});
+      const Tensors inputs = {gradient, query, parts, sink, whole[0], whole[1]};
+      const Tensors results = {query, parts, sink, entries};
+      const Tensors ofParts = run("mfHybridAttentionGrad", inputs, results);
+      Tensors atFirst = inputs;
+      atFirst.push_back(makePosition(0));
+      EXPECT_EQ(run("mfHybridAttentionPartGrad", atFirst, results), ofParts);
+      EXPECT_EQ(ofParts[0], gradients[0]);
+      expectNear(gradients[1], joinRows(ofParts[1], window - 1), 2, 1e-5);
+      for (size_t i : {2, 3})
+        expectNear(gradients[i], ofParts[i].toVector(), 2, 1e-5);
     }
 }
 
@@ -413,75 +353,32 @@ TEST(LightningIndexerTest, ChoosesTheLargestVisibleScores) {
     const Tensors gradients = runKernel(
         "mfLightningIndexerGrad", {gradient, query, keys, weights, outputs[1]},
         {query, keys, weights}, {});
-    std::vector<Values> at = {q, k, w};
-    for (size_t i = 0; i < at.size(); ++i)
-      expectNear(
-          gradients[i],
-          differentiate(
-              [&](const Values &changed) {
-                std::vector<Values> values = at;
-                values[i] = changed;
-                Values chosen;
-                for (int64_t place = 0; place < outputs[1].size(); ++place) {
-                  const auto entry =
-                      static_cast<int64_t>(outputs[1].get(place));
-                  chosen.push_back(entry < 0
-                                       ? 0
-                                       : getIndexScore(attention, values[0],
-                                                       values[1], values[2],
-                                                       place / attention.chosen,
-                                                       entry));
-                }
-                return chosen;
-              },
-              at[i], gradient.toVector()),
-          2, 1e-5);
+    expectGradients(
+        gradients, {query, keys, weights},
+        [&](const std::vector<Values> &at) {
+          Values chosen;
+          for (int64_t place = 0; place < outputs[1].size(); ++place) {
+            const auto entry = static_cast<int64_t>(outputs[1].get(place));
+            chosen.push_back(
+                entry < 0 ? 0
+                          : getIndexScore(attention, at[0], at[1], at[2],
+                                          place / attention.chosen, entry));
+          }
+          return chosen;
+        },
+        gradient.toVector(), 2, 1e-5);
   }
 }
 
 TEST(LightningIndexerTest, TakesTheLowerIndexOfEqualScores) {
   const KernelTensor query(DType::F32, {1, 1, 1, 2}),
       keys(DType::F32, {1, 3, 2}), weights(DType::F32, {1, 1, 1});
-  KernelTensor first(DType::I32, {1});
-  first.set(0, 2);
-  const Tensors outputs =
-      runKernel("mfLightningIndexerPart", {query, keys, weights, first},
-                {KernelTensor(DType::F32, {1, 1, 2}),
-                 KernelTensor(DType::I32, {1, 1, 2})},
-                {{"ratio", int64_t{1}}, {"k", int64_t{2}}, {"unseen", -1.0}});
-  EXPECT_EQ(outputs[1].get(0), 0);
-  EXPECT_EQ(outputs[1].get(1), 1);
-}
-
-TEST(HybridAttentionTest, RefusesOtherShapes) {
-  const Hybrid attention = getHybridCases()[1];
-  const KernelTensor query = attention.makeQuery(1),
-                     keys = attention.makeRows(attention.keys, 2),
-                     sink(DType::F32, {attention.heads});
-  auto refuse = [&](const Tensors &inputs) {
-    return getRefusal(getSpec("mfHybridAttention", inputs,
-                              {query, attention.makeLogSums()},
-                              attention.getAttributes()));
-  };
-  EXPECT_THAT(refuse({keys, keys, sink}),
-              HasSubstr("expected [batch, queries, heads, width]"));
-  EXPECT_THAT(refuse({query, sink, sink}), HasSubstr("input 1"));
-  // Two blocks do not divide nine queries, two keys are less than a window, and
-  // blocks of four tokens are not those of nine queries.
-  for (const Ints &dims :
-       {Ints{2, 2, 6, 4}, Ints{2, 3, 2, 4}, Ints{2, 3, 6, 4}})
-    EXPECT_THAT(
-        refuse({query, KernelTensor(DType::F32, dims), sink}),
-        HasSubstr("expected blocks of 2 keys and a token for each query"));
-  EXPECT_THAT(refuse({query, keys, query}), HasSubstr("input 2"));
-  const KernelTensor values(DType::F32, {2, 9, 5}),
-      places(DType::I32, {2, 9, 5});
-  EXPECT_THAT(
-      getRefusal(getSpec(
-          "mfLightningIndexer", {query, attention.makeRows(2, 1), values},
-          {values, places},
-          {{"ratio", int64_t{2}}, {"k", int64_t{5}}, {"unseen", -1.0}})),
-      HasSubstr("'k'"));
+  const Tensors outputs = runKernel(
+      "mfLightningIndexerPart", {query, keys, weights, makePosition(2)},
+      {KernelTensor(DType::F32, {1, 1, 2}),
+       KernelTensor(DType::I32, {1, 1, 2})},
+      {{"ratio", int64_t{1}}, {"k", int64_t{2}}, {"unseen", -1.0}});
+  EXPECT_EQ(outputs[1].toVector(), (Values{0, 1}));
 }
 
 } // namespace

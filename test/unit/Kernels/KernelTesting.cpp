@@ -136,6 +136,41 @@ KernelTensor randomTensor(DType type, llvm::ArrayRef<int64_t> dims,
   return tensor;
 }
 
+KernelTensor makeTensor(DType type, llvm::ArrayRef<int64_t> dims,
+                        const Values &values) {
+  KernelTensor tensor(type, dims);
+  EXPECT_EQ(tensor.size(), static_cast<int64_t>(values.size()));
+  for (size_t i = 0; i < values.size(); ++i)
+    tensor.set(static_cast<int64_t>(i), values[i]);
+  return tensor;
+}
+
+KernelTensor makeRow(DType type, const Values &values) {
+  return makeTensor(type, {static_cast<int64_t>(values.size())}, values);
+}
+
+KernelTensor makeScalar(double value) {
+  return makeTensor(DType::F32, {}, {value});
+}
+
+KernelTensor makePosition(int64_t position) {
+  return makeRow(DType::I32, {static_cast<double>(position)});
+}
+
+KernelTensor takeRange(const KernelTensor &x, size_t dim, int64_t first,
+                       int64_t count) {
+  Ints dims(x.shape.dims.begin(), x.shape.dims.end());
+  int64_t inner = 1;
+  for (size_t i = dim + 1; i < dims.size(); ++i)
+    inner *= dims[i];
+  const int64_t whole = dims[dim] * inner, part = count * inner;
+  dims[dim] = count;
+  KernelTensor result(x.shape.type, dims);
+  for (int64_t i = 0; i < result.size(); ++i)
+    result.set(i, x.get(i / part * whole + first * inner + i % part));
+  return result;
+}
+
 KernelTensor randomIndices(llvm::ArrayRef<int64_t> dims, unsigned seed,
                            int64_t low, int64_t high) {
   KernelTensor tensor(DType::I32, dims);
@@ -224,6 +259,17 @@ Tensors runKernel(llvm::StringRef name, const Tensors &inputs, Tensors outputs,
   return first;
 }
 
+Tensors runExample(const KernelSpec &spec) {
+  Tensors inputs, outputs;
+  for (size_t i = 0; i < spec.inputs.size(); ++i)
+    inputs.push_back(makeInput(spec, i, static_cast<unsigned>(i + 1)));
+  for (const TensorShape &shape : spec.outputs) {
+    outputs.emplace_back(shape.type, shape.dims);
+    outputs.back().fill(0.25);
+  }
+  return runKernel(spec.name, inputs, outputs, spec.attributes);
+}
+
 std::string getRefusal(const KernelSpec &spec) {
   llvm::Expected<std::unique_ptr<Kernel>> kernel = makeKernel(spec);
   return kernel ? "" : llvm::toString(kernel.takeError());
@@ -268,6 +314,25 @@ Values differentiate(const std::function<Values(const Values &)> &forward,
     gradient[i] = (above - below) / (2 * step);
   }
   return gradient;
+}
+
+void expectGradients(
+    const Tensors &gradients, const Tensors &inputs,
+    const std::function<Values(const std::vector<Values> &)> &forward,
+    const Values &weights, double scale, double tolerance) {
+  std::vector<Values> at;
+  for (const KernelTensor &input : inputs)
+    at.push_back(input.toVector());
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    SCOPED_TRACE("gradient " + std::to_string(i));
+    auto changeInput = [&](const Values &changed) {
+      std::vector<Values> values = at;
+      values[i] = changed;
+      return forward(values);
+    };
+    expectNear(gradients[i], differentiate(changeInput, at[i], weights), scale,
+               tolerance);
+  }
 }
 
 } // namespace mf::testing

@@ -54,6 +54,18 @@ using Tensors = std::vector<KernelTensor>;
 
 KernelTensor randomTensor(DType type, llvm::ArrayRef<int64_t> dims,
                           unsigned seed, double low = -1, double high = 1);
+/// A tensor with these elements.
+KernelTensor makeTensor(DType type, llvm::ArrayRef<int64_t> dims,
+                        const Values &values);
+/// A tensor of one dimension.
+KernelTensor makeRow(DType type, const Values &values);
+/// A tensor of fp32 without dimensions.
+KernelTensor makeScalar(double value);
+/// The operand that says where a part begins in the whole.
+KernelTensor makePosition(int64_t position);
+/// Elements [first, first + count) of a dimension.
+KernelTensor takeRange(const KernelTensor &x, size_t dim, int64_t first,
+                       int64_t count);
 /// Integers in [low, high].
 KernelTensor randomIndices(llvm::ArrayRef<int64_t> dims, unsigned seed,
                            int64_t low, int64_t high);
@@ -76,6 +88,9 @@ Tensors runKernel(llvm::StringRef name, const Tensors &inputs, Tensors outputs,
 KernelTensor runOne(llvm::StringRef name, const Tensors &inputs,
                     KernelTensor output, const AttributeMap &attributes = {});
 
+/// Runs the kernel of a specification on the inputs that makeInput gives.
+Tensors runExample(const KernelSpec &spec);
+
 /// The specification of a kernel that takes and makes these tensors.
 KernelSpec getSpec(llvm::StringRef name, const Tensors &inputs,
                    const Tensors &outputs, const AttributeMap &attributes = {});
@@ -94,6 +109,13 @@ void expectNear(const KernelTensor &actual, const Values &expected,
 /// loss = sum(weights * forward(input)).
 Values differentiate(const std::function<Values(const Values &)> &forward,
                      const Values &at, const Values &weights);
+
+/// Expects that each gradient is the slope of `forward`, a function of all
+/// inputs, whose results have the gradient `weights`.
+void expectGradients(
+    const Tensors &gradients, const Tensors &inputs,
+    const std::function<Values(const std::vector<Values> &)> &forward,
+    const Values &weights, double scale = 1, double tolerance = 0);
 
 inline constexpr DType floatTypes[] = {DType::F32, DType::BF16, DType::F16};
 

@@ -20,21 +20,29 @@ KernelTensor countingTensor(DType type, llvm::ArrayRef<int64_t> dims) {
   return tensor;
 }
 
-/// The position of an element in each dimension.
-Ints unravel(llvm::ArrayRef<int64_t> dims, int64_t index) {
-  Ints position(dims.size());
-  for (size_t i = dims.size(); i-- > 0;) {
-    position[i] = index % dims[i];
-    index /= dims[i];
-  }
-  return position;
+/// The element of `x` at a position in each dimension.
+double getAt(const KernelTensor &x, const Ints &position) {
+  int64_t index = 0;
+  for (size_t i = 0; i < position.size(); ++i)
+    index = index * x.shape.dims[i] + position[i];
+  return x.get(index);
 }
 
-int64_t ravel(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> position) {
-  int64_t index = 0;
-  for (size_t i = 0; i < dims.size(); ++i)
-    index = index * dims[i] + position[i];
-  return index;
+/// Expects that the kernel's output of shape `dims` has at each position the
+/// element that `getExpected` gives.
+void expectElements(llvm::StringRef kernel, const Tensors &inputs,
+                    const Ints &dims, const AttributeMap &attributes,
+                    llvm::function_ref<double(Ints)> getExpected) {
+  KernelTensor y(inputs[0].shape.type, dims);
+  y.fill(9);
+  y = runOne(kernel, inputs, y, attributes);
+  for (int64_t i = 0; i < y.size(); ++i) {
+    Ints position(dims.size());
+    int64_t rest = i;
+    for (size_t dim = dims.size(); dim-- > 0; rest /= dims[dim])
+      position[dim] = rest % dims[dim];
+    ASSERT_EQ(y.get(i), getExpected(position)) << kernel.str() << " at " << i;
+  }
 }
 
 TEST(PermuteTest, MovesDimensions) {
@@ -57,20 +65,17 @@ TEST(PermuteTest, MovesDimensions) {
   };
   for (DType type : allTypes)
     for (const Case &c : cases) {
-      KernelTensor x = countingTensor(type, c.dims);
+      const KernelTensor x = countingTensor(type, c.dims);
       Ints dims;
       for (int64_t axis : c.perm)
         dims.push_back(c.dims[axis]);
-      KernelTensor expected(type, dims);
-      for (int64_t i = 0; i < expected.size(); ++i) {
-        Ints to = unravel(dims, i), from(dims.size());
-        for (size_t j = 0; j < dims.size(); ++j)
-          from[c.perm[j]] = to[j];
-        expected.set(i, x.get(ravel(c.dims, from)));
-      }
-      KernelTensor y = runOne("aclnnPermute", {x}, KernelTensor(type, dims),
-                              {{"perm", c.perm}});
-      EXPECT_EQ(y.toVector(), expected.toVector());
+      expectElements("aclnnPermute", {x}, dims, {{"perm", c.perm}},
+                     [&](const Ints &to) {
+                       Ints from(to.size());
+                       for (size_t i = 0; i < to.size(); ++i)
+                         from[c.perm[i]] = to[i];
+                       return getAt(x, from);
+                     });
     }
 }
 
@@ -90,86 +95,61 @@ TEST(SliceTest, TakesPartsAndPadPutsThemBack) {
   };
   for (DType type : allTypes)
     for (const Case &c : cases) {
-      KernelTensor x = countingTensor(type, c.dims);
-      KernelTensor expected(type, c.sizes), padded(type, c.dims);
+      const KernelTensor x = countingTensor(type, c.dims),
+                         part = countingTensor(type, c.sizes);
       Ints high;
       for (size_t i = 0; i < c.dims.size(); ++i)
         high.push_back(c.dims[i] - c.starts[i] - c.sizes[i]);
-      for (int64_t i = 0; i < expected.size(); ++i) {
-        Ints from = unravel(c.sizes, i);
-        for (size_t j = 0; j < from.size(); ++j)
-          from[j] += c.starts[j];
-        int64_t index = ravel(c.dims, from);
-        expected.set(i, x.get(index));
-        padded.set(index, x.get(index));
-      }
-      KernelTensor y = runOne("aclnnSliceV2", {x}, KernelTensor(type, c.sizes),
-                              {{"starts", c.starts}, {"sizes", c.sizes}});
-      EXPECT_EQ(y.toVector(), expected.toVector());
-      KernelTensor back(type, c.dims);
-      back.fill(9);
-      back = runOne("aclnnConstantPadNd", {y}, back,
-                    {{"low", c.starts}, {"high", high}});
-      EXPECT_EQ(back.toVector(), padded.toVector());
+      expectElements("aclnnSliceV2", {x}, c.sizes,
+                     {{"starts", c.starts}, {"sizes", c.sizes}}, [&](Ints at) {
+                       for (size_t i = 0; i < at.size(); ++i)
+                         at[i] += c.starts[i];
+                       return getAt(x, at);
+                     });
+      for (int64_t value : {0, -100})
+        expectElements("aclnnConstantPadNd", {part}, c.dims,
+                       {{"low", c.starts}, {"high", high}, {"value", value}},
+                       [&](Ints at) {
+                         for (size_t i = 0; i < at.size(); ++i) {
+                           at[i] -= c.starts[i];
+                           if (at[i] < 0 || at[i] >= c.sizes[i])
+                             return static_cast<double>(value);
+                         }
+                         return getAt(part, at);
+                       });
     }
-}
-
-TEST(PadTest, SurroundsWithAValue) {
-  for (DType type : allTypes) {
-    KernelTensor x = countingTensor(type, {2, 3}), expected(type, {2, 5});
-    for (int64_t row = 0; row < 2; ++row)
-      for (int64_t column = 0; column < 5; ++column)
-        expected.set(row * 5 + column, column == 0 || column == 4
-                                           ? -100.0
-                                           : x.get(row * 3 + column - 1));
-    KernelTensor y = runOne(
-        "aclnnConstantPadNd", {x}, KernelTensor(type, {2, 5}),
-        {{"low", Ints{0, 1}}, {"high", Ints{0, 1}}, {"value", int64_t{-100}}});
-    EXPECT_EQ(y.toVector(), expected.toVector());
-  }
 }
 
 TEST(OwnPartTest, TakesThePartThatATensorNames) {
-  for (DType type : allTypes) {
-    KernelTensor x = countingTensor(type, {3, 4, 5}), part(DType::I32, {1});
-    for (double index : {0.0, 1.0, 3.0, -7.0, 9.0}) {
-      part.set(0, index);
-      const int64_t own =
-          std::clamp<int64_t>(static_cast<int64_t>(index), 0, 3);
-      Values expected;
-      for (int64_t i = 0; i < 15; ++i)
-        expected.push_back(x.get((i / 5 * 4 + own) * 5 + i % 5));
-      EXPECT_EQ(
-          runOne("mfOwnPart", {x, part}, KernelTensor(type, {3, 5})).toVector(),
-          expected);
+  for (DType type : allTypes)
+    for (int64_t index : {0, 1, 3, -7, 9}) {
+      const KernelTensor x = countingTensor(type, {3, 4, 5});
+      expectElements("mfOwnPart", {x, makePosition(index)}, {3, 5}, {},
+                     [&](const Ints &at) {
+                       return getAt(
+                           x, {at[0], std::clamp<int64_t>(index, 0, 3), at[1]});
+                     });
     }
-  }
 }
 
 TEST(CatTest, PutsTensorsSideBySide) {
   for (DType type : allTypes)
     for (int64_t axis : {0, 1, 2, -1}) {
       Tensors inputs;
-      Values expected;
       Ints dims = {4, 5, 32};
-      const size_t position = axis < 0 ? 2 : axis;
+      const size_t dim = axis < 0 ? 2 : axis;
       for (int64_t size : {32, 1, 7}) {
         Ints part = dims;
-        part[position] = size;
+        part[dim] = size;
         inputs.push_back(countingTensor(type, part));
       }
-      dims[position] = 40;
-      for (int64_t i = 0; i < KernelTensor(type, dims).size(); ++i) {
-        Ints at = unravel(dims, i);
+      dims[dim] = 40;
+      expectElements("aclnnCat", inputs, dims, {{"axis", axis}}, [&](Ints at) {
         size_t input = 0;
-        while (at[position] >= inputs[input].shape.dims[position])
-          at[position] -= inputs[input++].shape.dims[position];
-        expected.push_back(
-            inputs[input].get(ravel(inputs[input].shape.dims, at)));
-      }
-      KernelTensor y = runOne("aclnnCat", inputs, KernelTensor(type, dims),
-                              {{"axis", axis}});
-      EXPECT_EQ(y.toVector(), expected);
+        while (at[dim] >= inputs[input].shape.dims[dim])
+          at[dim] -= inputs[input++].shape.dims[dim];
+        return getAt(inputs[input], at);
+      });
     }
 }
 
@@ -177,20 +157,15 @@ TEST(RepeatInterleaveTest, RepeatsEachSliceInPlace) {
   for (DType type : allTypes)
     for (int64_t axis : {0, 1, 2, -3})
       for (int64_t repeats : {1, 2, 5}) {
-        Ints dims = {3, 4, 17}, target = dims;
-        const size_t position = axis < 0 ? axis + 3 : axis;
-        target[position] *= repeats;
-        KernelTensor x = countingTensor(type, dims);
-        Values expected;
-        for (int64_t i = 0; i < KernelTensor(type, target).size(); ++i) {
-          Ints at = unravel(target, i);
-          at[position] /= repeats;
-          expected.push_back(x.get(ravel(dims, at)));
-        }
-        KernelTensor y = runOne("aclnnRepeatInterleaveIntWithDim", {x},
-                                KernelTensor(type, target),
-                                {{"axis", axis}, {"repeats", repeats}});
-        EXPECT_EQ(y.toVector(), expected);
+        Ints dims = {3, 4, 17};
+        const size_t dim = axis < 0 ? axis + 3 : axis;
+        const KernelTensor x = countingTensor(type, dims);
+        dims[dim] *= repeats;
+        expectElements("aclnnRepeatInterleaveIntWithDim", {x}, dims,
+                       {{"axis", axis}, {"repeats", repeats}}, [&](Ints at) {
+                         at[dim] /= repeats;
+                         return getAt(x, at);
+                       });
       }
 }
 

@@ -148,23 +148,4 @@ TEST(SortTest, TakesIntegers) {
   }
 }
 
-/// The order of an order is where each element went.
-TEST(SortTest, TwiceInvertsAnOrder) {
-  KernelTensor ids(DType::F32, {2, 4096});
-  KernelTensor numbers = randomIndices({2, 4096}, 3, 0, 255);
-  for (int64_t i = 0; i < ids.size(); ++i)
-    ids.set(i, numbers.get(i));
-  auto sort = [](const KernelTensor &x) {
-    return runKernel("aclnnSort", {x},
-                     {x, KernelTensor(DType::I32, {2, 4096})});
-  };
-  const Tensors sorted = sort(ids);
-  const KernelTensor inverse = sort(sorted[1])[1];
-  for (int64_t row = 0; row < 2; ++row)
-    for (int64_t i = 0; i < 4096; ++i)
-      ASSERT_EQ(sorted[0].get(row * 4096 + static_cast<int64_t>(
-                                               inverse.get(row * 4096 + i))),
-                ids.get(row * 4096 + i));
-}
-
 } // namespace

@@ -3,7 +3,6 @@
 
 #include "ExampleSpecs.h"
 #include "KernelTesting.h"
-#include "mf/Program/Signatures/KernelParts.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
@@ -311,17 +310,6 @@ TEST(SignatureTest, MeasuresArePositive) {
     EXPECT_EQ(signature.getMeasure(spec, "flops"), signature.getFlops(spec));
     EXPECT_EQ(signature.getMeasure(spec, "bytes"), signature.getBytes(spec));
     EXPECT_EQ(signature.getMeasure(spec, "none"), std::nullopt);
-  }
-}
-
-TEST(SignatureTest, EveryKernelSaysWhatItMakesOfParts) {
-  for (const KernelSpec &spec : getExampleSpecs()) {
-    const std::string line = findKernelSignature(spec.name)->getParts(spec);
-    llvm::Expected<KernelParts> parts = parseParts(line, spec);
-    ASSERT_TRUE(static_cast<bool>(parts))
-        << spec.name << ": " << llvm::toString(parts.takeError());
-    EXPECT_EQ(parts->inputs.size(), spec.inputs.size()) << spec.name;
-    EXPECT_EQ(parts->outputs.size(), spec.outputs.size()) << spec.name;
   }
 }
 

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExampleSpecs.h"
 #include "KernelTesting.h"
 #include "lib/Exec/Kernels/LoopDispatch.h"
 #include "lib/Exec/Kernels/MatrixUnit.h"
@@ -40,9 +41,12 @@ private:
 };
 
 TEST_P(TargetsTest, ConversionsRoundToNearestEven) {
+  // Every upper half of an f32, with lower halves around the ties.
+  constexpr uint32_t lower[] = {0x0000, 0x0001, 0x1000, 0x1001,
+                                0x7fff, 0x8000, 0x8001, 0xffff};
   KernelTensor x(DType::F32, {65536});
   for (uint32_t i = 0; i < 65536; ++i) {
-    uint32_t bits = i << 16 | (i * 40503u & 0xffffu);
+    uint32_t bits = i << 16 | lower[i / 8 % 8];
     std::memcpy(static_cast<char *>(x.data()) + i * 4ul, &bits, 4);
   }
   for (DType type : {DType::BF16, DType::F16}) {
@@ -112,109 +116,49 @@ TEST_P(TargetsTest, ExponentialsAreAUnitOrTwoFromTheExactOnes) {
   EXPECT_LT(worst, GetParam() == LoopSet::Avx512 ? 1.1 : 2);
 }
 
-TEST_P(TargetsTest, ActivationsTakeAnyNumber) {
-  const double values[] = {INFINITY, NAN, 1e30, -1e30, 90, -90, 0, 1e-42, -60};
-  KernelTensor x(DType::F32, {9});
-  for (int i = 0; i < 9; ++i)
-    x.set(i, values[i]);
-  const KernelTensor silu = runOne("aclnnSilu", {x}, x);
-  const KernelTensor sigmoid = runOne("aclnnSigmoid", {x}, x);
-  for (int i = 0; i < 9; ++i) {
-    const double exact = 1 / (1 + std::exp(-x.get(i)));
-    if (std::isnan(values[i])) {
-      EXPECT_TRUE(std::isnan(silu.get(i)) && std::isnan(sigmoid.get(i)));
-      continue;
-    }
-    EXPECT_NEAR(sigmoid.get(i), exact, 1e-6 * exact + 1e-37);
-    const double product = x.get(i) * exact;
-    if (std::isinf(product))
-      EXPECT_EQ(silu.get(i), product);
-    else
-      EXPECT_NEAR(silu.get(i), product, 1e-6 * std::abs(product) + 1e-35);
-  }
-}
-
-TEST_P(TargetsTest, SoftmaxAndActivationsAgreeWithDouble) {
-  for (DType type : floatTypes) {
-    KernelTensor x = randomTensor(type, {9, 101}, 1, -8, 8);
-    Values silu, probabilities;
-    for (double value : x.toVector())
-      silu.push_back(value / (1 + std::exp(-value)));
-    expectNear(runOne("aclnnSilu", {x}, x), silu);
-    for (int64_t row = 0; row < 9; ++row) {
-      double sum = 0;
-      for (int64_t i = 0; i < 101; ++i)
-        sum += std::exp(x.get(row * 101 + i));
-      for (int64_t i = 0; i < 101; ++i)
-        probabilities.push_back(std::exp(x.get(row * 101 + i)) / sum);
-    }
-    expectNear(runOne("aclnnSoftmax", {x}, x), probabilities, 0.1);
-  }
-}
-
-TEST_P(TargetsTest, SumsAndUpdatesAgreeWithDouble) {
-  for (DType type : floatTypes) {
-    KernelTensor x = randomTensor(type, {37, 45}, 1);
-    Values sums(45), doubled;
+TEST_P(TargetsTest, FunctionsTakeAnyNumber) {
+  const std::pair<const char *, double (*)(double)> functions[] = {
+      {"aclnnLog", [](double v) { return std::log(v); }},
+      {"aclnnExp", [](double v) { return std::exp(v); }},
+      {"aclnnSigmoid", [](double v) { return 1 / (1 + std::exp(-v)); }},
+      {"aclnnSilu", [](double v) { return v / (1 + std::exp(-v)); }}};
+  const KernelTensor x =
+      makeRow(DType::F32, {INFINITY, -INFINITY, NAN, 0, -0.0, -1, 1, 1e30,
+                           -1e30, 200, -200, 90, -90, -60, 1e-42});
+  for (const auto &[kernel, function] : functions) {
+    SCOPED_TRACE(kernel);
+    const KernelTensor y = runOne(kernel, {x}, x);
     for (int64_t i = 0; i < x.size(); ++i) {
-      sums[i % 45] += x.get(i);
-      doubled.push_back(2 * x.get(i));
-    }
-    expectNear(runOne("aclnnReduceSum", {x}, KernelTensor(type, {45}),
-                      {{"axes", Ints{0}}}),
-               sums, 6);
-    expectNear(runOne("aclnnInplaceAdd", {x}, x), doubled);
-  }
-}
-
-TEST_P(TargetsTest, ScoresAndChoicesAgreeWithDouble) {
-  for (DType type : floatTypes) {
-    KernelTensor x = randomTensor(type, {9, 101}, 1, 0.1, 9);
-    Values logarithms, exponentials, remainders, quotients;
-    for (double value : x.toVector()) {
-      logarithms.push_back(std::log(value));
-      exponentials.push_back(std::exp(value));
-      remainders.push_back(std::fmod(value, 0.75));
-      quotients.push_back(std::floor(value / 0.75));
-    }
-    const AttributeMap divisor = {{"value", 0.75}};
-    expectNear(runOne("aclnnLog", {x}, x), logarithms, 1e-3);
-    expectNear(runOne("aclnnExp", {x}, x), exponentials, 1e-3);
-    EXPECT_EQ(runOne("aclnnRemainderTensorScalar", {x}, x, divisor).toVector(),
-              remainders);
-    EXPECT_EQ(runOne("aclnnFloorDivides", {x}, x, divisor).toVector(),
-              quotients);
-    Tensors best = runKernel(
-        "aclnnTopk", {x},
-        {KernelTensor(type, {9, 3}), KernelTensor(DType::I32, {9, 3})},
-        {{"k", int64_t{3}}});
-    for (int64_t row = 0; row < 9; ++row) {
-      Values sorted;
-      for (int64_t i = 0; i < 101; ++i)
-        sorted.push_back(x.get(row * 101 + i));
-      std::sort(sorted.rbegin(), sorted.rend());
-      for (int64_t i = 0; i < 3; ++i) {
-        EXPECT_EQ(best[0].get(row * 3 + i), sorted[i]);
-        const auto index = static_cast<int64_t>(best[1].get(row * 3 + i));
-        EXPECT_EQ(x.get(row * 101 + index), sorted[i]);
-      }
+      const double expected = static_cast<float>(function(x.get(i)));
+      // SiLU of -infinity is infinity times 0.
+      if (std::isinf(x.get(i)) && std::isnan(expected))
+        continue;
+      if (std::isnan(expected))
+        EXPECT_TRUE(std::isnan(y.get(i))) << x.get(i);
+      else if (std::isinf(expected))
+        EXPECT_EQ(y.get(i), expected) << x.get(i);
+      else
+        EXPECT_NEAR(y.get(i), expected, 4e-6 * std::abs(expected) + 1e-35)
+            << x.get(i);
     }
   }
 }
 
-/// The test covers infinities, NaN and zero, too.
-TEST_P(TargetsTest, LogarithmsAndExponentialsTakeAnyNumber) {
-  KernelTensor x(DType::F32, {7});
-  const double values[] = {INFINITY, -INFINITY, NAN, 0, -1, 200, 1e-42};
-  for (int i = 0; i < 7; ++i)
-    x.set(i, values[i]);
-  Values logarithms, exponentials;
-  for (double value : x.toVector()) {
-    logarithms.push_back(std::log(value));
-    exponentials.push_back(value > 100 ? INFINITY : std::exp(value));
+/// The other tests run on the best instruction set that there is.
+TEST(LoopSetTest, ExamplesAgree) {
+  if (getLoopSet() < LoopSet::Avx512)
+    GTEST_SKIP() << "this processor has no AVX512";
+  for (const KernelSpec &spec : getExampleSpecs()) {
+    SCOPED_TRACE(spec.name);
+    auto runOn = [&](LoopSet set) {
+      const LoopSetLimit limit(set);
+      return runExample(spec);
+    };
+    const Tensors own = runOn(LoopSet::EightLanes),
+                  best = runOn(LoopSet::Avx512);
+    for (size_t i = 0; i < own.size(); ++i)
+      expectNear(own[i], best[i].toVector(), 10);
   }
-  expectNear(runOne("aclnnLog", {x}, x), logarithms, 1e-3);
-  expectNear(runOne("aclnnExp", {x}, x), exponentials, 1e-3);
 }
 
 #if defined(__x86_64__)
@@ -245,9 +189,12 @@ TEST(InstructionSetTest, OneDnnsLimitIsThatOfLoopsAndProducts) {
     MatrixUnit needed;
   };
   constexpr const char *variable = "ONEDNN_MAX_CPU_ISA";
-  const Limit limits[] = {{"AVX2", "AVX2", MatrixUnit::None},
-                          {"AVX512_CORE_BF16", "AVX-512", MatrixUnit::Avx512},
-                          {"ALL", "AVX-512 and AMX", MatrixUnit::Amx}};
+  const Limit limits[] = {
+      {"AVX2", "AVX2", MatrixUnit::None},
+      {"AVX512_CORE", "AVX-512", MatrixUnit::Avx512},
+      {"AVX512_CORE_BF16", "AVX-512", MatrixUnit::Avx512},
+      {"AVX512_CORE_AMX", "AVX-512 and AMX", MatrixUnit::Amx},
+      {"ALL", "AVX-512 and AMX", MatrixUnit::Amx}};
   const MatrixUnit best = getMatrixUnit();
   const char *old = std::getenv(variable);
   const std::string restored = old ? old : "ALL";
@@ -258,7 +205,10 @@ TEST(InstructionSetTest, OneDnnsLimitIsThatOfLoopsAndProducts) {
       llvm::cantFail(prepareInstructionSet());
       const bool loopsUseAvx512 = getLoopSet() == LoopSet::Avx512;
       llvm::errs() << getInstructionSetName();
-      std::exit(loopsUseAvx512 == (limit.needed != MatrixUnit::None) ? 0 : 1);
+      std::exit(getMatrixUnit() == limit.needed &&
+                        loopsUseAvx512 == (limit.needed != MatrixUnit::None)
+                    ? 0
+                    : 1);
     };
     setenv(variable, limit.name, 1);
     EXPECT_EXIT(sayWhatIsUsed(), ::testing::ExitedWithCode(0),
