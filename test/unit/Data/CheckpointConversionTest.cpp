@@ -1,12 +1,8 @@
 //===- CheckpointConversionTest.cpp  ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Exec/Data/CheckpointConversion.h"
-#include "TestFiles.h"
-#include "mf/Exec/Data/ElementConversion.h"
-#include "mf/Exec/Data/SafetensorsWriter.h"
+#include "ConversionTesting.h"
 #include "gmock/gmock.h"
-#include <cstring>
 
 using namespace llvm;
 using namespace mf;
@@ -15,125 +11,82 @@ using testing::HasSubstr;
 
 namespace {
 
-class CheckpointConversionTest : public testing::Test {
+constexpr DType bf16 = DType::BF16, f16 = DType::F16;
+
+class CheckpointConversionTest : public ConversionFixture {
 protected:
   CheckpointConversionTest() {
-    conversion.layout.numHeads = 2;
-    conversion.layout.numKeyValueHeads = 1;
-    conversion.layout.headSize = 1;
-    conversion.format = "mf";
+    layout.numHeads = 2;
+    layout.numKeyValueHeads = 1;
+    layout.headSize = 1;
   }
-
-  /// A tensor of consecutive numbers, rounded to `type`.
-  void add(const char *name, DType type, ArrayRef<int64_t> dims, float first) {
-    TensorShape shape{type, {}};
-    shape.dims.assign(dims.begin(), dims.end());
-    std::vector<uint8_t> bytes(shape.getBytes());
-    for (int64_t i = 0; i < shape.getNumElements(); ++i) {
-      const float value = first + static_cast<float>(i);
-      const size_t size = getBytes(type);
-      cantFail(convertElements(
-          DType::F32, {reinterpret_cast<const uint8_t *>(&value), 4}, type,
-          MutableArrayRef(bytes).slice(i * size, size)));
-    }
-    storage.push_back(std::move(bytes));
-    tensors.push_back({name, shape, {}});
-  }
-
-  /// Writes what was added and converts it to `target`.
-  std::string convert(const char *target = "out") {
-    for (size_t i = 0; i < tensors.size(); ++i)
-      tensors[i].bytes = storage[i];
-    cantFail(writeSafetensors(directory.path("in"), tensors));
-    SafetensorsCheckpoint source =
-        cantFail(SafetensorsCheckpoint::open(directory.path("in")));
-    return message(
-        convertCheckpoint(source, conversion, directory.path(target)));
-  }
-
-  std::vector<float> read(const char *name, DType type) {
-    SafetensorsFile file =
-        cantFail(SafetensorsFile::open(directory.path("out")));
-    const TensorView view = cantFail(file.find(name));
-    EXPECT_EQ(view.shape.type, type);
-    std::vector<float> values(view.shape.getNumElements());
-    cantFail(convertElements(
-        type, view.bytes, DType::F32,
-        {reinterpret_cast<uint8_t *>(values.data()), values.size() * 4}));
-    return values;
-  }
-
-  TemporaryDirectory directory;
-  CheckpointConversion conversion;
-  std::vector<std::vector<uint8_t>> storage;
-  std::vector<NamedTensor> tensors;
 };
 
-constexpr DType bf16 = DType::BF16, f16 = DType::F16, f32 = DType::F32;
-
 TEST_F(CheckpointConversionTest, KeepsTypesAndWidensWhereTheyDiffer) {
-  add("model.layers.0.self_attn.q_proj.weight", bf16, {2, 3}, 0);
-  add("model.layers.0.self_attn.k_proj.weight", bf16, {1, 3}, 6);
-  add("model.layers.0.self_attn.v_proj.weight", bf16, {1, 3}, 9);
-  add("model.layers.0.mlp.gate_proj.weight", bf16, {1, 3}, 20);
-  add("model.layers.0.mlp.up_proj.weight", f16, {1, 3}, 23);
-  add("model.norm.weight", f16, {3}, 30);
-  conversion.targets = {
-      {"model.layers.0.attention.w_qkv.weight", {f32, {4, 3}}},
-      {"model.layers.0.feed_forward.w_gate_hidden.weight", {f32, {2, 3}}},
-      {"model.norm_out.weight", {f32, {3}}}};
-  ASSERT_EQ(convert(), "");
-  EXPECT_THAT(read("model.layers.0.attention.w_qkv.weight", bf16),
-              ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
-  EXPECT_THAT(read("model.layers.0.feed_forward.w_gate_hidden.weight", f32),
-              ElementsAre(20, 21, 22, 23, 24, 25));
-  EXPECT_THAT(read("model.norm_out.weight", f16), ElementsAre(30, 31, 32));
-
-  conversion.type = f16;
-  ASSERT_EQ(convert(), "");
-  EXPECT_THAT(read("model.layers.0.feed_forward.w_gate_hidden.weight", f16),
-              ElementsAre(20, 21, 22, 23, 24, 25));
+  write("in", listTensors(R"(
+    model.layers.0.self_attn.q_proj.weight 2x3xbf16
+    model.layers.0.self_attn.{k,v}_proj.weight 1x3xbf16
+    model.layers.0.mlp.gate_proj.weight 1x3xbf16
+    model.layers.0.mlp.up_proj.weight 1x3xf16
+    model.norm.weight 3xf16)"));
+  const std::vector<NamedShape> targets = listTensors(R"(
+    model.layers.0.attention.w_qkv.weight 4x3
+    model.layers.0.feed_forward.w_gate_hidden.weight 2x3
+    model.norm_out.weight 3)");
+  ASSERT_EQ(convert("in", "out", targets), "");
+  EXPECT_THAT(read("out", targets[0].name, bf16),
+              ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
+  EXPECT_THAT(read("out", targets[1].name),
+              ElementsAre(13, 14, 15, 16, 17, 18));
+  EXPECT_THAT(read("out", targets[2].name, f16), ElementsAre(19, 20, 21));
+  ASSERT_EQ(convert("in", "out", targets, f16), "");
+  EXPECT_THAT(read("out", targets[1].name, f16),
+              ElementsAre(13, 14, 15, 16, 17, 18));
 }
 
 TEST_F(CheckpointConversionTest, LargeTensorsConvertInPieces) {
-  constexpr int64_t rows = 1200, columns = 1000;
-  add("model.embed_tokens.weight", f32, {rows, columns}, 0);
-  conversion.targets = {
-      {"model.tok_embeddings.embedding_weight", {f32, {rows, columns}}}};
-  conversion.type = bf16;
-  ASSERT_EQ(convert(), "");
-  const std::vector<float> values =
-      read("model.tok_embeddings.embedding_weight", bf16);
-  for (int64_t i : {int64_t{0}, (int64_t{1} << 20) - 1, int64_t{1} << 20,
-                    rows * columns - 1})
-    EXPECT_EQ(values[i], bfloat16ToFloat(floatToBfloat16(i))) << i;
+  write("in", listTensors("model.embed_tokens.weight 1200x1000"));
+  const std::string name = "model.tok_embeddings.embedding_weight";
+  ASSERT_EQ(convert("in", "out", listTensors(name + " 1200x1000"), bf16), "");
+  const std::vector<float> values = read("out", name, bf16);
+  for (int64_t i : {0, (1 << 20) - 1, 1 << 20, 1200 * 1000 - 1})
+    EXPECT_EQ(values[i], bfloat16ToFloat(floatToBfloat16(i + 1))) << i;
 }
 
 TEST_F(CheckpointConversionTest,
        LosesNothingButATiedHeadThatEqualsTheEmbedding) {
-  conversion.targets = {
-      {"model.tok_embeddings.embedding_weight", {f32, {4, 2}}}};
-  add("model.embed_tokens.weight", f32, {4, 2}, 1);
-  add("lm_head.weight", f32, {4, 2}, 1);
-  EXPECT_EQ(convert(), "no parameter of the model takes 'lm_head.weight'");
-  conversion.layout.tiesWordEmbeddings = true;
-  EXPECT_EQ(convert(), "");
-  EXPECT_THAT(read("model.tok_embeddings.embedding_weight", f32),
-              ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
-  storage[1][0] ^= 1;
-  EXPECT_THAT(convert(), HasSubstr("takes 'lm_head.weight'"));
+  const std::vector<NamedShape> target =
+      listTensors("model.tok_embeddings.embedding_weight 4x2");
+  auto convertHead = [&](float last) {
+    const TensorShape shape{DType::F32, {4, 2}};
+    std::vector<uint8_t> embedding(32), head(32);
+    writeElements<uint8_t>({1, 2, 3, 4, 5, 6, 7, 8}, DType::F32, embedding);
+    writeElements<uint8_t>({1, 2, 3, 4, 5, 6, 7, last}, DType::F32, head);
+    cantFail(writeSafetensors(directory.path("in"),
+                              {{"model.embed_tokens.weight", shape, embedding},
+                               {"lm_head.weight", shape, head}}));
+    return convert("in", "out", target);
+  };
+  EXPECT_EQ(convertHead(8), "no parameter of the model takes 'lm_head.weight'");
+  layout.tiesWordEmbeddings = true;
+  EXPECT_EQ(convertHead(8), "");
+  EXPECT_THAT(read("out", target[0].name), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+  EXPECT_THAT(convertHead(9), HasSubstr("takes 'lm_head.weight'"));
 }
 
 TEST_F(CheckpointConversionTest, FaultsLeaveNoFile) {
-  add("model.norm.weight", f32, {3}, 0);
-  conversion.targets = {{"model.norm_out.weight", {f32, {2}}}};
-  EXPECT_THAT(convert("new"), HasSubstr("has shape [3], which does not fit"));
-  conversion.targets = {{"lm_head.weight", {f32, {2}}}};
-  EXPECT_THAT(convert("new"), HasSubstr("looked for"));
-  conversion.targets = {{"model.norm_out.weight", {f32, {3}}}};
-  tensors[0].shape.type = DType::I32;
-  EXPECT_EQ(convert("new"), "tensor 'model.norm.weight' holds i32, expected "
-                            "f32, bf16 or f16");
+  write("in", listTensors("model.norm.weight 3"));
+  auto convertTo = [&](StringRef target) {
+    return convert("in", "new", listTensors(target));
+  };
+  EXPECT_THAT(convertTo("model.norm_out.weight 2"),
+              HasSubstr("has shape [3], which does not fit"));
+  EXPECT_THAT(convertTo("lm_head.weight 2"), HasSubstr("looked for"));
+  const std::vector<uint8_t> bytes(12);
+  cantFail(writeSafetensors(directory.path("in"),
+                            {{"model.norm.weight", {DType::I32, {3}}, bytes}}));
+  EXPECT_EQ(convertTo("model.norm_out.weight 3"),
+            "tensor 'model.norm.weight' holds i32, expected f32, bf16 or f16");
   EXPECT_THAT(directory.list(), ElementsAre("in"));
 }
 

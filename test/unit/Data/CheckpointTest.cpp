@@ -124,9 +124,7 @@ TEST_F(CheckpointTest, OtherNamesAreLeftAlone) {
   EXPECT_THAT(find().notes, IsEmpty());
   EXPECT_THAT(directory.list(), ElementsAre("latest", "notes.txt", "step_",
                                             "step_000001", "step_1x"));
-}
-
-TEST_F(CheckpointTest, AFileInThePlaceOfAFolderIsReported) {
+  // A file in the place of a folder is reported.
   directory.write("step_000003", "");
   EXPECT_THAT(find().notes, ElementsAre(HasSubstr("step_000003")));
 }

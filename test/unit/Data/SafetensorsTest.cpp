@@ -153,73 +153,56 @@ TEST(SafetensorsTest, RefusesBrokenHeaders) {
               HasSubstr("JSON nested 1000001 deep"));
 }
 
-TEST(SafetensorsTest, RefusesBrokenEntries) {
-  EXPECT_THAT(parseError(R"({"a":{"shape":[],"data_offsets":[0,4]}})", "0000"),
-              HasSubstr("tensor 'a': expected a string 'dtype'"));
-  EXPECT_THAT(
-      parseError(R"({"a":{"dtype":"F3","shape":[],"data_offsets":[0,4]}})",
-                 "0000"),
-      HasSubstr("unknown dtype 'F3'"));
-  EXPECT_THAT(
-      parseError(R"({"a":{"dtype":"F32","data_offsets":[0,4]}})", "0000"),
-      HasSubstr("expected an array of integers 'shape'"));
-  for (const char *shape :
-       {"-1", "1.5", "\"1\"", "9223372036854775808", "null"})
-    EXPECT_THAT(parseError(R"({"a":{"dtype":"F32","shape":[)" +
-                               std::string(shape) +
-                               R"(],"data_offsets":[0,4]}})",
-                           "0000"),
-                HasSubstr("'shape' holds something other than integers"));
-  for (const char *offsets : {"0", "4,0", "0,4,8", ""})
-    EXPECT_THAT(
-        parseError(R"({"a":{"dtype":"F32","shape":[],"data_offsets":[)" +
-                       std::string(offsets) + "]}}",
-                   "0000"),
-        HasSubstr("expected 'data_offsets' to be [begin, end]"));
-  EXPECT_THAT(
-      parseError(
-          R"({"a":{"dtype":"F32","shape":[],"data_offsets":[0,4],"x":1}})",
-          "0000"),
-      HasSubstr("and nothing else"));
-  EXPECT_THAT(
-      parseError(
-          R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}})",
-          "0000"),
-      HasSubstr("the shape has more than 2^63 bytes"));
-  EXPECT_THAT(
-      parseError(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})",
-                 "0000"),
-      HasSubstr("its shape takes 8 bytes but its data_offsets hold 4"));
-  EXPECT_THAT(
-      parseError(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
-                 "0000"),
-      HasSubstr("the file has only 4 there (is it cut short?)"));
+std::string makeEntry(const std::string &type, const std::string &shape,
+                      const std::string &offsets) {
+  return R"({"dtype":")" + type + R"(","shape":[)" + shape +
+         R"(],"data_offsets":[)" + offsets + "]}";
 }
 
-TEST(SafetensorsTest, RefusesOverlapsHolesAndDuplicates) {
-  const std::string a =
-      R"("a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]})";
-  EXPECT_THAT(
-      parseError("{" + a +
-                     R"(,"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",
-                 "000000"),
-      HasSubstr("tensor 'b': overlaps 'a' by 2 bytes"));
-  EXPECT_THAT(
-      parseError("{" + a +
-                     R"(,"b":{"dtype":"U8","shape":[1],"data_offsets":[5,6]}})",
-                 "000000"),
-      HasSubstr("tensor 'b': a hole of 1 bytes lies between it and 'a'"));
-  EXPECT_THAT(
-      parseError(R"({"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
-                 "00"),
-      HasSubstr("a hole of 1 bytes lies between it and 'the header'"));
-  EXPECT_THAT(parseError("{" + a + "," + a + "}", "0000"),
-              HasSubstr("name 'a' appears twice"));
-  EXPECT_THAT(
-      parseError(
-          R"({"a":{"dtype":"U8","dtype":"I8","shape":[1],"data_offsets":[0,1]}})",
-          "0"),
-      HasSubstr("name 'dtype' appears twice"));
+TEST(SafetensorsTest, RefusesBrokenEntries) {
+  const std::string bytes = makeEntry("U8", "4", "0,4");
+  const std::pair<std::string, const char *> cases[] = {
+      {R"({"shape":[],"data_offsets":[0,4]})", "expected a string 'dtype'"},
+      {makeEntry("F3", "", "0,4"), "unknown dtype 'F3'"},
+      {R"({"dtype":"F32","data_offsets":[0,4]})",
+       "expected an array of integers 'shape'"},
+      {makeEntry("F32", "-1", "0,4"),
+       "'shape' holds something other than integers"},
+      {makeEntry("F32", "1.5", "0,4"),
+       "'shape' holds something other than integers"},
+      {makeEntry("F32", "\"1\"", "0,4"),
+       "'shape' holds something other than integers"},
+      {makeEntry("F32", "9223372036854775808", "0,4"),
+       "'shape' holds something other than integers"},
+      {makeEntry("F32", "null", "0,4"),
+       "'shape' holds something other than integers"},
+      {makeEntry("F32", "", "0"), "expected 'data_offsets' to be [begin, end]"},
+      {makeEntry("F32", "", "4,0"),
+       "expected 'data_offsets' to be [begin, end]"},
+      {makeEntry("F32", "", "0,4,8"),
+       "expected 'data_offsets' to be [begin, end]"},
+      {makeEntry("F32", "", ""), "expected 'data_offsets' to be [begin, end]"},
+      {R"({"dtype":"F32","shape":[],"data_offsets":[0,4],"x":1})",
+       "and nothing else"},
+      {makeEntry("F32", "4294967296,4294967296", "0,4"),
+       "the shape has more than 2^63 bytes"},
+      {makeEntry("F32", "2", "0,4"),
+       "its shape takes 8 bytes but its data_offsets hold 4"},
+      {makeEntry("F32", "2", "0,8"),
+       "the file has only 4 there (is it cut short?)"},
+      {bytes + R"(,"b":)" + makeEntry("U8", "2", "2,4"),
+       "tensor 'b': overlaps 'a' by 2 bytes"},
+      {makeEntry("U8", "2", "0,2") + R"(,"b":)" + makeEntry("U8", "1", "3,4"),
+       "tensor 'b': a hole of 1 bytes lies between it and 'a'"},
+      {makeEntry("U8", "3", "1,4"),
+       "a hole of 1 bytes lies between it and 'the header'"},
+      {bytes + R"(,"a":)" + bytes, "name 'a' appears twice"},
+      {R"({"dtype":"U8","dtype":"I8","shape":[4],"data_offsets":[0,4]})",
+       "name 'dtype' appears twice"}};
+  for (const auto &[entry, expected] : cases)
+    EXPECT_THAT(parseError(R"({"a":)" + entry + "}", "0000"),
+                HasSubstr(expected))
+        << entry;
 }
 
 TEST(SafetensorsTest, OpenNeedsARegularFile) {

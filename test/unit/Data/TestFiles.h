@@ -5,67 +5,13 @@
 #define MF_TEST_UNIT_DATA_TESTFILES_H
 
 #include "mf/Exec/Data/SafetensorsWriter.h"
-#include "llvm/ADT/SmallString.h"
+#include "test/unit/TemporaryDirectory.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "gtest/gtest.h"
-#include <fstream>
 #include <random>
 #include <string>
 
 namespace mf {
-
-/// A directory that lives as long as the test.
-class TemporaryDirectory {
-public:
-  /// In memory where there is such a place: the tests flush thousands of files.
-  TemporaryDirectory() {
-    llvm::SmallString<128> name;
-    EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory(
-        llvm::sys::fs::can_write("/dev/shm") ? "/dev/shm/mf-data-test"
-                                             : "mf-data-test",
-        name));
-    directory = std::string(name);
-  }
-  ~TemporaryDirectory() { (void)llvm::sys::fs::remove_directories(directory); }
-  TemporaryDirectory(const TemporaryDirectory &) = delete;
-  TemporaryDirectory &operator=(const TemporaryDirectory &) = delete;
-
-  const std::string &str() const { return directory; }
-  std::string path(const std::string &name) const {
-    return directory + "/" + name;
-  }
-
-  /// Writes a file and returns its path.
-  std::string write(const std::string &name, llvm::StringRef contents) const {
-    std::ofstream(path(name), std::ios::binary)
-        .write(contents.data(), static_cast<std::streamsize>(contents.size()));
-    return path(name);
-  }
-
-  /// The names in it, sorted.
-  std::vector<std::string> list() const {
-    std::vector<std::string> names;
-    std::error_code code;
-    for (llvm::sys::fs::directory_iterator entry(directory, code), end;
-         entry != end && !code; entry.increment(code))
-      names.push_back(llvm::sys::path::filename(entry->path()).str());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
-private:
-  std::string directory;
-};
-
-inline std::string readFile(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  EXPECT_TRUE(bool(buffer)) << path;
-  return buffer ? (*buffer)->getBuffer().str() : std::string();
-}
 
 /// The message of an error, or "" of success.
 inline std::string message(llvm::Error error) {
