@@ -26,25 +26,6 @@ Channel makeTransfer(int64_t from, int64_t to) {
 // Transfers
 //===----------------------------------------------------------------------===//
 
-TEST(CommunicatorTest, KeepsTheOrderOfAChannel) {
-  auto communicator =
-      makeLocalCommunicator(Mesh({{"pp", 2}, {"mp", 3}}), {makeTransfer(0, 1)});
-  constexpr int count = 500;
-  // Each rank of stage 0 sends to the one beside it in stage 1.
-  runThreads(6, [&](int64_t rank) {
-    for (int i = 0; i < count; ++i) {
-      int64_t value = rank < 3 ? rank * count + i : -1;
-      auto *data = reinterpret_cast<std::byte *>(&value);
-      ASSERT_EQ(llvm::toString(
-                    rank < 3
-                        ? communicator->send(0, rank, data, sizeof(value))
-                        : communicator->receive(0, rank, data, sizeof(value))),
-                "");
-      EXPECT_EQ(value, rank % 3 * count + i);
-    }
-  });
-}
-
 TEST(CommunicatorTest, TimesWhatItMovesWithoutTheWaiting) {
   auto communicator =
       makeLocalCommunicator(Mesh({{"pp", 2}}), {makeTransfer(0, 1)});
@@ -89,30 +70,6 @@ TEST(CommunicatorTest, TimesCollectivesFromWhenAllHaveCome) {
     EXPECT_LE(ofRank.start, ofRank.end);
     EXPECT_EQ(ofRank.start, times[0].start);
     EXPECT_EQ(ofRank.end, times[0].end);
-  }
-}
-
-TEST(CommunicatorTest, PassesAroundARing) {
-  Channel ring;
-  ring.name = "ring";
-  ring.isTransfer = true;
-  ring.axis = "cp";
-  ring.shift = 1;
-  for (int64_t size : {2, 5}) {
-    auto communicator =
-        makeLocalCommunicator(Mesh({{"pp", 1}, {"cp", size}}), {ring});
-    std::vector<int64_t> received(size, -1);
-    runThreads(2 * size, [&](int64_t side) {
-      int64_t rank = side / 2;
-      auto *data =
-          reinterpret_cast<std::byte *>(side % 2 ? &received[rank] : &rank);
-      ASSERT_EQ(llvm::toString(side % 2
-                                   ? communicator->receive(0, rank, data, 8)
-                                   : communicator->send(0, rank, data, 8)),
-                "");
-    });
-    for (int64_t rank = 0; rank < size; ++rank)
-      EXPECT_EQ(received[rank], (rank + size - 1) % size);
   }
 }
 

@@ -14,9 +14,7 @@
 #include "mf/Exec/Data/Checkpoint.h"
 #include "mf/Exec/Runner/ProgramEngine.h"
 #include "test/unit/Campaign.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
+#include "test/unit/TemporaryDirectory.h"
 #include <gmock/gmock.h>
 
 using namespace mf;
@@ -54,30 +52,20 @@ ascend.step {
 }
 })";
 
-std::string readFile(const std::string &path) {
-  auto file = llvm::MemoryBuffer::getFile(path);
-  return file ? (*file)->getBuffer().str() : "";
+/// Empty if there is no file.
+std::string readIfThere(const std::string &path) {
+  return llvm::sys::fs::exists(path) ? readFile(path) : "";
 }
 
 struct FaultyTrainingTest : testing::Test {
   FaultyTrainingTest() : parsed(growing) {
     EXPECT_TRUE(parsed.decoded) << parsed.messages;
-    // Files are flushed, which takes a disk most of the time.
-    llvm::SmallString<64> made("/dev/shm/faulty-%%%%%%%%");
-    if (!llvm::sys::fs::can_write("/dev/shm"))
-      made = "/tmp/faulty-%%%%%%%%";
-    llvm::sys::fs::createUniquePath(made, made, /*MakeAbsolute=*/false);
-    EXPECT_FALSE(llvm::sys::fs::create_directory(made));
-    folder = made.str().str();
     options.steps = 4;
     options.threads = 1;
-    options.checkpointFolder = folder + "/checkpoints";
+    options.checkpointFolder = folder.path("checkpoints");
     options.checkpointEvery = 1;
     options.keepCheckpoints = 2;
-    options.saveParamsPath = folder + "/parameters.safetensors";
-  }
-  ~FaultyTrainingTest() override {
-    (void)llvm::sys::fs::remove_directories(folder);
+    options.saveParamsPath = folder.path("parameters.safetensors");
   }
 
   std::string train(std::shared_ptr<FaultSchedule> faults, bool resume) {
@@ -92,11 +80,9 @@ struct FaultyTrainingTest : testing::Test {
   /// Returns the temporary files beside the parameters.
   std::vector<std::string> findTemporaryFiles() const {
     std::vector<std::string> found;
-    std::error_code error;
-    for (llvm::sys::fs::directory_iterator entry(folder, error), end;
-         entry != end && !error; entry.increment(error))
-      if (llvm::sys::path::filename(entry->path()).contains(".tmp-"))
-        found.push_back(entry->path());
+    for (const std::string &name : folder.list())
+      if (llvm::StringRef(name).contains(".tmp-"))
+        found.push_back(folder.path(name));
     return found;
   }
 
@@ -107,13 +93,13 @@ struct FaultyTrainingTest : testing::Test {
   }
 
   ParsedProgram parsed;
-  std::string folder;
+  TemporaryDirectory folder;
   ranks::TrainingOptions options;
 };
 
 TEST_F(FaultyTrainingTest, GivesTheSameBitsOrAnErrorAndCanBeResumed) {
   ASSERT_EQ(train(nullptr, false), "");
-  const std::string expected = readFile(options.saveParamsPath);
+  const std::string expected = readIfThere(options.saveParamsPath);
   ASSERT_FALSE(expected.empty());
   FaultCounts counts;
   const uint64_t first = getCampaignSeed(1), runs = getCampaignCount(2000);
@@ -121,7 +107,7 @@ TEST_F(FaultyTrainingTest, GivesTheSameBitsOrAnErrorAndCanBeResumed) {
     clear();
     auto schedule = std::make_shared<FaultSchedule>(seed);
     const std::string error = train(schedule, false);
-    const std::string saved = readFile(options.saveParamsPath);
+    const std::string saved = readIfThere(options.saveParamsPath);
     EXPECT_TRUE(counts.add(*schedule, error, saved == expected))
         << schedule->describe() << ": " << error;
     // There is a whole file or none, also behind an error. Only a run that was
@@ -136,7 +122,7 @@ TEST_F(FaultyTrainingTest, GivesTheSameBitsOrAnErrorAndCanBeResumed) {
     ASSERT_TRUE(bool(search)) << llvm::toString(search.takeError());
     EXPECT_THAT(search->notes, testing::IsEmpty()) << schedule->describe();
     EXPECT_EQ(train(nullptr, true), "") << schedule->describe();
-    EXPECT_EQ(readFile(options.saveParamsPath), expected)
+    EXPECT_EQ(readIfThere(options.saveParamsPath), expected)
         << schedule->describe();
   }
   counts.print("runs and resumed runs", first);

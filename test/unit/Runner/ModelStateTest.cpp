@@ -4,7 +4,7 @@
 #include "RunnerTesting.h"
 #include "mf/Exec/Data/Safetensors.h"
 #include "mf/Program/LocatedError.h"
-#include "llvm/Support/FileSystem.h"
+#include "test/unit/TemporaryDirectory.h"
 #include <cmath>
 #include <cstring>
 #include <gmock/gmock.h>
@@ -45,94 +45,72 @@ std::string initialize(Model &model, uint64_t seed = 0) {
   return llvm::toString(model.state->initialize(seed));
 }
 
+/// One table with this initial value.
+std::string makeTable(llvm::StringRef type, llvm::StringRef init) {
+  return makeProgram({makeStatic("table", "table", type, 0,
+                                 ("init = #mf.init<" + init + ">").str())});
+}
+
 TEST(ModelStateTest, FillsTables) {
-  Model model(makeProgram(
-      {makeStatic("cos", "table", "3x4xf32", 0,
-                  "init = #mf.init<rotary_cos, value = 100.0>") +
-       makeStatic("sin", "table", "3x4xf32", 64,
-                  "init = #mf.init<rotary_sin, value = 100.0, scale = 0.5>") +
-       makeStatic("mask", "table", "3x3xbf16", 128,
-                  "init = #mf.init<causal_mask, value = -1.0e4>") +
-       makeStatic("one", "constant", "2xf32", 256, "init = #mf.init<ones>") +
-       makeStatic("number", "constant", "2xi32", 320,
-                  "init = #mf.init<constant, value = 7.0>")}));
-  ASSERT_EQ(initialize(model), "");
-  const std::vector<float> cos = model.get(0, 0), sin = model.get(0, 1);
-  EXPECT_THAT(llvm::ArrayRef(cos).take_front(4).vec(), ElementsAre(1, 1, 1, 1));
-  EXPECT_FLOAT_EQ(cos[4], std::cos(1.0F));
-  EXPECT_FLOAT_EQ(cos[5], std::cos(0.1F));
-  EXPECT_EQ(cos[6], cos[4]);
-  EXPECT_EQ(cos[7], cos[5]);
-  EXPECT_FLOAT_EQ(sin[8], std::sin(1.0F));
-  EXPECT_FLOAT_EQ(sin[9], std::sin(0.1F));
+  struct Case {
+    const char *type, *init;
+    std::vector<float> expected;
+  };
   const float low = bfloat16ToFloat(floatToBfloat16(-1e4F));
-  EXPECT_THAT(model.get(0, 2), ElementsAre(0, low, low, 0, 0, low, 0, 0, 0));
-  EXPECT_THAT(model.get(0, 3), ElementsAre(1, 1));
-  int32_t numbers[2];
-  std::memcpy(numbers, model.runner->getStatic(0, 4).data(), 8);
-  EXPECT_THAT(numbers, ElementsAre(7, 7));
-}
-
-TEST(ModelStateTest, RotatesByGivenFrequencies) {
-  Model model(makeProgram({makeStatic(
-      "sin", "table", "3x4xf32", 0,
-      "init = #mf.init<rotary_sin, value = 9.0 frequencies [1.0, 0.25]>")}));
-  ASSERT_EQ(initialize(model), "");
-  const std::vector<float> sin = model.get(0, 0);
-  EXPECT_FLOAT_EQ(sin[8], std::sin(2.0F));
-  EXPECT_FLOAT_EQ(sin[9], std::sin(0.5F));
-  EXPECT_EQ(sin[10], sin[8]);
-  Model neighbours(makeProgram({makeStatic(
-      "sin", "table", "3x4xf32", 0,
-      "init = #mf.init<rotary_sin, value = 9.0 frequencies [1.0, 1.0, 0.25, "
-      "0.25]>")}));
-  ASSERT_EQ(initialize(neighbours), "");
-  const std::vector<float> pairs = neighbours.get(0, 0);
-  EXPECT_THAT((std::vector<float>{pairs[8], pairs[9], pairs[10], pairs[11]}),
-              ElementsAre(sin[8], sin[8], sin[9], sin[9]));
-  Model narrow(makeProgram({makeStatic(
-      "sin", "table", "3x4xf32", 0,
-      "init = #mf.init<rotary_sin, value = 9.0 frequencies [1.0]>")}));
-  EXPECT_THAT(initialize(narrow),
-              testing::HasSubstr("1 frequencies need a tensor of as many or "
-                                 "twice as many columns"));
-}
-
-TEST(ModelStateTest, FillsAlibi) {
-  constexpr llvm::StringLiteral alibi = "init = #mf.init<alibi>";
-  Model model(
-      makeProgram({makeStatic("four", "table", "4xf32", 0, alibi) +
-                   makeStatic("six", "table", "6xf32", 64, alibi) +
-                   makeStatic("bias", "table", "2x2x3xf32", 128, alibi)}));
-  ASSERT_EQ(initialize(model), "");
-  // Powers of two; the heads beyond take from the series of twice as many.
-  EXPECT_THAT(model.get(0, 0), ElementsAre(0x1p-2F, 0x1p-4F, 0x1p-6F, 0x1p-8F));
-  EXPECT_THAT(model.get(0, 1), ElementsAre(0x1p-2F, 0x1p-4F, 0x1p-6F, 0x1p-8F,
-                                           0x1p-1F, 0x1p-3F));
-  EXPECT_THAT(model.get(0, 2),
-              ElementsAre(0, 0x1p-4F, 0x1p-3F, -0x1p-4F, 0, 0x1p-4F, 0, 0x1p-8F,
-                          0x1p-7F, -0x1p-8F, 0, 0x1p-8F));
-  Model pairs(makeProgram({makeStatic("pairs", "table", "2x2xf32", 0, alibi)}));
-  EXPECT_THAT(initialize(pairs), testing::HasSubstr("alibi needs a tensor"));
-}
-
-TEST(ModelStateTest, FillsTablesOfIndices) {
-  Model model(makeProgram(
-      {makeStatic("sum", "table", "2x3xf32", 0,
-                  "init = #mf.init<index_sum, value = 10.0, scale = -1.0>") +
-       makeStatic("experts", "table", "4x2xf32", 64,
-                  "init = #mf.init<token_experts, value = 3.0>") +
-       makeStatic("hadamard", "table", "4x4xf32", 128,
-                  "init = #mf.init<hadamard>") +
-       makeStatic("mixing", "table", "8xf32", 192,
-                  "init = #mf.init<stream_mixing>")}));
-  ASSERT_EQ(initialize(model), "");
-  EXPECT_THAT(model.get(0, 0), ElementsAre(0, -1, -2, 10, 9, 8));
-  EXPECT_THAT(model.get(0, 1), ElementsAre(0, 1, 1, 2, 2, 0, 0, 1));
-  EXPECT_THAT(model.get(0, 2), ElementsAre(1, 1, 1, 1, 1, -1, 1, -1, 1, 1, -1,
-                                           -1, 1, -1, -1, 1));
   const auto start = static_cast<float>(-std::log(3.0));
-  EXPECT_THAT(model.get(0, 3), ElementsAre(start, start, 0, 0, 0, -5, -5, 0));
+  // Of positions 0 to 2.
+  auto rotate = [](float (*function)(float), float first, float second,
+                   bool arePairs = false) {
+    std::vector<float> values;
+    for (float position : {0.0F, 1.0F, 2.0F}) {
+      const float one = function(position * first),
+                  two = function(position * second);
+      values.insert(values.end(),
+                    {one, arePairs ? one : two, arePairs ? two : one, two});
+    }
+    return values;
+  };
+  const Case cases[] = {
+      {"3x4xf32", "rotary_cos, value = 100.0", rotate(std::cos, 1, 0.1F)},
+      {"3x4xf32", "rotary_sin, value = 100.0, scale = 0.5",
+       rotate(std::sin, 0.5F, 0.05F)},
+      {"3x4xf32", "rotary_sin, value = 9.0 frequencies [1.0, 0.25]",
+       rotate(std::sin, 1, 0.25F)},
+      {"3x4xf32", "rotary_sin, value = 9.0 frequencies [1.0, 1.0, 0.25, 0.25]",
+       rotate(std::sin, 1, 0.25F, /*arePairs=*/true)},
+      {"3x3xbf16",
+       "causal_mask, value = -1.0e4",
+       {0, low, low, 0, 0, low, 0, 0, 0}},
+      {"2xf32", "ones", {1, 1}},
+      // Powers of two; the heads beyond take from the series of twice as many.
+      {"4xf32", "alibi", {0x1p-2F, 0x1p-4F, 0x1p-6F, 0x1p-8F}},
+      {"6xf32",
+       "alibi",
+       {0x1p-2F, 0x1p-4F, 0x1p-6F, 0x1p-8F, 0x1p-1F, 0x1p-3F}},
+      {"2x2x3xf32",
+       "alibi",
+       {0, 0x1p-4F, 0x1p-3F, -0x1p-4F, 0, 0x1p-4F, 0, 0x1p-8F, 0x1p-7F,
+        -0x1p-8F, 0, 0x1p-8F}},
+      {"2x3xf32",
+       "index_sum, value = 10.0, scale = -1.0",
+       {0, -1, -2, 10, 9, 8}},
+      {"4x2xf32", "token_experts, value = 3.0", {0, 1, 1, 2, 2, 0, 0, 1}},
+      {"4x4xf32",
+       "hadamard",
+       {1, 1, 1, 1, 1, -1, 1, -1, 1, 1, -1, -1, 1, -1, -1, 1}},
+      {"8xf32", "stream_mixing", {start, start, 0, 0, 0, -5, -5, 0}}};
+  for (const Case &one : cases) {
+    SCOPED_TRACE(one.init);
+    Model model(makeTable(one.type, one.init));
+    ASSERT_EQ(initialize(model), "");
+    EXPECT_THAT(model.get(0, 0),
+                testing::Pointwise(testing::FloatEq(), one.expected));
+  }
+  Model model(makeTable("2xi32", "constant, value = 7.0"));
+  ASSERT_EQ(initialize(model), "");
+  int32_t numbers[2];
+  std::memcpy(numbers, model.runner->getStatic(0, 0).data(), 8);
+  EXPECT_THAT(numbers, ElementsAre(7, 7));
 }
 
 constexpr llvm::StringLiteral normal = "init = #mf.init<normal, value = 0.02>";
@@ -168,33 +146,37 @@ TEST(ModelStateTest, StartsTiedParametersEqual) {
   EXPECT_EQ(model.get(1, 1), std::vector<float>(16, 0));
 
   // Saved once, and read for both.
-  llvm::SmallString<128> path;
-  ASSERT_FALSE(
-      llvm::sys::fs::createTemporaryFile("state", "safetensors", path));
+  const TemporaryDirectory folder;
+  const std::string path = folder.path("state");
   ASSERT_FALSE(static_cast<bool>(
       ranks::writeTensors(path, model.state->collectParameters())));
   const std::vector<float> saved = model.get(0, 0);
   ASSERT_EQ(initialize(model, 1), "");
   EXPECT_NE(model.get(0, 0), saved);
   std::vector<std::string> notes;
-  ASSERT_FALSE(static_cast<bool>(
-      model.state->loadParameters({path.str().str()}, notes)));
+  ASSERT_FALSE(static_cast<bool>(model.state->loadParameters({path}, notes)));
   EXPECT_TRUE(notes.empty());
   EXPECT_EQ(model.get(0, 0), saved);
   EXPECT_EQ(model.get(1, 0), saved);
   auto file = SafetensorsFile::open(path);
   ASSERT_TRUE(static_cast<bool>(file));
   EXPECT_EQ(file->getTensors().size(), 1u);
-  EXPECT_FALSE(llvm::sys::fs::remove(path));
 }
 
-TEST(ModelStateTest, RefusesParametersWithoutValue) {
+TEST(ModelStateTest, RefusesWhatHasNoValue) {
   Model model(makeProgram({makeStatic("w", "parameter", "4xf32", 0, "")}));
   EXPECT_THAT(initialize(model), HasSubstr("'w' has no initial value"));
-  Model integers(makeProgram({makeStatic("w", "table", "4xi32", 0, normal)}));
-  EXPECT_THAT(initialize(integers),
-              HasSubstr("initial value of 'w': a tensor of integers can start "
-                        "with zeros, ones, a constant or coordinates only"));
+  const char *cases[][3] = {
+      {"4xi32", "normal, value = 0.02",
+       "initial value of 'table': a tensor of integers can start with zeros, "
+       "ones, a constant or coordinates only"},
+      {"3x4xf32", "rotary_sin, value = 9.0 frequencies [1.0]",
+       "1 frequencies need a tensor of as many or twice as many columns"},
+      {"2x2xf32", "alibi", "alibi needs a tensor"}};
+  for (const auto &[type, init, message] : cases) {
+    Model table(makeTable(type, init));
+    EXPECT_THAT(initialize(table), HasSubstr(message));
+  }
 }
 
 TEST(ModelStateTest, SavesAndLoadsARank) {
@@ -212,11 +194,11 @@ TEST(ModelStateTest, SavesAndLoadsARank) {
   std::vector<std::vector<float>> before;
   for (uint32_t i = 0; i < 4; ++i)
     before.push_back(model.get(0, i));
-  llvm::SmallString<128> path;
-  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("rank", "safetensors", path));
+  const TemporaryDirectory folder;
+  const std::string path = folder.path("state");
   ASSERT_FALSE(static_cast<bool>(model.state->saveRank(0, path)));
   ASSERT_EQ(initialize(model, 1), "");
-  ASSERT_FALSE(static_cast<bool>(model.state->loadRanks({path.str().str()})));
+  ASSERT_FALSE(static_cast<bool>(model.state->loadRanks({path})));
   for (uint32_t i = 0; i < 4; ++i)
     EXPECT_EQ(model.get(0, i), before[i]);
 
@@ -224,9 +206,8 @@ TEST(ModelStateTest, SavesAndLoadsARank) {
   std::string other = statics;
   other.replace(other.find("4xbf16"), 6, "4xf32");
   Model wide(makeProgram({other}));
-  EXPECT_THAT(llvm::toString(wide.state->loadRanks({path.str().str()})),
+  EXPECT_THAT(llvm::toString(wide.state->loadRanks({path})),
               HasSubstr("tensor 'w' is bf16, but the program holds f32"));
-  EXPECT_FALSE(llvm::sys::fs::remove(path));
 }
 
 } // namespace

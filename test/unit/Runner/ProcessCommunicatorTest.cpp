@@ -128,33 +128,40 @@ TEST(ProcessCommunicatorTest, SendsNoMoreThanMembersNeed) {
   EXPECT_EQ(count(CollectiveKind::AllReduce, 1), 0);
 }
 
+/// Each rank has a thread that sends and one that receives on the ring of its
+/// stage, and one between the stages.
+void expectOrder(const std::function<Communicator &(int64_t)> &of) {
+  constexpr int64_t count = 200;
+  runThreads(18, [&](int64_t number) {
+    const int64_t rank = number % 6, role = number / 6;
+    Communicator &own = of(rank);
+    for (int64_t i = 0; i < count; ++i) {
+      const bool isSend = role == 0 || (role == 2 && rank < 3);
+      const uint32_t channel = role == 2 ? 0 : 1;
+      int64_t value = isSend ? rank * count + i : -1;
+      auto *data = reinterpret_cast<std::byte *>(&value);
+      ASSERT_EQ(llvm::toString(isSend ? own.send(channel, rank, data, 8)
+                                      : own.receive(channel, rank, data, 8)),
+                "");
+      const int64_t sender =
+          isSend ? rank
+                 : (role == 2 ? rank - 3 : rank / 3 * 3 + (rank + 2) % 3);
+      EXPECT_EQ(value, sender * count + i);
+    }
+  });
+}
+
 TEST(ProcessCommunicatorTest, KeepsTheOrderOfTransfers) {
   const Mesh mesh({{"pp", 2}, {"cp", 3}});
-  // Between stages, and around the ring of each stage.
+  const std::vector<Channel> channels = {makeTransfer("pp", 0),
+                                         makeTransfer("cp", 1)};
   for (int64_t numProcesses : {1, 2, 3, 6}) {
-    PretendedProcesses processes(
-        mesh, {makeTransfer("pp", 0), makeTransfer("cp", 1)}, numProcesses);
-    constexpr int64_t count = 200;
-    // Each rank has a thread that sends and one that receives on the ring, and
-    // one between the stages.
-    runThreads(18, [&](int64_t number) {
-      const int64_t rank = number % 6, role = number / 6;
-      Communicator &own = processes.of(rank);
-      for (int64_t i = 0; i < count; ++i) {
-        const bool isSend = role == 0 || (role == 2 && rank < 3);
-        const uint32_t channel = role == 2 ? 0 : 1;
-        int64_t value = isSend ? rank * count + i : -1;
-        auto *data = reinterpret_cast<std::byte *>(&value);
-        ASSERT_EQ(llvm::toString(isSend ? own.send(channel, rank, data, 8)
-                                        : own.receive(channel, rank, data, 8)),
-                  "");
-        const int64_t sender =
-            isSend ? rank
-                   : (role == 2 ? rank - 3 : rank / 3 * 3 + (rank + 2) % 3);
-        EXPECT_EQ(value, sender * count + i);
-      }
-    });
+    PretendedProcesses processes(mesh, channels, numProcesses);
+    expectOrder(
+        [&](int64_t rank) -> Communicator & { return processes.of(rank); });
   }
+  auto local = makeLocalCommunicator(mesh, channels);
+  expectOrder([&](int64_t) -> Communicator & { return *local; });
 }
 
 TEST(ProcessCommunicatorTest, RefusesInputsOfDifferentSizes) {

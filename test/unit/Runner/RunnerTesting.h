@@ -50,15 +50,32 @@ inline std::unique_ptr<Runner> makeRunner(const program::Program &program,
   return std::move(*runner);
 }
 
-/// A program, its runner and its state.
-struct ProgramWithState {
+/// A program and its runner.
+struct RunningProgram {
   program::ParsedProgram parsed;
   std::unique_ptr<Runner> runner;
+
+  explicit RunningProgram(const std::string &text,
+                          const RunnerOptions &options = {})
+      : parsed(text) {
+    EXPECT_TRUE(parsed.decoded) << parsed.messages;
+    if (parsed.decoded)
+      runner = makeRunner(parsed.get(), options);
+  }
+
+  /// Runs a step that must come to its end.
+  ranks::StepOutput
+  runStep(const ranks::StepInput &input = {},
+          llvm::function_ref<llvm::Error()> useGradients = nullptr) {
+    return llvm::cantFail(runner->runStep(input, useGradients));
+  }
+};
+
+/// With the state of a model.
+struct ProgramWithState : RunningProgram {
   std::optional<ModelState> state;
 
-  explicit ProgramWithState(const std::string &text) : parsed(text) {
-    EXPECT_TRUE(parsed.decoded) << parsed.messages;
-    runner = makeRunner(parsed.get());
+  explicit ProgramWithState(const std::string &text) : RunningProgram(text) {
     if (runner)
       state.emplace(*runner);
   }
