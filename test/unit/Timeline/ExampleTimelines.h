@@ -22,10 +22,9 @@ namespace mf::timeline {
 ///            pp_send     send 6.5-7
 StepTimeline makeExample();
 
-/// 1F1B of `stages` stages and micro-batches of `kernels` kernels forward and
-/// twice as many backward, with a collective after every fourth, messages
-/// between stages, and an optimizer at the end.
-StepTimeline makePipeline(int stages, int microBatches, int kernels);
+/// `stages` stages with as many tasks of `kernels` kernels each, with a
+/// collective beside every fourth and a message before each task.
+StepTimeline makePipeline(int stages, int tasks, int kernels);
 
 /// Adds an activity and returns its number.
 uint32_t addActivity(StepTimeline &timeline, Category category,

@@ -28,25 +28,6 @@ StepTimeline makeTimeline() {
   return timeline;
 }
 
-TEST(KernelTableTest, SumsUpTheCallsOfAllStages) {
-  const std::vector<KernelWork> kernels =
-      listKernels(makeTimeline(), makeRates());
-  ASSERT_EQ(kernels.size(), 2U);
-  const KernelWork &product = kernels[0];
-  EXPECT_EQ(product.name, "aclnnMatmul");
-  EXPECT_EQ(product.kind, "matmul");
-  ASSERT_EQ(product.inputs.size(), 2U);
-  EXPECT_EQ(product.inputs[0], (mf::TensorShape{DType::BF16, {4, 8}}));
-  EXPECT_EQ(product.outputs.size(), 1U);
-  EXPECT_EQ(product.calls, 3);
-  EXPECT_DOUBLE_EQ(product.seconds, 5);
-  EXPECT_EQ(product.flops, 3000);
-  EXPECT_EQ(product.bytes, 240);
-  EXPECT_EQ(kernels[1].name, "aclnnRmsNorm");
-  EXPECT_EQ(kernels[1].calls, 1);
-  EXPECT_DOUBLE_EQ(kernels[1].seconds, 2);
-}
-
 TEST(KernelTableTest, TheBoundIsTheLargerOfFlopsAndBytes) {
   StepTimeline timeline = makeTimeline();
   std::vector<KernelWork> kernels = listKernels(timeline, makeRates());
@@ -101,21 +82,6 @@ TEST(KernelTableTest, OtherShapesAreOtherKernels) {
       calls[kernel.inputs[0].dims[0] == 2] += kernel.calls;
   EXPECT_EQ(calls[0], 4);
   EXPECT_EQ(calls[1], 1);
-}
-
-TEST(KernelTableTest, KindsAreSumsOfTheirKernels) {
-  StepTimeline timeline = makeTimeline();
-  timeline.activities[1].kind = "matmul";
-  const std::vector<KernelWork> kinds =
-      sumByKind(listKernels(timeline, makeRates()));
-  ASSERT_EQ(kinds.size(), 1U);
-  EXPECT_EQ(kinds[0].kind, "matmul");
-  EXPECT_EQ(kinds[0].name, "");
-  EXPECT_EQ(kinds[0].calls, 4);
-  EXPECT_DOUBLE_EQ(kinds[0].seconds, 7);
-  EXPECT_EQ(kinds[0].flops, 3000);
-  EXPECT_EQ(kinds[0].bytes, 290);
-  EXPECT_DOUBLE_EQ(kinds[0].bound, 3.5);
 }
 
 TEST(KernelTableTest, NothingIsNoKernel) {

@@ -3,7 +3,9 @@
 
 #include "ExampleTimelines.h"
 #include "mf/Perf/Timeline/Writers.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "test/unit/TemporaryDirectory.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
@@ -13,12 +15,9 @@ namespace json = llvm::json;
 namespace {
 
 std::string writeText(const StepTimeline &timeline) {
-  const std::string path = testing::TempDir() + "mf_report_test.json";
-  if (llvm::Error error = writeReport(path, timeline))
-    return toString(std::move(error));
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  std::remove(path.c_str());
-  return buffer ? (*buffer)->getBuffer().str() : "no file";
+  const mf::TemporaryDirectory folder;
+  llvm::cantFail(writeReport(folder.path("report.json"), timeline));
+  return mf::readFile(folder.path("report.json"));
 }
 
 json::Object readBack(const StepTimeline &timeline) {
@@ -30,43 +29,56 @@ json::Object readBack(const StepTimeline &timeline) {
   return *value->getAsObject();
 }
 
-TEST(ReportTest, HasTheNumbersOfTheStep) {
-  const json::Object report = readBack(makeExample());
-  EXPECT_EQ(report.getString("program"), "step.mlir");
-  EXPECT_EQ(report.getNumber("step_seconds"), 10);
-  EXPECT_EQ(report.getNumber("tokens_per_second_per_npu"), 200);
-  EXPECT_EQ(report.getNumber("model_flops_utilization"), 0.5);
-  EXPECT_EQ(report.getNumber("hardware_flops_utilization"), 0.6);
-  EXPECT_EQ(report.getString("source"), "simulated");
-  EXPECT_EQ(report.getString("target"), "atlas-800t-a2");
-  EXPECT_EQ(report.getInteger("num_ranks"), 4);
-  EXPECT_EQ(report.getInteger("micro_batches"), 2);
-  EXPECT_EQ(report.getInteger("tokens_per_step"), 8000);
-  const json::Array &path = *report.getArray("critical_path");
-  ASSERT_EQ(path.size(), 6U);
-  EXPECT_EQ(path[0].getAsObject()->getString("kind"), "matmul");
-  EXPECT_EQ(path[0].getAsObject()->getNumber("seconds"), 5);
-  EXPECT_EQ(report.getObject("sensitivity")->getNumber("engines.cube.bf16"),
-            -5);
+/// In the order of the report.
+constexpr llvm::StringLiteral exampleReport = R"({
+  "program": "step.mlir", "step_seconds": 10,
+  "tokens_per_second_per_npu": 200, "model_flops_utilization": 0.5,
+  "hardware_flops_utilization": 0.6, "source": "simulated",
+  "target": "atlas-800t-a2", "num_ranks": 4, "micro_batches": 2,
+  "tokens_per_step": 8000,
+  "stages": [
+    {"stage": 0, "rank": 0, "peak_bytes": 4294967296, "host_bytes": 536870912,
+     "limit_bytes": 8589934592,
+     "bytes": {"activation": 1610612736, "gradient": 536870912,
+               "optimizer_state": 536870912, "parameter": 1073741824,
+               "temporary": 268435456, "unused": 268435456},
+     "busy_seconds": 5, "bubble_seconds": 1,
+     "exposed_communication_seconds": 2, "stall_seconds": 2,
+     "seconds_by_kind": {"all_gather over mp": 2, "d2h": 1, "h2d": 1.75,
+                         "matmul": 3, "norm": 2, "receive": 0.5, "send": 1}},
+    {"stage": 1, "rank": 2, "peak_bytes": 2147483648, "host_bytes": 0,
+     "limit_bytes": 8589934592,
+     "bytes": {"activation": 1073741824, "parameter": 1073741824},
+     "busy_seconds": 2, "bubble_seconds": 6.5,
+     "exposed_communication_seconds": 1.5, "stall_seconds": 0,
+     "seconds_by_kind": {"matmul": 2, "receive": 1, "send": 0.5}}],
+  "critical_path": [
+    {"kind": "matmul", "seconds": 5}, {"kind": "norm", "seconds": 2},
+    {"kind": "send", "seconds": 1}, {"kind": "host", "seconds": 1},
+    {"kind": "receive", "seconds": 0.5},
+    {"kind": "all_gather over mp", "seconds": 0.5}],
+  "sensitivity": {"engines.cube.bf16": -5, "host.latency": 0,
+                  "networks.hccs.collective_share": -0.5,
+                  "networks.roce.message_share": -1.5, "step_latency": 1},
+  "rates": {"source": "made by hand", "flops_per_second": {"bf16": 1000},
+            "bytes_per_second": 100},
+  "kernels": [
+    {"kind": "matmul", "name": "aclnnMatmul",
+     "inputs": ["bf16[4,8]", "bf16[8,2]"], "outputs": ["bf16[4,2]"],
+     "calls": 3, "seconds": 5, "flops": 3000, "bytes": 0, "bound_seconds": 3},
+    {"kind": "norm", "name": "aclnnRmsNorm", "inputs": [], "outputs": [],
+     "calls": 1, "seconds": 2, "flops": 0, "bytes": 0, "bound_seconds": 0}]})";
+
+std::string dropSpaces(std::string text) {
+  llvm::erase_if(text, llvm::isSpace);
+  return text;
 }
 
-TEST(ReportTest, HasTheNumbersOfStages) {
-  const json::Object report = readBack(makeExample());
-  const json::Array &stages = *report.getArray("stages");
-  ASSERT_EQ(stages.size(), 2U);
-  const json::Object &first = *stages[0].getAsObject();
-  EXPECT_EQ(first.getInteger("stage"), 0);
-  EXPECT_EQ(first.getInteger("peak_bytes"), int64_t{4} << 30);
-  EXPECT_EQ(first.getInteger("host_bytes"), int64_t{1} << 29);
-  EXPECT_EQ(first.getInteger("limit_bytes"), int64_t{8} << 30);
-  EXPECT_EQ(first.getObject("bytes")->getInteger("activation"),
-            int64_t{3} << 29);
-  EXPECT_EQ(first.getNumber("busy_seconds"), 5);
-  EXPECT_EQ(first.getNumber("bubble_seconds"), 1);
-  EXPECT_EQ(first.getNumber("exposed_communication_seconds"), 2);
-  EXPECT_EQ(first.getNumber("stall_seconds"), 2);
-  EXPECT_EQ(first.getObject("seconds_by_kind")->getNumber("h2d"), 1.75);
-  EXPECT_EQ(stages[1].getAsObject()->getInteger("rank"), 2);
+TEST(ReportTest, HasTheNumbersOfTheExample) {
+  StepTimeline timeline = makeExample();
+  EXPECT_EQ(readBack(timeline).get("kernels"), nullptr);
+  timeline.rates = {{{mf::DType::BF16, 1000}}, 100, "made by hand"};
+  EXPECT_EQ(dropSpaces(writeText(timeline)), dropSpaces(exampleReport.str()));
 }
 
 TEST(ReportTest, NumbersReadBackToTheSame) {
@@ -88,43 +100,6 @@ TEST(ReportTest, AStepOfNothingHasAllMembers) {
   EXPECT_TRUE(report.getArray("stages")->empty());
   EXPECT_TRUE(report.getArray("critical_path")->empty());
   EXPECT_TRUE(report.getObject("sensitivity")->empty());
-}
-
-TEST(ReportTest, MembersAreInOrder) {
-  const std::string text = writeText(makeExample());
-  size_t last = 0;
-  for (const char *name :
-       {"program", "step_seconds", "tokens_per_second_per_npu", "source",
-        "target", "stages", "\"bytes\"", "activation", "gradient",
-        "busy_seconds", "all_gather over mp", "matmul", "critical_path",
-        "sensitivity"}) {
-    const size_t found = text.find(name, last);
-    ASSERT_NE(found, std::string::npos) << name;
-    last = found;
-  }
-}
-
-TEST(ReportTest, HasKernelsBesideTheirBoundsIfThereAreRates) {
-  StepTimeline timeline = makeExample();
-  EXPECT_EQ(readBack(timeline).get("kernels"), nullptr);
-  timeline.rates = {{{mf::DType::BF16, 1000}}, 100, "made by hand"};
-  const json::Object report = readBack(timeline);
-  const json::Object &rates = *report.getObject("rates");
-  EXPECT_EQ(rates.getString("source"), "made by hand");
-  EXPECT_EQ(rates.getObject("flops_per_second")->getNumber("bf16"), 1000);
-  EXPECT_EQ(rates.getNumber("bytes_per_second"), 100);
-  const json::Array &kernels = *report.getArray("kernels");
-  ASSERT_EQ(kernels.size(), 2U);
-  const json::Object &product = *kernels[0].getAsObject();
-  EXPECT_EQ(product.getString("kind"), "matmul");
-  EXPECT_EQ(product.getString("name"), "aclnnMatmul");
-  EXPECT_EQ(product.getArray("inputs")->front().getAsString(), "bf16[4,8]");
-  EXPECT_EQ(product.getArray("outputs")->front().getAsString(), "bf16[4,2]");
-  EXPECT_EQ(product.getInteger("calls"), 3);
-  EXPECT_EQ(product.getNumber("seconds"), 5);
-  EXPECT_EQ(product.getInteger("flops"), 3000);
-  EXPECT_EQ(product.getInteger("bytes"), 0);
-  EXPECT_EQ(product.getNumber("bound_seconds"), 3);
 }
 
 TEST(ReportTest, AFolderThatIsNotThereIsAnError) {

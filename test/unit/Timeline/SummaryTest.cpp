@@ -13,32 +13,6 @@ double getSum(const StageSummary &stage) {
   return stage.busy + stage.bubble + stage.exposedCommunication + stage.stall;
 }
 
-TEST(SummaryTest, GapsHaveTheFirstCauseThatApplies) {
-  const StepTimeline timeline = makeExample();
-  const StepSummary summary = summarize(timeline);
-  ASSERT_EQ(summary.stages.size(), 2U);
-  const StageSummary &first = summary.stages[0];
-  EXPECT_DOUBLE_EQ(first.busy, 5);
-  // The gather 3-4, the send to 4.5, the receive 6.5-7.
-  EXPECT_DOUBLE_EQ(first.exposedCommunication, 2);
-  // The copies where no message is: 4.5-5 and 5-6.5.
-  EXPECT_DOUBLE_EQ(first.stall, 2);
-  EXPECT_DOUBLE_EQ(first.bubble, 1);
-  const StageSummary &second = summary.stages[1];
-  EXPECT_DOUBLE_EQ(second.busy, 2);
-  EXPECT_DOUBLE_EQ(second.exposedCommunication, 1.5);
-  EXPECT_DOUBLE_EQ(second.stall, 0);
-  EXPECT_DOUBLE_EQ(second.bubble, 6.5);
-}
-
-TEST(SummaryTest, RatesAreThoseOfARank) {
-  const StepSummary summary = summarize(makeExample());
-  EXPECT_DOUBLE_EQ(summary.tokensPerSecondPerNpu, 200);
-  // Two ranks a stage: 2 * 10,000 of 4 * 10 s * 1,000.
-  EXPECT_DOUBLE_EQ(summary.modelFlopsUtilization, 0.5);
-  EXPECT_DOUBLE_EQ(summary.hardwareFlopsUtilization, 0.6);
-}
-
 TEST(SummaryTest, WhatIsNotKnownIsZero) {
   StepTimeline timeline = makeExample();
   timeline.peakFlopsPerSecond = 0;

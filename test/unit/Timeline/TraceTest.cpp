@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// test/run/trace.test reads traces of simulated and executed steps.
 
 #include "TwoStageStep.h"
 #include "WrittenFiles.h"
@@ -34,8 +36,8 @@ protected:
   std::vector<TracedEvent> write(const StepTimeline &timeline,
                                  const std::vector<int64_t> &ranks = {}) {
     EXPECT_EQ(getError(timeline, ranks, "trace.json"), "");
-    text = readWritten(folder.path("trace.json"));
-    const llvm::json::Value value = parseWritten(text);
+    const llvm::json::Value value =
+        parseWritten(readFile(folder.path("trace.json")));
     std::vector<TracedEvent> events;
     for (const llvm::json::Value &entry :
          *value.getAsObject()->getArray("traceEvents"))
@@ -65,19 +67,8 @@ protected:
 
   const StepTimeline step = makeTwoStageStep();
   const program::Mesh mesh = makeTwoStageMesh();
-  ScratchFolder folder;
-  /// The text of the last trace.
-  std::string text;
+  TemporaryDirectory folder;
 };
-
-std::vector<std::string> getNames(llvm::ArrayRef<TracedEvent> events,
-                                  StringRef kind, int64_t process = -1) {
-  std::vector<std::string> names;
-  for (const TracedEvent &event : events)
-    if (event.name == kind && (process < 0 || event.process == process))
-      names.push_back(event.args.getString("name")->str());
-  return names;
-}
 
 int64_t findThread(llvm::ArrayRef<TracedEvent> events, int64_t process,
                    StringRef name) {
@@ -100,40 +91,6 @@ std::vector<TracedEvent> getSlices(llvm::ArrayRef<TracedEvent> events,
   return slices;
 }
 
-/// Whether there is a slice of a thread of that name around the event.
-bool isOnSlice(llvm::ArrayRef<TracedEvent> events, const TracedEvent &event,
-               StringRef thread) {
-  return event.thread == findThread(events, event.process, thread) &&
-         llvm::any_of(getSlices(events, event.process, thread),
-                      [&](const TracedEvent &slice) {
-                        return slice.time <= event.time &&
-                               event.time < slice.time + slice.duration;
-                      });
-}
-
-TEST_F(TraceTest, ShowsARankOfEachStage) {
-  const std::vector<TracedEvent> events = write(step);
-  EXPECT_THAT(getNames(events, "process_name"),
-              ElementsAre("stage 0, rank 0", "stage 1, rank 2"));
-  for (int64_t rank : {0, 2})
-    EXPECT_THAT(getNames(events, "thread_name", rank),
-                ElementsAre("tasks", "compute", "collective.mp", "send.pp",
-                            "receive.pp", "d2h", "h2d"));
-  // No thread has the number of a process.
-  for (const TracedEvent &event : events)
-    EXPECT_TRUE(event.thread < 0 || event.thread >= mesh.getNumRanks());
-}
-
-TEST_F(TraceTest, TimesAreMicrosecondsDownToNanoseconds) {
-  const std::vector<TracedEvent> kernels = getSlices(write(step), 0, "compute");
-  ASSERT_EQ(kernels.size(), 11U);
-  EXPECT_EQ(kernels[1].time, 20.125);
-  EXPECT_EQ(kernels[1].duration, 9.875);
-  EXPECT_THAT(text, HasSubstr("\"ts\":20.125,\"dur\":9.875,\"name\":"
-                              "\"aclnnSilu\""));
-  EXPECT_THAT(text, HasSubstr("\"ts\":185,\"dur\":40,"));
-}
-
 TEST_F(TraceTest, SlicesOfATrackFollowOneAnother) {
   StepTimeline timeline = step;
   // Times that are no whole nanoseconds, and a stream without a break.
@@ -150,12 +107,9 @@ TEST_F(TraceTest, SlicesOfATrackFollowOneAnother) {
 }
 
 TEST_F(TraceTest, TasksHaveTheNamesOfTheSchedule) {
-  const std::vector<TracedEvent> events = write(step);
-  const std::vector<TracedEvent> tasks = getSlices(events, 0, "tasks");
-  std::vector<std::string> names;
-  for (const TracedEvent &event : tasks)
-    names.push_back(event.name);
-  EXPECT_THAT(names, ElementsAre("F0", "F1", "B0", "B1"));
+  const std::vector<TracedEvent> tasks = getSlices(write(step), 0, "tasks");
+  ASSERT_EQ(tasks.size(), 4U);
+  EXPECT_EQ(tasks[2].name, "B0");
   EXPECT_EQ(tasks[2].time, 185);
   EXPECT_EQ(tasks[2].duration, 60);
   EXPECT_EQ(tasks[2].args.getString("phase"), "backward");
@@ -197,26 +151,6 @@ TEST_F(TraceTest, AKernelSaysWhatItIs) {
   EXPECT_EQ(collective.args.getNumber("GB/s"), 69.91);
 }
 
-TEST_F(TraceTest, ArrowsGoFromSendsToReceives) {
-  const std::vector<TracedEvent> events = write(step);
-  std::map<int64_t, TracedEvent> begins, ends;
-  for (const TracedEvent &event : events) {
-    if (event.phase == "s")
-      EXPECT_TRUE(begins.emplace(event.id, event).second);
-    if (event.phase == "f")
-      EXPECT_TRUE(ends.emplace(event.id, event).second);
-  }
-  ASSERT_EQ(begins.size(), 4U);
-  ASSERT_EQ(ends.size(), 4U);
-  for (const auto &[id, begin] : begins) {
-    const TracedEvent &end = ends.at(id);
-    EXPECT_NE(begin.process, end.process);
-    EXPECT_LE(begin.time, end.time);
-    EXPECT_TRUE(isOnSlice(events, begin, "send.pp"));
-    EXPECT_TRUE(isOnSlice(events, end, "receive.pp"));
-  }
-}
-
 TEST_F(TraceTest, AnArrowDoesNotGoBackInTime) {
   StepTimeline timeline = step;
   // The receive is over before the send begins: clocks are apart.
@@ -252,46 +186,20 @@ TEST_F(TraceTest, MemoryIsShownToTheByte) {
                                   std::pair(380, 67'108'864)));
 }
 
-TEST_F(TraceTest, RanksAreShownAsThoseOfTheirStages) {
-  const std::vector<TracedEvent> events = write(step, {3, 0, 1});
-  EXPECT_THAT(
-      getNames(events, "process_name"),
-      ElementsAre("stage 1, rank 3", "stage 0, rank 0", "stage 0, rank 1"));
-  EXPECT_EQ(getSlices(events, 1, "compute").size(),
-            getSlices(events, 0, "compute").size());
-  // Rank 2, which rank 0 talks to, is not shown.
-  int64_t arrows = 0;
-  for (const TracedEvent &event : events)
-    if (event.phase == "s" || event.phase == "f") {
-      EXPECT_NE(event.process, 0);
-      ++arrows;
-    }
-  EXPECT_EQ(arrows, 8);
+TEST_F(TraceTest, NoThreadHasTheNumberOfAProcess) {
+  for (const TracedEvent &event : write(step))
+    EXPECT_TRUE(event.thread < 0 || event.thread >= mesh.getNumRanks());
 }
 
-TEST_F(TraceTest, RanksThatAreNotThereOrTwiceAreRefused) {
-  EXPECT_EQ(getError(step, {0, 4}),
-            "cannot show rank 4 in the trace: expected one of 0 to 3");
-  EXPECT_EQ(getError(step, {-1}),
-            "cannot show rank -1 in the trace: expected one of 0 to 3");
-  EXPECT_EQ(getError(step, {2, 0, 2}),
-            "cannot show rank 2 twice in the trace: expected each once");
+TEST_F(TraceTest, RanksOfUnknownStagesAreRefused) {
   StepTimeline part = step;
   part.stages.pop_back();
   part.flows.clear();
   EXPECT_EQ(getError(part, {3}),
             "cannot show rank 3: nothing is known of stage 1");
+  EXPECT_EQ(getError(part, {-1}),
+            "cannot show rank -1 in the trace: expected one of 0 to 3");
   EXPECT_THAT(folder.list(), IsEmpty());
-}
-
-TEST_F(TraceTest, AFileInTheWayIsAnError) {
-  ASSERT_FALSE(llvm::sys::fs::create_directory(folder.path("folder")));
-  EXPECT_THAT(getError(step, {}, "folder"),
-              HasSubstr("folder: cannot write: exists and is not a regular "
-                        "file"));
-  EXPECT_THAT(getError(step, {}, "no/trace.json"),
-              HasSubstr("no/trace.json: cannot create: no such file"));
-  EXPECT_THAT(folder.list(), ElementsAre("folder"));
 }
 
 TEST_F(TraceTest, WhatIsWrongIsNotWritten) {
@@ -340,13 +248,6 @@ TEST_F(TraceTest, AnyNameIsValidJson) {
   EXPECT_TRUE(isThere);
 }
 
-TEST_F(TraceTest, TheSameStepHasTheSameBytes) {
-  write(step);
-  const std::string first = text;
-  write(step);
-  EXPECT_EQ(first, text);
-}
-
 TEST_F(TraceTest, LargeTracesSayOnceWhatKernelsTake) {
   StepTimeline large = step;
   StreamTimeline &stream = large.stages[0].streams[0];
@@ -354,7 +255,7 @@ TEST_F(TraceTest, LargeTracesSayOnceWhatKernelsTake) {
   for (int i = 0; i < 250'000; ++i)
     stream.spans.push_back({i * 1e-6, (i + 1) * 1e-6, 0, -1});
   ASSERT_EQ(getError(large, {}, "large.json"), "");
-  const std::string written = readWritten(folder.path("large.json"));
+  const std::string written = readFile(folder.path("large.json"));
   const StringRef all(written);
   EXPECT_EQ(all.count("\"name\":\"aclnnMatmul\",\"args\":{\"kind\":\"matmul\","
                       "\"operator\":\"layers.0.feed_forward.w1\""),
