@@ -22,33 +22,6 @@ TEST(RuntimeStartTest, RefusesCallsInTheWrongOrder) {
   EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
 }
 
-TEST_F(RuntimeTest, CopiesThereAndBackOverTwoStreams) {
-  aclrtStream first = createStream(), second = createStream();
-  aclrtEvent event = createEvent();
-  std::vector<float> values(1000, 2.5F), back(1000, 0);
-  const size_t bytes = values.size() * sizeof(float);
-  void *memory = allocate(bytes), *other = allocate(bytes);
-  EXPECT_EQ(aclrtMemcpyAsync(memory, bytes, values.data(), bytes,
-                             ACL_MEMCPY_HOST_TO_DEVICE, first),
-            ACL_SUCCESS);
-  EXPECT_EQ(aclrtMemcpyAsync(other, bytes, memory, bytes,
-                             ACL_MEMCPY_DEVICE_TO_DEVICE, first),
-            ACL_SUCCESS);
-  EXPECT_EQ(aclrtRecordEvent(event, first), ACL_SUCCESS);
-  EXPECT_EQ(aclrtStreamWaitEvent(second, event), ACL_SUCCESS);
-  EXPECT_EQ(aclrtMemcpyAsync(back.data(), bytes, other, bytes,
-                             ACL_MEMCPY_DEVICE_TO_HOST, second),
-            ACL_SUCCESS);
-  EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(second, 10000), ACL_SUCCESS);
-  EXPECT_EQ(back, values);
-  EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
-  EXPECT_EQ(aclrtFree(memory), ACL_SUCCESS);
-  EXPECT_EQ(aclrtFree(other), ACL_SUCCESS);
-  EXPECT_EQ(aclrtDestroyEvent(event), ACL_SUCCESS);
-  EXPECT_EQ(aclrtDestroyStream(first), ACL_SUCCESS);
-  EXPECT_EQ(aclrtDestroyStream(second), ACL_SUCCESS);
-}
-
 TEST_F(RuntimeTest, NamesBothCallsOfARace) {
   aclrtStream first = createStream(), second = createStream();
   void *memory = allocate(256), *other = allocate(256);
