@@ -96,22 +96,6 @@ TEST_F(TargetFileTest, EachShippedTargetIsThatOfItsName) {
   }
 }
 
-TEST_F(TargetFileTest, FilesThatAreNoneAreErrors) {
-  auto getError = [](llvm::StringRef path) {
-    auto buffer = openTarget(path);
-    return buffer ? "" : llvm::toString(buffer.takeError());
-  };
-  EXPECT_EQ(
-      getError("atlas-800t"),
-      "there is no target 'atlas-800t', nor a file of this name; mf "
-      "comes with 910b1, 910b2, 910b3, 910b4, ascend-950dt, ascend-950pr, "
-      "atlas-350, atlas-800t-a2, atlas-900-a2-podc, atlas-900-a3, b200, "
-      "this-machine");
-  EXPECT_EQ(getError("/"), "'/' is a folder; expected the file of a target");
-  EXPECT_TRUE(mlir::failed(readTarget("nothing.mlir", context)));
-  EXPECT_THAT(errors, testing::HasSubstr("there is no target 'nothing.mlir'"));
-}
-
 TEST_F(TargetFileTest, ModulesWithoutDeviceAreErrors) {
   auto getError = [&](llvm::StringRef text) {
     EXPECT_TRUE(mlir::failed(parse(text)));

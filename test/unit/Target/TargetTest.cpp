@@ -5,7 +5,6 @@
 #include "mf/Perf/Target/TargetFields.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
-#include <limits>
 
 using namespace mf;
 using namespace mf::target;
@@ -39,27 +38,9 @@ TEST(TargetTest, ParametersAreAllNumbersInOrder) {
     paths.push_back(parameter.path);
   EXPECT_EQ(paths.front(), "engines.cube.bf16");
   EXPECT_EQ(paths.back(), "step_latency");
-  for (const char *path : {"engines.cube.f32",
-                           "engines.vector.f32",
-                           "memory.bytes_per_second",
-                           "memory.cache_gain",
-                           "memory.cache_bytes",
-                           "host.to_host_bytes_per_second",
-                           "host.to_device_bytes_per_second",
-                           "host.latency",
-                           "kernels.matmul.peak_share",
-                           "kernels.norm.passes",
-                           "kernels.norm.fused_passes",
-                           "kernels.matmul.latency",
-                           "kernels.attention.keys.half",
-                           "kernels.attention.head_size.full",
-                           "kernels.attention.head_size.power",
-                           "networks.hccs.bytes_per_second",
-                           "networks.hccs.collective_share",
-                           "networks.roce.message_share",
-                           "networks.hccs.collective_latency",
-                           "networks.roce.message_latency",
-                           "networks.hccs.hidden"})
+  for (const char *path :
+       {"memory.cache_gain", "host.latency", "kernels.norm.fused_passes",
+        "kernels.attention.head_size.power", "networks.hccs.hidden"})
     EXPECT_EQ(std::count(paths.begin(), paths.end(), path), 1) << path;
   EXPECT_EQ(std::count(paths.begin(), paths.end(), "memory.bytes"), 0)
       << "no rate to fit";
@@ -82,18 +63,9 @@ TEST(TargetTest, NumbersAreSetByPath) {
   EXPECT_EQ(target.networks[0].size, 16);
 }
 
-TEST(TargetTest, WrongPathsAndNumbersAreErrors) {
+// test/run/targets.test has wrong paths.
+TEST(TargetTest, WrongNumbersAreErrors) {
   Target target = getSampleTarget();
-  EXPECT_EQ(set(target, "networks.hcss.collective_share", 0.5),
-            "target 'sample' has no parameter "
-            "'networks.hcss.collective_share'; did you mean "
-            "'networks.hccs.collective_share'?");
-  EXPECT_EQ(set(target, "kernels.attention.keys", 1),
-            "'kernels.attention.keys' is no number; its numbers are "
-            "kernels.attention.keys.half, kernels.attention.keys.full, "
-            "kernels.attention.keys.power");
-  EXPECT_EQ(set(target, "memory.bytes_per_second", -1),
-            "memory.bytes_per_second: expected a number above 0, but got -1");
   EXPECT_EQ(set(target, "memory.bytes_per_second", 1e-300),
             "memory.bytes_per_second: expected at least 1.0e-09, but got "
             "1.0e-300");
@@ -102,9 +74,6 @@ TEST(TargetTest, WrongPathsAndNumbersAreErrors) {
             "1.0e+300");
   EXPECT_EQ(set(target, "step_latency", 1e10),
             "step_latency: expected at most 3600, but got 1.0e+10");
-  EXPECT_EQ(
-      set(target, "step_latency", std::numeric_limits<double>::infinity()),
-      "step_latency: expected a number of at least 0, but got inf");
   EXPECT_EQ(set(target, "kernels.matmul.peak_share", 85),
             "kernels.matmul.peak_share: expected a share from 0 to 1, but got "
             "85");
