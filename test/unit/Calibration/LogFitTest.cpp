@@ -79,25 +79,6 @@ Launches getMixedLaunches(std::mt19937 &random, int count) {
   return Launches(launches);
 }
 
-TEST(LogFitTest, FindsNumbersFromFarAway) {
-  std::mt19937 random(1);
-  std::uniform_real_distribution<double> factor(-1.5, 1.5);
-  for (int round = 0; round < 30; ++round) {
-    Launches model = getMixedLaunches(random, 40);
-    const std::vector<double> truth = {std::exp(factor(random)),
-                                       std::exp(factor(random)), 0.05};
-    const auto observations = measure(model, truth);
-    const auto parameters = getParameters(model, {1, 1, 0.1});
-    const FitResult result = fitLogarithms(model, parameters, observations);
-    for (size_t i = 0; i < truth.size(); ++i) {
-      EXPECT_EQ(result.parameters[i].state, FitState::Fitted);
-      EXPECT_NEAR(result.parameters[i].logValue, std::log(truth[i]),
-                  i == 2 ? 0.03 : 0.003)
-          << "round " << round << ", number " << i;
-    }
-  }
-}
-
 TEST(LogFitTest, OutliersHardlyMoveIt) {
   std::mt19937 random(2);
   std::normal_distribution<double> noise(0, 0.03);
@@ -123,20 +104,6 @@ TEST(LogFitTest, OutliersHardlyMoveIt) {
   EXPECT_LE(tooFar, 9);
 }
 
-TEST(LogFitTest, WhatIsNotDeterminedStays) {
-  // Bytes never matter, and neither does the latency.
-  Launches model({{1e3, 1e-3}, {2e3, 1e-3}, {5e3, 1e-3}});
-  const auto observations = measure(model, {3, 7, 1e-4});
-  const auto parameters = getParameters(model, {1, 2, 1e-4});
-  const FitResult result = fitLogarithms(model, parameters, observations);
-  EXPECT_EQ(result.parameters[0].state, FitState::Fitted);
-  EXPECT_NEAR(result.parameters[0].logValue, std::log(3), 0.001);
-  for (size_t i : {1, 2}) {
-    EXPECT_EQ(result.parameters[i].state, FitState::Undetermined);
-    EXPECT_EQ(result.parameters[i].logValue, parameters[i].start);
-  }
-}
-
 TEST(LogFitTest, TellsBoundsFromValues) {
   // All are limited by bytes, so the rate of work is so high or higher.
   Launches model({{1, 1}, {2, 2}, {5, 5}});
@@ -159,27 +126,6 @@ TEST(LogFitTest, KeepsToItsBounds) {
   const FitResult result = fitLogarithms(model, parameters, observations);
   EXPECT_EQ(result.parameters[0].state, FitState::AtBound);
   EXPECT_EQ(result.parameters[0].logValue, parameters[0].upper);
-}
-
-TEST(LogFitTest, NothingToFitIsUnused) {
-  Launches model({});
-  const FitResult result =
-      fitLogarithms(model, getParameters(model, {1, 2, 3}), {});
-  ASSERT_EQ(result.parameters.size(), 3U);
-  for (const FittedParameter &parameter : result.parameters)
-    EXPECT_EQ(parameter.state, FitState::Unused);
-  EXPECT_EQ(result.parameters[2].logValue, std::log(3));
-}
-
-TEST(LogFitTest, SameObservationsGiveTheSameBits) {
-  std::mt19937 random(3);
-  Launches model = getMixedLaunches(random, 30);
-  const auto observations = measure(model, {2, 3, 0.1});
-  const auto parameters = getParameters(model, {1, 1, 0.1});
-  const FitResult first = fitLogarithms(model, parameters, observations);
-  const FitResult second = fitLogarithms(model, parameters, observations);
-  for (size_t i = 0; i < 3; ++i)
-    EXPECT_EQ(first.parameters[i].logValue, second.parameters[i].logValue);
 }
 
 } // namespace

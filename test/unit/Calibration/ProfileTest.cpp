@@ -4,13 +4,8 @@
 //------------------------===//
 
 #include "mf/Perf/Calibration/Profile.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/StringRef.h"
+#include "test/unit/TemporaryDirectory.h"
 #include "llvm/ADT/Twine.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
-#include "gtest/gtest.h"
 #include <string>
 
 using namespace mf::calibration;
@@ -18,53 +13,14 @@ using mf::DType;
 
 namespace {
 
-/// A folder of its own, gone when the object dies.
-class ProfileFolder {
-public:
-  ProfileFolder();
-  ~ProfileFolder();
-  ProfileFolder(const ProfileFolder &) = delete;
-  ProfileFolder &operator=(const ProfileFolder &) = delete;
-
-  /// Writes a file, and the folders that it is in.
-  void write(const llvm::Twine &name, llvm::StringRef text) const;
-  llvm::StringRef getPath() const { return path; }
-
-  /// The error of reading it, without the folder's path; empty if reading
-  /// succeeds.
-  std::string getError() const;
-
-private:
-  llvm::SmallString<128> path;
-};
-
-ProfileFolder::ProfileFolder() {
-  const std::error_code code =
-      llvm::sys::fs::createUniqueDirectory("mf-profile", path);
-  EXPECT_FALSE(code) << code.message();
-}
-
-ProfileFolder::~ProfileFolder() {
-  EXPECT_FALSE(llvm::sys::fs::remove_directories(path));
-}
-
-void ProfileFolder::write(const llvm::Twine &name, llvm::StringRef text) const {
-  llvm::SmallString<128> file(path);
-  llvm::sys::path::append(file, name);
-  EXPECT_FALSE(
-      llvm::sys::fs::create_directories(llvm::sys::path::parent_path(file)));
-  std::error_code code;
-  llvm::raw_fd_ostream os(file, code);
-  ASSERT_FALSE(code) << code.message();
-  os << text;
-}
-
-std::string ProfileFolder::getError() const {
-  llvm::Expected<Profile> profile = readProfile(path);
+/// The error of reading a profile, without the folder's path; empty if reading
+/// succeeds.
+std::string getError(const mf::TemporaryDirectory &folder) {
+  llvm::Expected<Profile> profile = readProfile(folder.str());
   if (profile)
     return "";
   std::string message = llvm::toString(profile.takeError());
-  const std::string prefix = (path + "/").str();
+  const std::string prefix = folder.path("");
   for (size_t at = 0; (at = message.find(prefix)) != std::string::npos;)
     message.erase(at, prefix.size());
   return message;
@@ -90,12 +46,12 @@ constexpr llvm::StringLiteral transfers = R"json({"step3": {
         "HCCS": {"Transit Size(MB)": 12.5}}}}}})json";
 // clang-format on
 
-Profile read(const ProfileFolder &folder) {
-  return llvm::cantFail(readProfile(folder.getPath()));
+Profile read(const mf::TemporaryDirectory &folder) {
+  return llvm::cantFail(readProfile(folder.str()));
 }
 
 TEST(ProfileTest, ReadsKernels) {
-  ProfileFolder folder;
+  mf::TemporaryDirectory folder;
   folder.write("kernel_details.csv", (header + row + row).str());
   const Profile profile = read(folder);
   EXPECT_EQ(profile.rows, 2);
@@ -113,7 +69,7 @@ TEST(ProfileTest, ReadsKernels) {
 }
 
 TEST(ProfileTest, ReadsColumnsInAnyOrderAndQuotesInQuotes) {
-  ProfileFolder folder;
+  mf::TemporaryDirectory folder;
   folder.write("kernel_details.csv",
                "\xEF\xBB\xBF"
                "Output Data Types,Duration(us),Output Shapes,Input Data Types,"
@@ -131,9 +87,9 @@ TEST(ProfileTest, ReadsColumnsInAnyOrderAndQuotesInQuotes) {
 }
 
 TEST(ProfileTest, FindsAllRanks) {
-  ProfileFolder folder;
+  mf::TemporaryDirectory folder;
   for (const char *rank : {"b_1_ascend_ms", "a_0_ascend_ms"})
-    folder.write(llvm::Twine(rank) +
+    folder.write(std::string(rank) +
                      "/ASCEND_PROFILER_OUTPUT/kernel_details.csv",
                  (header + row).str());
   folder.write("notes/readme.txt", "no profile");
@@ -147,7 +103,7 @@ TEST(ProfileTest, FindsAllRanks) {
 }
 
 TEST(ProfileTest, ReadsStepsAndTransfers) {
-  ProfileFolder folder;
+  mf::TemporaryDirectory folder;
   folder.write("w_ascend_ms/ASCEND_PROFILER_OUTPUT/kernel_details.csv",
                (header + row).str());
   folder.write("w_ascend_ms/ASCEND_PROFILER_OUTPUT/step_trace_time.csv",
@@ -174,7 +130,7 @@ TEST(ProfileTest, ReadsStepsAndTransfers) {
 }
 
 TEST(ProfileTest, ReadsCopiesAndTheCompilation) {
-  ProfileFolder folder;
+  mf::TemporaryDirectory folder;
   folder.write("w_ascend_ms/ASCEND_PROFILER_OUTPUT/kernel_details.csv",
                (header + row).str());
   // The name of the first event has a bracket; only the second is a copy.
@@ -193,7 +149,7 @@ TEST(ProfileTest, ReadsCopiesAndTheCompilation) {
   EXPECT_EQ(profile.compilation.filledRows, 0.5);
   folder.write("w_ascend_ms/profiler_metadata.json",
                "{\"compilation\": {\"jit_level\": \"O9\"}}");
-  EXPECT_EQ(folder.getError(),
+  EXPECT_EQ(getError(folder),
             "w_ascend_ms/profiler_metadata.json: 'compilation': expected "
             "'jit_level', O0 or O1, and 'filled_rows', a number above 0");
 }
@@ -201,11 +157,11 @@ TEST(ProfileTest, ReadsCopiesAndTheCompilation) {
 TEST(ProfileTest, FoldersWithoutAProfileAreErrors) {
   EXPECT_EQ(llvm::toString(readProfile("/nowhere").takeError()),
             "/nowhere: no such folder");
-  ProfileFolder folder;
-  EXPECT_NE(folder.getError().find("no profile: expected kernel_details.csv"),
+  mf::TemporaryDirectory folder;
+  EXPECT_NE(getError(folder).find("no profile: expected kernel_details.csv"),
             std::string::npos);
   folder.write("w_ascend_ms/ASCEND_PROFILER_OUTPUT/other.csv", "");
-  EXPECT_EQ(folder.getError(),
+  EXPECT_EQ(getError(folder),
             "w_ascend_ms/ASCEND_PROFILER_OUTPUT/kernel_details.csv: cannot "
             "read: No such file or directory");
 }
@@ -247,19 +203,19 @@ TEST(ProfileTest, BrokenKernelsAreErrorsWithPlaces) {
       {(header + "x,0,n,Add,AI_CORE,1,3,4,FLOAT,4,FLOAT\n").str(),
        "kernel_details.csv:2:1: the step is 'x', expected a whole number"}};
   for (const auto &[text, message] : cases) {
-    ProfileFolder folder;
+    mf::TemporaryDirectory folder;
     folder.write("kernel_details.csv", text);
-    EXPECT_EQ(folder.getError(), message);
+    EXPECT_EQ(getError(folder), message);
   }
 }
 
 TEST(ProfileTest, EveryCutOfAFileIsReadOrAnError) {
   const std::string whole = (header + row + row).str();
   for (size_t length = 0; length < whole.size(); ++length) {
-    ProfileFolder folder;
+    mf::TemporaryDirectory folder;
     folder.write("kernel_details.csv",
                  llvm::StringRef(whole).take_front(length));
-    const std::string message = folder.getError();
+    const std::string message = getError(folder);
     if (!message.empty())
       EXPECT_TRUE(llvm::StringRef(message).starts_with("kernel_details.csv:"))
           << message;
@@ -304,10 +260,10 @@ TEST(ProfileTest, OtherBrokenFilesAreErrors) {
        "\"MEMCPY_ASYNC\"}}]",
        "trace_view.json:1: a copy: 'dur' is out of range"}};
   for (const auto &[name, text, message] : cases) {
-    ProfileFolder folder;
+    mf::TemporaryDirectory folder;
     folder.write("kernel_details.csv", (header + row).str());
     folder.write(name, text);
-    EXPECT_EQ(folder.getError(), message);
+    EXPECT_EQ(getError(folder), message);
   }
 }
 
