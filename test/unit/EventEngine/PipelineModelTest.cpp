@@ -177,36 +177,6 @@ TEST(PipelineModelTest, SchedulesRunAsTheyMust) {
   }
 }
 
-TEST(PipelineModelTest, TimesScale) {
-  std::mt19937 random(5);
-  for (const Policy *policy : getPolicies()) {
-    llvm::StringRef name = policy->getName();
-    Schedule schedule = build(name, 4, getChunks(name), 8);
-    PipelineCosts costs = makeRandomCosts(schedule, random);
-    PipelineTimeline once = run(schedule, costs);
-    for (std::vector<double> *list :
-         {&costs.forward, &costs.recompute, &costs.activationMemory})
-      for (double &number : *list)
-        number *= 4;
-    PipelineTimeline scaled = run(schedule, costs);
-    EXPECT_EQ(scaled.end, 4 * once.end);
-    EXPECT_NEAR(scaled.bubbles.real, once.bubbles.real, 1e-12);
-    for (auto [found, expected] :
-         llvm::zip_equal(scaled.peakMemory, once.peakMemory))
-      EXPECT_DOUBLE_EQ(found, 4 * expected);
-  }
-}
-
-TEST(PipelineModelTest, EvenOneForwardOneBackwardIsIdeal) {
-  for (int64_t stages : {1, 2, 5, 8}) {
-    Schedule schedule = build("1f1b", stages, 1, 3 * stages);
-    PipelineTimeline timeline = run(schedule, makeEvenCosts(schedule));
-    EXPECT_NEAR(timeline.bubbles.real, timeline.bubbles.ideal, 1e-12);
-    for (int64_t stage = 0; stage < stages; ++stage)
-      EXPECT_EQ(timeline.peakMemory[stage], stages - stage);
-  }
-}
-
 TEST(PipelineModelTest, UnitTimesAndFlightsAreTheSchedules) {
   for (const Policy *policy : getPolicies()) {
     llvm::StringRef name = policy->getName();
@@ -252,42 +222,6 @@ TEST(PipelineModelTest, BackwardsOfChunksTakeTheirOwnShares) {
   EXPECT_EQ(getError(schedule, costs), "the weight gradient of chunk 1 takes "
                                        "2.50, expected at most the 2.00 of "
                                        "its backward");
-}
-
-/// Blocking transfers of even chunks add what the closed form says, for all
-/// shapes whose groups are full but those of 4k+1 stages and small odd ones.
-TEST(PipelineModelTest, ClosedFormOfBlockingTransfers) {
-  auto getAdded = [](const Schedule &schedule) {
-    PipelineCosts costs = makeEvenCosts(schedule);
-    double free = run(schedule, costs).end;
-    costs.transfers = TransferMode::Blocking;
-    costs.transferTime = 0.01;
-    PipelineTimeline timeline = run(schedule, costs);
-    double work =
-        schedule.pipeline.microBatches * 3.0 * schedule.pipeline.getNumChunks();
-    EXPECT_NEAR(*timeline.bubbles.communication * work /
-                    schedule.pipeline.stages,
-                timeline.end - free, 1e-9)
-        << schedule.pipeline.stages << " stages";
-  };
-  for (int64_t stages = 2; stages < 12; ++stages) {
-    getAdded(build("1f1b", stages, 1, 2 * stages));
-    if (stages % 4 != 1)
-      getAdded(build("interleaved", stages, 2, 2 * stages));
-    if (stages % 2 == 0)
-      getAdded(build("interleaved", stages, 3, 2 * stages));
-  }
-}
-
-TEST(PipelineModelTest, BlockingTransfersOfLowMemoryDeadlock) {
-  for (int64_t stages = 2; stages < 7; ++stages)
-    for (int64_t chunks : {2, 3}) {
-      Schedule schedule =
-          build("interleaved-low-memory", stages, chunks, 2 * stages);
-      PipelineCosts costs = makeEvenCosts(schedule);
-      costs.transfers = TransferMode::Blocking;
-      EXPECT_THAT(getError(schedule, costs), HasSubstr("deadlock: the "));
-    }
 }
 
 TEST(PipelineModelTest, DeadlockNamesTasks) {

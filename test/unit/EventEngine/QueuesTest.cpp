@@ -40,20 +40,6 @@ TEST(QueuesTest, DeadlockNamesTheItemsOfTheCycle) {
   EXPECT_EQ(items, (std::vector<ItemId>{{0, 1}, {1, 0}}));
 }
 
-TEST(QueuesTest, DeadlockOfCrossedRendezvous) {
-  Queues queues;
-  QueueId first = queues.addQueue(), second = queues.addQueue();
-  GroupId one = queues.addGroup(1), two = queues.addGroup(1);
-  queues.addRendezvous(first, one);
-  queues.addRendezvous(first, two);
-  queues.addRendezvous(second, two);
-  queues.addRendezvous(second, one);
-  auto [message, items] = getDeadlock(queues);
-  EXPECT_EQ(message, "deadlock: item 0 of queue 0 waits for item 1 of queue 1, "
-                     "item 0 of queue 1 waits for item 1 of queue 0");
-  EXPECT_EQ(items.size(), 2u);
-}
-
 TEST(QueuesTest, DeadlockOfOneQueue) {
   Queues queues;
   QueueId queue = queues.addQueue();

@@ -41,17 +41,6 @@ TEST(TransferTest, TicksRound) {
   EXPECT_EQ(timeline.getEnd(queue), 0.5);
 }
 
-TEST(TransferTest, DeadlockWhileTransfersAreUnderWay) {
-  Queues queues;
-  LinkId link = queues.addLink();
-  for (int queue = 0; queue < 2; ++queue)
-    queues.addRendezvous(queues.addQueue(), queues.addTransfer(0, 4, link));
-  EventId event = queues.addEvents();
-  queues.addWait(1, event);
-  EXPECT_EQ(llvm::toString(simulate(queues).takeError()),
-            "item 1 of queue 1 waits for an event that nothing records");
-}
-
 //===----------------------------------------------------------------------===//
 // Random queues against a simulation that goes from time to time
 //===----------------------------------------------------------------------===//
