@@ -5,6 +5,7 @@
 #include "mf/Exec/Device/Device.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <stdexcept>
@@ -26,11 +27,6 @@ std::string textOf(llvm::Error error) {
   return llvm::toString(std::move(error));
 }
 
-double secondsSince(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-      .count();
-}
-
 /// Work that runs until `open` is called.
 class Gate {
 public:
@@ -42,23 +38,6 @@ public:
 private:
   std::promise<void> opened;
 };
-
-TEST(StreamTest, RunsInOrderAndBesideTheHost) {
-  std::unique_ptr<Device> device = make();
-  Stream &stream = device->createStream("compute");
-  Gate gate;
-  std::vector<int> order;
-  stream.launch(gate.wait());
-  for (int i = 0; i < 100; ++i)
-    stream.launch([&order, i] { order.push_back(i); });
-  // The stream stands at the gate; issuing did not wait for it.
-  gate.open();
-  EXPECT_EQ(textOf(stream.synchronize()), "");
-  ASSERT_EQ(order.size(), 100u);
-  for (int i = 0; i < 100; ++i)
-    EXPECT_EQ(order[i], i);
-  EXPECT_EQ(stream.getStatistics().launches, 101);
-}
 
 TEST(StreamTest, WaitsForWhatTheEventCapturedWhenTheWaitWasIssued) {
   std::unique_ptr<Device> device = make();
@@ -251,61 +230,39 @@ TEST(CopyTest, RefusesMemoryOutsideOfTheArenas) {
               HasSubstr("source outside of pinned host memory"));
 }
 
-TEST(CopyTest, KeepsTheRateOfTheLinkOverManyCopies) {
-  Device::Options options;
-  options.hbmBytes = options.hostBytes = 1 << 20;
-  options.deviceToHostRate = 1e9;
-  std::unique_ptr<Device> device = make(options);
-  Stream &stream = device->createStream("d2h");
-  Event event;
-  auto begin = std::chrono::steady_clock::now();
-  constexpr int copies = 100;
-  for (int i = 0; i < copies; ++i) {
-    stream.memcpyAsync(device->getHost().getBase(), device->getHbm().getBase(),
-                       1 << 20, CopyKind::DeviceToHost);
-    stream.record(event);
-  }
-  EXPECT_EQ(textOf(stream.synchronize()), "");
-  double expected = copies * double(1 << 20) / 1e9;
-  double elapsed = secondsSince(begin);
-  EXPECT_GE(elapsed, expected);
-  // Only a hang takes so long; CopyLink's own test is exact.
-  EXPECT_LE(elapsed, expected + 300);
-}
-
-TEST(CopyTest, TwoStreamsShareOneLink) {
-  constexpr int64_t bytes = 1 << 19;
-  Device::Options options;
-  options.hbmBytes = options.hostBytes = 2 * bytes;
-  options.hostToDeviceRate = 1e9;
-  std::unique_ptr<Device> device = make(options);
-  auto begin = std::chrono::steady_clock::now();
-  for (int64_t offset : {int64_t{0}, bytes}) {
-    Stream &stream = device->createStream("h2d");
-    for (int i = 0; i < 10; ++i)
-      stream.memcpyAsync(device->getHbm().getBase() + offset,
-                         device->getHost().getBase() + offset, bytes,
-                         CopyKind::HostToDevice);
-  }
-  EXPECT_EQ(textOf(device->synchronize()), "");
-  EXPECT_GE(secondsSince(begin), 20 * double(bytes) / 1e9);
-}
-
+/// Also for two streams, which share the link of a direction.
 TEST(CopyTest, TellsWhenALinkCarriedACopy) {
   Device::Options options;
   options.hbmBytes = options.hostBytes = 1 << 20;
-  options.hostToDeviceRate = 1e9;
-  std::unique_ptr<Device> device = make(options);
-  Stream &stream = device->createStream("copy");
-  WorkTimes first, second;
-  for (WorkTimes *times : {&first, &second})
-    stream.memcpyAsync(device->getHbm().getBase(), device->getHost().getBase(),
-                       1 << 20, CopyKind::HostToDevice, times);
-  EXPECT_EQ(textOf(device->synchronize()), "");
-  EXPECT_GE(second.start, first.end);
-  for (const WorkTimes &times : {first, second})
-    EXPECT_GE(std::chrono::duration<double>(times.end - times.start).count(),
-              (1 << 20) / 1e9 - 1e-8);
+  options.hostToDeviceRate = options.deviceToHostRate = 1e9;
+  for (CopyKind kind : {CopyKind::HostToDevice, CopyKind::DeviceToHost}) {
+    std::unique_ptr<Device> device = make(options);
+    std::byte *to = device->getHbm().getBase(),
+              *from = device->getHost().getBase();
+    if (kind == CopyKind::DeviceToHost)
+      std::swap(to, from);
+    WorkTimes times[4];
+    for (int i = 0; i < 2; ++i) {
+      Stream &stream = device->createStream("copy");
+      for (WorkTimes *own : {&times[2 * i], &times[2 * i + 1]})
+        stream.memcpyAsync(to + (i << 19), from + (i << 19), 1 << 19, kind,
+                           own);
+    }
+    EXPECT_EQ(textOf(device->synchronize()), "");
+    EXPECT_GE(times[1].start, times[0].end);
+    EXPECT_GE(times[3].start, times[2].end);
+    std::sort(std::begin(times), std::end(times),
+              [](const WorkTimes &one, const WorkTimes &two) {
+                return one.start < two.start;
+              });
+    const std::chrono::duration<double> slot((1 << 19) / 1e9 - 1e-8);
+    for (const WorkTimes &copy : times)
+      EXPECT_GE(copy.end - copy.start, slot);
+    // A copy of the other stream may end late on a busy machine, but the link
+    // is free after its slot.
+    for (int i = 1; i < 4; ++i)
+      EXPECT_GE(times[i].start - times[i - 1].start, slot);
+  }
 }
 
 TEST(CopyLinkTest, CarriesOneCopyAfterTheOtherWithoutLosingTime) {
