@@ -5,13 +5,12 @@
 #include "mf/Exec/Data/Safetensors.h"
 #include "mf/Exec/Data/SafetensorsWriter.h"
 #include "mf/Program/Program.h"
-#include "llvm/Support/FileSystem.h"
+#include "test/unit/TemporaryDirectory.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <numeric>
 
 using namespace mf::step;
@@ -41,13 +40,8 @@ protected:
     add("tokens", "tokens", "", "i32", {1, 1, 4}, true);
     add("rate", "learning_rate", "", "f32", {}, true);
     add("report", "report", "loss", "f32", {}, true);
-
-    llvm::SmallString<128> path;
-    ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("step-run", "txt", path));
-    data = path.str().str();
-    std::ofstream(data) << "abcdefghijklmnopqrstuvwxyz";
+    data = folder.write("text", "abcdefghijklmnopqrstuvwxyz");
   }
-  void TearDown() override { (void)llvm::sys::fs::remove(data); }
 
   StepBuffer &add(const char *name, const char *role, const char *of,
                   const char *type, std::vector<int64_t> dims, bool onHost) {
@@ -117,6 +111,7 @@ protected:
     return result;
   }
 
+  mf::TemporaryDirectory folder;
   Facts facts;
   std::map<std::string, std::vector<char>> memory;
   std::string data, output, errors, failure;
@@ -125,35 +120,19 @@ protected:
 
 } // namespace
 
-TEST_F(StepRunTest, GivesStepsTheirDataAndPrintsTheirLosses) {
-  EXPECT_EQ(runWith({"--data=" + data, "--steps=2"}), 0) << errors;
-  EXPECT_THAT(tokens, ElementsAre('a', 'e'));
-  EXPECT_FLOAT_EQ(get("w"), 0);
-  EXPECT_THAT(output, HasSubstr("step:[    1/    2], loss: 0.500"));
-  EXPECT_THAT(output, HasSubstr("step:[    2/    2], loss: 0.000"));
-}
-
-TEST_F(StepRunTest, StartsFromParametersThatARunSaved) {
-  const std::string saved = data + ".safetensors";
-  EXPECT_EQ(runWith({"--data=" + data, "--save-params=" + saved}), 0);
-  EXPECT_EQ(runWith({"--data=" + data, "--init-params=" + saved}), 0);
-  EXPECT_FLOAT_EQ(get("w"), 0);
-  (void)llvm::sys::fs::remove(saved);
-}
-
 TEST_F(StepRunTest, ReadsAndWritesTheExpertsOfTokenIds) {
   const std::string given = data + ".safetensors", saved = data + ".saved";
   add("experts", "table", "tid2eid", "f32", {2, 2}, false).initial = {
       "token_experts", 3, 1, 1, {}};
   const mf::TensorShape shape = {mf::DType::I32, {2, 2}};
   auto write = [&](std::array<int32_t, 4> experts) {
-    const float one = 1;
+    const float three = 3;
     mf::SafetensorsWriter writer;
     llvm::cantFail(writer.declare("w", {mf::DType::F32, {1}}));
     llvm::cantFail(writer.declare("tid2eid", shape));
     llvm::cantFail(writer.open(given));
     llvm::cantFail(writer.write(
-        "w", {reinterpret_cast<const uint8_t *>(&one), sizeof(one)}));
+        "w", {reinterpret_cast<const uint8_t *>(&three), sizeof(three)}));
     llvm::cantFail(writer.write(
         "tid2eid",
         {reinterpret_cast<const uint8_t *>(experts.data()), sizeof(experts)}));
@@ -172,6 +151,7 @@ TEST_F(StepRunTest, ReadsAndWritesTheExpertsOfTokenIds) {
             0)
       << errors;
   EXPECT_EQ(errors, "");
+  EXPECT_FLOAT_EQ(get("w"), 2.5);
   EXPECT_THAT(getExperts(), ElementsAre(2, 2, 0, 1));
   const auto file = llvm::cantFail(mf::SafetensorsFile::open(saved));
   const auto table = llvm::cantFail(file.find("tid2eid"));
@@ -183,25 +163,25 @@ TEST_F(StepRunTest, ReadsAndWritesTheExpertsOfTokenIds) {
   EXPECT_EQ(runWith({"--data=" + data, "--init-params=" + given}), 1);
   EXPECT_THAT(errors, HasSubstr("tensor 'tid2eid' gives token 1 the expert 3, "
                                 "expected 0 to 2"));
-  (void)llvm::sys::fs::remove(given);
-  (void)llvm::sys::fs::remove(saved);
 }
 
 TEST_F(StepRunTest, GoesOnFromACheckpoint) {
-  const std::string folder = "--checkpoint-dir=" + data + ".checkpoints";
+  const std::string checkpoints = "--checkpoint-dir=" + data + ".checkpoints";
   set("moment", 3);
-  EXPECT_EQ(runWith({"--data=" + data, "--steps=1", folder}), 0) << errors;
+  EXPECT_EQ(runWith({"--data=" + data, "--steps=1", checkpoints}), 0) << errors;
+  EXPECT_THAT(output, HasSubstr("step:[    1/    1], loss: 0.500"));
   set("w", 7);
-  EXPECT_EQ(runWith({"--data=" + data, "--steps=2", folder, "--resume"}), 0);
+  EXPECT_EQ(runWith({"--data=" + data, "--steps=2", checkpoints, "--resume"}),
+            0);
   EXPECT_THAT(errors, HasSubstr("note: resumed "));
   EXPECT_THAT(tokens, ElementsAre('a', 'e'));
   EXPECT_FLOAT_EQ(get("w"), 0);
   EXPECT_THAT(output, HasSubstr("step:[    2/    2], loss: 0.000"));
 
   facts.stages[0][0].of = "v";
-  EXPECT_EQ(runWith({"--data=" + data, "--steps=3", folder, "--resume"}), 1);
+  EXPECT_EQ(runWith({"--data=" + data, "--steps=3", checkpoints, "--resume"}),
+            1);
   EXPECT_THAT(errors, HasSubstr("the checkpoint has no tensor 'v'"));
-  (void)llvm::sys::fs::remove_directories(data + ".checkpoints");
 }
 
 TEST_F(StepRunTest, WantsAFolderForCheckpoints) {
