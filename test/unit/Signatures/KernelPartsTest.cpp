@@ -3,6 +3,7 @@
 
 #include "mf/Program/Signatures/KernelParts.h"
 #include "mf/Program/Signatures/KernelSignature.h"
+#include "test/unit/CaseTable.h"
 #include "test/unit/KernelSpecText.h"
 #include "gtest/gtest.h"
 
@@ -142,14 +143,8 @@ mfExchangeTokens(2x2x9x6xf32, 2x2x2x3xf32, 2x2x2x3xf32) -> 2x2x12x6xf32 {fill = 
 )";
 
 TEST(KernelPartsTest, RulesFollowShapesAndAttributes) {
-  llvm::SmallVector<llvm::StringRef> lines;
-  rules.split(lines, '\n', -1, /*KeepEmpty=*/false);
-  for (llvm::StringRef line : lines) {
-    if (line.starts_with("#"))
-      continue;
-    auto [spec, rule] = line.split(": ");
-    EXPECT_EQ(getLine(readSpec(spec)), rule.str()) << line.str();
-  }
+  for (const auto &[spec, rule] : readTable(rules, ": "))
+    EXPECT_EQ(getLine(readSpec(spec)), rule.str()) << spec.str();
 }
 
 } // namespace

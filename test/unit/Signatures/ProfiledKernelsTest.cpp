@@ -1,43 +1,16 @@
 //===- ProfiledKernelsTest.cpp - Kernels by their names in profiles -------===//
-//
 // SPDX-License-Identifier: Apache-2.0
-//---------------===//
 
 #include "mf/Program/Signatures/ProfiledKernels.h"
+#include "test/unit/CaseTable.h"
+#include "test/unit/KernelSpecText.h"
 #include "gtest/gtest.h"
 
 using namespace mf;
+using mf::testing::readSpec;
+using mf::testing::splitList;
 
 namespace {
-
-TensorShape bf16(std::initializer_list<int64_t> dims) {
-  return {DType::BF16, dims};
-}
-TensorShape f32(std::initializer_list<int64_t> dims) {
-  return {DType::F32, dims};
-}
-
-/// FLOPs of a launch that a profiler shows so; none if it is not clear.
-std::optional<int64_t> getFlops(llvm::StringRef type,
-                                llvm::ArrayRef<TensorShape> inputs,
-                                llvm::ArrayRef<TensorShape> outputs) {
-  const KernelSignature *signature = findProfiledKernel(type);
-  if (!signature)
-    return std::nullopt;
-  const auto spec = getProfiledSpec(*signature, inputs, outputs);
-  if (!spec)
-    return std::nullopt;
-  EXPECT_EQ(llvm::toString(checkAgainstSignature(*spec)), "");
-  return signature->getFlops(*spec);
-}
-
-std::optional<int64_t> getMeasure(llvm::StringRef measure, llvm::StringRef type,
-                                  llvm::ArrayRef<TensorShape> inputs,
-                                  llvm::ArrayRef<TensorShape> outputs) {
-  const KernelSignature *signature = findProfiledKernel(type);
-  const auto spec = getProfiledSpec(*signature, inputs, outputs);
-  return spec ? signature->getMeasure(*spec, measure) : std::nullopt;
-}
 
 TEST(ProfiledKernelsTest, FindsKernelsByOurNamesAndByDevices) {
   ASSERT_NE(findProfiledKernel("MatMulV3"), nullptr);
@@ -49,118 +22,88 @@ TEST(ProfiledKernelsTest, FindsKernelsByOurNamesAndByDevices) {
       EXPECT_EQ(findProfiledKernel(name), &signature) << name.str();
 }
 
-TEST(ProfiledKernelsTest, FindsTheTranspositionsOfProducts) {
-  const int64_t flops = 2 * 3 * 5 * 7;
-  for (const TensorShape &a : {bf16({3, 5}), bf16({5, 3})})
-    for (const TensorShape &b : {bf16({5, 7}), bf16({7, 5})})
-      EXPECT_EQ(getFlops("MatMulV2", {a, b}, {bf16({3, 7})}), flops);
-  EXPECT_EQ(getFlops("MatMulV2", {bf16({3, 5}), bf16({7, 5}), f32({7})},
-                     {bf16({3, 7})}),
-            flops)
-      << "with a bias";
-  EXPECT_EQ(getFlops("BatchMatMulV2", {bf16({2, 3, 5}), bf16({2, 7, 5})},
-                     {bf16({2, 3, 7})}),
-            2 * flops);
-  EXPECT_EQ(getFlops("aclnnMatmul", {bf16({2, 5, 3}), bf16({2, 5, 7})},
-                     {f32({3, 7})}),
-            2 * flops)
-      << "summed over the batch";
-  // The weight in the cube's own format.
-  EXPECT_EQ(getFlops("MatMulV3", {bf16({32, 64}), bf16({3, 4, 16, 16})},
-                     {bf16({32, 48})}),
-            2 * 32 * 64 * 48);
-  EXPECT_EQ(getMeasure("rows", "MatMulV2", {bf16({5, 3}), bf16({7, 5})},
-                       {bf16({3, 7})}),
-            3);
-  EXPECT_EQ(getFlops("MatMulV2", {bf16({3, 5}), bf16({6, 7})}, {bf16({3, 7})}),
-            std::nullopt);
-  EXPECT_EQ(getFlops("MatMulV2", {bf16({3, 5})}, {bf16({3, 7})}), std::nullopt);
-}
+/// A launch as a profiler shows it in each line, and what it counts, or that it
+/// is not clear what it does.
+constexpr llvm::StringLiteral launches = R"(
+# Products may be transposed, have a bias, a batch, or a weight in the cube's own format.
+MatMulV2(3x5xbf16, 5x7xbf16) -> 3x7xbf16: flops 210
+MatMulV2(3x5xbf16, 7x5xbf16) -> 3x7xbf16: flops 210
+MatMulV2(5x3xbf16, 5x7xbf16) -> 3x7xbf16: flops 210
+MatMulV2(5x3xbf16, 7x5xbf16) -> 3x7xbf16: flops 210, rows 3
+MatMulV2(3x5xbf16, 7x5xbf16, 7xf32) -> 3x7xbf16: flops 210
+BatchMatMulV2(2x3x5xbf16, 2x7x5xbf16) -> 2x3x7xbf16: flops 420
+aclnnMatmul(2x5x3xbf16, 2x5x7xbf16) -> 3x7xf32: flops 420
+MatMulV3(32x64xbf16, 3x4x16x16xbf16) -> 32x48xbf16: flops 196608
+MatMulV2(3x5xbf16, 6x7xbf16) -> 3x7xbf16: unclear
+MatMulV2(3x5xbf16) -> 3x7xbf16: unclear
+# Attention of 2 sequences of 64, 4 heads of 16 over 2 heads of keys, in any layout.
+aclnnFlashAttentionScore(2x4x64x16xbf16, 2x2x64x16xbf16, 2x2x64x16xbf16) -> 2x4x64xf32, 2x4x64xf32, 2x4x64x16xbf16: flops 1048576
+FlashAttentionScore(2x4x64x16xbf16, 2x2x64x16xbf16, 2x2x64x16xbf16, 64x64xi32) -> 2x4x64x8xf32, 2x4x64x8xf32, 0xbf16, 2x4x64x16xbf16: flops 1048576, keys 64, head_size 16
+FlashAttentionScore(2x64x4x16xbf16, 2x64x2x16xbf16, 2x64x2x16xbf16, 64x64xi32) -> 2x4x64x8xf32, 2x4x64x8xf32, 0xbf16, 2x64x4x16xbf16: flops 1048576, keys 64, head_size 16
+FlashAttentionScore(2x64x64xbf16, 2x64x32xbf16, 2x64x32xbf16, 64x64xi32) -> 2x4x64x8xf32, 2x4x64x8xf32, 0xbf16, 2x64x64xbf16: flops 1048576, keys 64, head_size 16
+FlashAttentionScore(64x2x64xbf16, 64x2x32xbf16, 64x2x32xbf16, 64x64xi32) -> 2x4x64x8xf32, 2x4x64x8xf32, 0xbf16, 64x2x64xbf16: flops 1048576, keys 64, head_size 16
+FlashAttentionScoreGrad(2x4x64x16xbf16, 2x2x64x16xbf16, 2x2x64x16xbf16, 2x4x64x16xbf16, 64x64xi32, 2x4x64x8xf32, 2x4x64x8xf32, 2x4x64x16xbf16) -> 2x4x64x16xbf16, 2x2x64x16xbf16, 2x2x64x16xbf16: flops 2621440
+FlashAttentionScoreGrad(2x64x4x16xbf16, 2x64x2x16xbf16, 2x64x2x16xbf16, 2x64x4x16xbf16, 64x64xi32, 2x4x64x8xf32, 2x4x64x8xf32, 2x64x4x16xbf16) -> 2x64x4x16xbf16, 2x64x2x16xbf16, 2x64x2x16xbf16: flops 2621440
+FlashAttentionScoreGrad(2x64x64xbf16, 2x64x32xbf16, 2x64x32xbf16, 2x64x64xbf16, 64x64xi32, 2x4x64x8xf32, 2x4x64x8xf32, 2x64x64xbf16) -> 2x64x64xbf16, 2x64x32xbf16, 2x64x32xbf16: flops 2621440
+FlashAttentionScoreGrad(64x2x64xbf16, 64x2x32xbf16, 64x2x32xbf16, 64x2x64xbf16, 64x64xi32, 2x4x64x8xf32, 2x4x64x8xf32, 64x2x64xbf16) -> 64x2x64xbf16, 64x2x32xbf16, 64x2x32xbf16: flops 2621440
+# Heads of 8 elements look like the softmax of a device.
+aclnnFlashAttentionScoreGrad(2x4x64x8xf32, 2x4x64x8xf32, 2x4x64x8xf32, 2x4x64x8xf32, 2x4x64xf32, 2x4x64xf32, 2x4x64x8xf32) -> 2x4x64x8xf32, 2x4x64x8xf32, 2x4x64x8xf32: flops 1310720
+# Packed sequences have unknown lengths.
+FlashAttentionScore(128x64xbf16, 128x32xbf16, 128x32xbf16) -> 128x4x8xf32, 128x4x8xf32, 128x64xbf16: unclear
+# What stays in its place of a permutation.
+Transpose(2x3x5x16xbf16, 4xi64) -> 2x5x3x16xbf16: run_bytes 32
+Transpose(3x5xbf16) -> 5x3xbf16: run_bytes 2
+Transpose(3x5xbf16) -> 15xbf16: unclear
+# Experts. The gradient of weights is not clear.
+GroupedMatmul(32x16xbf16, 4x16x24xbf16, 4xi64) -> 32x24xbf16: flops 24576
+GroupedMatmul(16x32xbf16, 32x24xbf16, 4xi64) -> 4x16x24xbf16: unclear
+# The steps of a chain are not shown.
+mfChain(4x8xf32) -> 4x8xf32: unclear
+)";
 
-TEST(ProfiledKernelsTest, ReadsAttentionInAnyLayout) {
-  // 2 sequences of 64, 4 heads of 16 over 2 heads of keys.
-  const TensorShape softmax = f32({2, 4, 64, 8}), mask{DType::I32, {64, 64}};
-  const TensorShape empty = bf16({0});
-  const auto flops = getFlops(
-      "aclnnFlashAttentionScore",
-      {bf16({2, 4, 64, 16}), bf16({2, 2, 64, 16}), bf16({2, 2, 64, 16})},
-      {f32({2, 4, 64}), f32({2, 4, 64}), bf16({2, 4, 64, 16})});
-  ASSERT_TRUE(flops.has_value());
-  const std::pair<TensorShape, TensorShape> layouts[] = {
-      {bf16({2, 4, 64, 16}), bf16({2, 2, 64, 16})},
-      {bf16({2, 64, 4, 16}), bf16({2, 64, 2, 16})},
-      {bf16({2, 64, 64}), bf16({2, 64, 32})},
-      {bf16({64, 2, 64}), bf16({64, 2, 32})}};
-  for (const auto &[query, key] : layouts) {
-    const std::vector<TensorShape> inputs = {query, key, key, mask};
-    EXPECT_EQ(getFlops("FlashAttentionScore", inputs,
-                       {softmax, softmax, empty, query}),
-              flops);
-    EXPECT_EQ(getMeasure("keys", "FlashAttentionScore", inputs,
-                         {softmax, softmax, empty, query}),
-              64);
-    EXPECT_EQ(getMeasure("head_size", "FlashAttentionScore", inputs,
-                         {softmax, softmax, empty, query}),
-              16);
-    EXPECT_EQ(getFlops("FlashAttentionScoreGrad",
-                       {query, key, key, query, mask, softmax, softmax, query},
-                       {query, key, key}),
-              *flops / 2 * 5);
+TEST(ProfiledKernelsTest, LaunchesAreReadOrUnclear) {
+  for (const auto &[text, counts] : readTable(launches, ": ")) {
+    SCOPED_TRACE(text.str());
+    const KernelSpec shown = readSpec(text);
+    const KernelSignature *signature = findProfiledKernel(shown.name);
+    ASSERT_NE(signature, nullptr);
+    const auto spec = getProfiledSpec(*signature, shown.inputs, shown.outputs);
+    EXPECT_EQ(spec.has_value(), counts != "unclear");
+    if (!spec)
+      continue;
+    EXPECT_EQ(llvm::toString(checkAgainstSignature(*spec)), "");
+    for (llvm::StringRef count : splitList(counts)) {
+      auto [what, expected] = count.split(' ');
+      const int64_t found =
+          what == "flops" ? signature->getFlops(*spec)
+                          : signature->getMeasure(*spec, what).value_or(-1);
+      EXPECT_EQ(std::to_string(found), expected.str()) << what.str();
+    }
   }
-  // Heads of 8 elements look like the softmax of a device.
-  const TensorShape head = f32({2, 4, 64, 8}), sums = f32({2, 4, 64});
-  EXPECT_EQ(getFlops("aclnnFlashAttentionScoreGrad",
-                     {head, head, head, head, sums, sums, head},
-                     {head, head, head}),
-            getFlops("aclnnFlashAttentionScore", {head, head, head},
-                     {sums, sums, head})
-                    .value_or(0) /
-                2 * 5);
-  EXPECT_EQ(getFlops("FlashAttentionScore",
-                     {bf16({128, 64}), bf16({128, 32}), bf16({128, 32})},
-                     {f32({128, 4, 8}), f32({128, 4, 8}), bf16({128, 64})}),
-            std::nullopt)
-      << "sequences of unknown lengths, packed";
-}
-
-TEST(ProfiledKernelsTest, FindsWhatStaysInPlaceOfPermutations) {
-  EXPECT_EQ(getMeasure("run_bytes", "Transpose",
-                       {bf16({2, 3, 5, 16}), {DType::I64, {4}}},
-                       {bf16({2, 5, 3, 16})}),
-            32);
-  EXPECT_EQ(
-      getMeasure("run_bytes", "Transpose", {bf16({3, 5})}, {bf16({5, 3})}), 2);
-  EXPECT_EQ(getFlops("Transpose", {bf16({3, 5})}, {bf16({15})}), std::nullopt);
 }
 
 TEST(ProfiledKernelsTest, ReadsOperandsInTheOrderOfDevices) {
-  const TensorShape parameter = f32({64}), number = f32({});
-  const KernelSignature *adam = findProfiledKernel("ApplyAdamWV2");
-  const auto spec = getProfiledSpec(
-      *adam, {parameter, parameter, parameter, bf16({64}), number},
-      {parameter, parameter, parameter});
+  const KernelSpec shown = readSpec("ApplyAdamWV2(64xf32, 64xf32, 64xf32, "
+                                    "64xbf16, f32) -> 64xf32, 64xf32, 64xf32");
+  const auto spec = getProfiledSpec(*findProfiledKernel(shown.name),
+                                    shown.inputs, shown.outputs);
   ASSERT_TRUE(spec.has_value());
-  EXPECT_EQ(spec->inputs[0], bf16({64})) << "the gradient";
+  EXPECT_EQ(spec->inputs[0].type, DType::BF16) << "the gradient";
   // The record's own launch, with an overflow and a factor.
-  EXPECT_EQ(getProfiledSpec(*findProfiledKernel("aclnnApplyAdamWV2"),
-                            {bf16({64}), number, number, number, number},
-                            {parameter, parameter, parameter})
-                ->inputs.size(),
-            5U);
-  EXPECT_EQ(getFlops("GroupedMatmul",
-                     {bf16({32, 16}), bf16({4, 16, 24}), {DType::I64, {4}}},
-                     {bf16({32, 24})}),
-            2 * 32 * 16 * 24);
-  EXPECT_EQ(getFlops("GroupedMatmul",
-                     {bf16({16, 32}), bf16({32, 24}), {DType::I64, {4}}},
-                     {bf16({4, 16, 24})}),
-            std::nullopt)
-      << "the gradient of weights";
+  const KernelSpec own = readSpec("aclnnApplyAdamWV2(64xbf16, f32, f32, f32, "
+                                  "f32) -> 64xf32, 64xf32, 64xf32");
+  EXPECT_EQ(
+      getProfiledSpec(*findProfiledKernel(own.name), own.inputs, own.outputs)
+          ->inputs.size(),
+      5U);
 }
 
 TEST(ProfiledKernelsTest, AnyShapesAreReadOrUnclear) {
-  const TensorShape odd[] = {bf16({}), bf16({0}), bf16({1, 0, 3, 8}),
-                             f32({2, 4, 64, 8}), bf16({int64_t{1} << 62, 4})};
+  const TensorShape odd[] = {{DType::BF16, {}},
+                             {DType::BF16, {0}},
+                             {DType::BF16, {1, 0, 3, 8}},
+                             {DType::F32, {2, 4, 64, 8}},
+                             {DType::BF16, {int64_t{1} << 62, 4}}};
   for (const KernelSignature &signature : getKernelSignatures())
     for (const TensorShape &shape : odd)
       for (size_t count = 0; count < 9; ++count) {
@@ -173,12 +116,6 @@ TEST(ProfiledKernelsTest, AnyShapesAreReadOrUnclear) {
             EXPECT_GE(measure.get(*spec), 0);
         }
       }
-}
-
-/// Its steps are not shown.
-TEST(ProfiledKernelsTest, AChainIsUnclear) {
-  EXPECT_NE(findProfiledKernel("mfChain"), nullptr);
-  EXPECT_EQ(getFlops("mfChain", {f32({4, 8})}, {f32({4, 8})}), std::nullopt);
 }
 
 } // namespace
