@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Memory/AllocationCsv.h"
+#include "test/unit/CaseTable.h"
+#include "llvm/ADT/StringExtras.h"
 #include "gtest/gtest.h"
 #include <random>
 
@@ -59,42 +61,34 @@ TEST(AllocationCsvTest, ReadsColumnsInAnyOrder) {
   EXPECT_EQ(print(llvm::cantFail(parseAllocationCsv(text, "q.csv"))), text);
 }
 
+/// A text in each line, with `+` for the usual header, and its error.
+constexpr llvm::StringLiteral errors = R"(
+ => 1:1: expected a header line that names the columns id, lower, upper and size
+\n\n => 1:1: expected a header line that names the columns id, lower, upper and size
+id,lower,size\n => 1:1: the header has no column 'upper'
+id,lower,gaps,upper,size\n => 1:10: unknown column 'gaps', expected id, lower, upper, size, alignment, hint or offset
+id,lower,start,upper,size\n => 1:10: column 'start' has the meaning of an earlier one
++a,0,4\n => 2:5: expected 4 cells as in the header, found 3
++a,0,4,1,1\n => 2:9: expected 4 cells as in the header, found 5
++a,0,4,1\n,0,4,1\n => 3:1: the buffer has no id
++a,0,4,1\nb,0,4,1\na,0,4,1\n => 4:1: buffer 'a' is already defined in line 2
++a,0x1,4,1\n => 2:3: the lower end of the lifetime is '0x1', expected a whole number of 64 bits
++a,0,,1\n => 2:5: the upper end of the lifetime is '', expected a whole number of 64 bits
++a,0,4,99999999999999999999\n => 2:7: the size is '99999999999999999999', expected a whole number of 64 bits
+id,lower,end,size\na,0,9223372036854775807,1\n => 2:5: the lifetime ends beyond 2^63 - 1
++"a,0,4,1\n => 2:1: this double quote is not closed
++"a"b,0,4,1\n => 2:4: expected a comma after the closing double quote
+)";
+
 TEST(AllocationCsvTest, SaysWhatIsWrongAndWhere) {
-  EXPECT_EQ(parseError(""), "p.csv:1:1: expected a header line that names the "
-                            "columns id, lower, upper and size");
-  EXPECT_EQ(parseError("\n\n"), "p.csv:1:1: expected a header line that names "
-                                "the columns id, lower, upper and size");
-  EXPECT_EQ(parseError("id,lower,size\n"),
-            "p.csv:1:1: the header has no column 'upper'");
-  EXPECT_EQ(parseError("id,lower,gaps,upper,size\n"),
-            "p.csv:1:10: unknown column 'gaps', expected id, lower, upper, "
-            "size, alignment, hint or offset");
-  EXPECT_EQ(parseError("id,lower,start,upper,size\n"),
-            "p.csv:1:10: column 'start' has the meaning of an earlier one");
   const std::string header = "id,lower,upper,size\n";
-  EXPECT_EQ(parseError(header + "a,0,4\n"),
-            "p.csv:2:5: expected 4 cells as in the header, found 3");
-  EXPECT_EQ(parseError(header + "a,0,4,1,1\n"),
-            "p.csv:2:9: expected 4 cells as in the header, found 5");
-  EXPECT_EQ(parseError(header + "a,0,4,1\n,0,4,1\n"),
-            "p.csv:3:1: the buffer has no id");
-  EXPECT_EQ(parseError(header + "a,0,4,1\nb,0,4,1\na,0,4,1\n"),
-            "p.csv:4:1: buffer 'a' is already defined in line 2");
-  EXPECT_EQ(parseError(header + "a,0x1,4,1\n"),
-            "p.csv:2:3: the lower end of the lifetime is '0x1', expected a "
-            "whole number of 64 bits");
-  EXPECT_EQ(parseError(header + "a,0,,1\n"),
-            "p.csv:2:5: the upper end of the lifetime is '', expected a whole "
-            "number of 64 bits");
-  EXPECT_EQ(parseError(header + "a,0,4,99999999999999999999\n"),
-            "p.csv:2:7: the size is '99999999999999999999', expected a whole "
-            "number of 64 bits");
-  EXPECT_EQ(parseError("id,lower,end,size\na,0,9223372036854775807,1\n"),
-            "p.csv:2:5: the lifetime ends beyond 2^63 - 1");
-  EXPECT_EQ(parseError(header + "\"a,0,4,1\n"),
-            "p.csv:2:1: this double quote is not closed");
-  EXPECT_EQ(parseError(header + "\"a\"b,0,4,1\n"),
-            "p.csv:2:4: expected a comma after the closing double quote");
+  for (auto [given, message] : mf::readTable(errors)) {
+    std::string text = given.consume_front("+") ? header : "";
+    llvm::SmallVector<llvm::StringRef> lines;
+    given.split(lines, "\\n");
+    text += llvm::join(lines, "\n");
+    EXPECT_EQ(parseError(text), "p.csv:" + message.str());
+  }
   EXPECT_EQ(parseError(header + std::string("a,0,4,\0\xff", 8) +
                        std::string(50, 'y')),
             "p.csv:2:7: the size is '\\00\\FF" + std::string(38, 'y') +

@@ -1,26 +1,14 @@
 //===- AllocationProblemTest.cpp - Checks of problems and allocations -----===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Program/Memory/AllocationProblem.h"
+#include "SampleAllocations.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include <random>
 
 using namespace mf::memory;
 using testing::HasSubstr;
 
 namespace {
-
-AllocationBuffer makeBuffer(std::string id, int64_t lower, int64_t upper,
-                            int64_t size, int64_t alignment = 1) {
-  AllocationBuffer buffer;
-  buffer.id = std::move(id);
-  buffer.lower = lower;
-  buffer.upper = upper;
-  buffer.size = size;
-  buffer.alignment = alignment;
-  return buffer;
-}
 
 AllocationBuffer makeFixed(std::string id, int64_t lower, int64_t upper,
                            int64_t size, int64_t offset) {
@@ -88,15 +76,6 @@ TEST(AllocationProblemTest, CheckFindsContradictingFixedOffsets) {
             "buffer 'a' is fixed at [20, 30), beyond the capacity 29");
 }
 
-TEST(AllocationProblemTest, MaxLiveIsTheFullestTime) {
-  AllocationProblem problem;
-  problem.buffers = {makeBuffer("a", 0, 4, 10), makeBuffer("b", 2, 6, 20),
-                     makeBuffer("c", 4, 8, 15), makeBuffer("d", 6, 7, 1)};
-  LiveBound bound = problem.maxLive();
-  EXPECT_EQ(bound.bytes, 35);
-  EXPECT_EQ(bound.time, 4);
-}
-
 TEST(AllocationProblemTest, MaxLiveCountsAlignedSizesButForTheTopmost) {
   AllocationProblem problem;
   problem.buffers = {makeBuffer("a", 0, 1, 100, 512),
@@ -143,7 +122,7 @@ bool overlaps(const AllocationProblem &problem,
   for (size_t i = 0; i < offsets.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
       const AllocationBuffer &a = problem.buffers[i], &b = problem.buffers[j];
-      if (a.lower < b.upper && b.lower < a.upper &&
+      if (a.size > 0 && b.size > 0 && a.lower < b.upper && b.lower < a.upper &&
           offsets[i] < offsets[j] + b.size && offsets[j] < offsets[i] + a.size)
         return true;
     }
@@ -154,16 +133,10 @@ TEST(AllocationProblemTest, VerifyAndMaxLiveAgreeWithTheirMeaning) {
   std::mt19937 random(1);
   int legal = 0;
   for (int round = 0; round < 2000; ++round) {
-    AllocationProblem problem;
-    std::vector<int64_t> offsets;
-    int count = 1 + random() % 6;
-    for (int i = 0; i < count; ++i) {
-      int64_t lower = random() % 10;
-      problem.buffers.push_back(makeBuffer(std::to_string(i), lower,
-                                           lower + 1 + random() % 5,
-                                           1 + random() % 8));
-      offsets.push_back(random() % 24);
-    }
+    AllocationProblem problem = makeRandom(random, 1 + random() % 6, 10, 5, 9);
+    std::vector<int64_t> offsets(problem.buffers.size());
+    for (int64_t &offset : offsets)
+      offset = random() % 24;
     ASSERT_EQ(llvm::toString(problem.check()), "");
     bool expected = !overlaps(problem, offsets);
     legal += expected;

@@ -1,13 +1,11 @@
 //===- CapacitySearchTest.cpp - Search within a capacity ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "SampleAllocations.h"
 #include "lib/Program/Memory/search/PackSearch.h"
-#include "mf/Program/Memory/AllocationCsv.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <numeric>
-#include <random>
 
 using namespace mf::memory;
 using Status = CapacitySearchResult::Status;
@@ -17,21 +15,6 @@ namespace {
 CapacitySearchResult search(const AllocationProblem &problem, int64_t capacity,
                             int64_t work = 4'000'000'000) {
   return searchWithin(compressLifetimes(problem.buffers), capacity, work);
-}
-
-AllocationProblem makeRandom(std::mt19937 &random, int count, int64_t horizon,
-                             int64_t alignment) {
-  AllocationProblem problem;
-  for (int i = 0; i < count; ++i) {
-    AllocationBuffer buffer;
-    buffer.id = std::to_string(i);
-    buffer.lower = random() % horizon;
-    buffer.upper = buffer.lower + 1 + random() % (horizon / 2);
-    buffer.size = random() % 9;
-    buffer.alignment = alignment;
-    problem.buffers.push_back(buffer);
-  }
-  return problem;
 }
 
 bool areAliveTogether(const AllocationBuffer &a, const AllocationBuffer &b) {
@@ -88,7 +71,7 @@ TEST(CapacitySearchTest, DecidesSmallProblems) {
   std::mt19937 random(11);
   for (int round = 0; round < 1500; ++round) {
     SCOPED_TRACE(round);
-    AllocationProblem problem = makeRandom(random, 1 + random() % 6, 8, 1);
+    AllocationProblem problem = makeRandom(random, 1 + random() % 6, 8, 4, 9);
     int64_t lowestPeak = findLowestPeak(problem);
     if (lowestPeak > 0)
       expectDecides(problem, lowestPeak);
@@ -106,14 +89,10 @@ TEST(CapacitySearchTest, DeniesOnlyWhatIsImpossible) {
   for (int round = 0; round < 8; ++round) {
     SCOPED_TRACE(round);
     AllocationProblem problem;
-    for (const auto &[lower, upper, size] : seed) {
-      AllocationBuffer buffer;
-      buffer.id = std::to_string(problem.buffers.size());
-      buffer.lower = lower;
-      buffer.upper = upper;
-      buffer.size = size * 4 + (round > 0 ? random() % 2 : 0);
-      problem.buffers.push_back(buffer);
-    }
+    for (const auto &[lower, upper, size] : seed)
+      problem.buffers.push_back(
+          makeBuffer(std::to_string(problem.buffers.size()), lower, upper,
+                     size * 4 + (round > 0 ? random() % 2 : 0)));
     int64_t lowestPeak = findLowestPeak(problem);
     aboveBound += lowestPeak > problem.maxLive().bytes;
     expectDecides(problem, lowestPeak);
@@ -125,7 +104,7 @@ TEST(CapacitySearchTest, DecidesAroundFixedBuffers) {
   std::mt19937 random(12);
   for (int round = 0; round < 1500; ++round) {
     SCOPED_TRACE(round);
-    AllocationProblem problem = makeRandom(random, 2 + random() % 5, 8, 1);
+    AllocationProblem problem = makeRandom(random, 2 + random() % 5, 8, 4, 9);
     problem.buffers[0].fixedOffset = random() % 12;
     if (random() % 2)
       problem.buffers[1].fixedOffset = random() % 12;
@@ -153,7 +132,8 @@ TEST(CapacitySearchTest, HonoursAlignments) {
   int fits = 0;
   for (int round = 0; round < 500; ++round) {
     SCOPED_TRACE(round);
-    AllocationProblem problem = makeRandom(random, 1 + random() % 6, 8, 4);
+    AllocationProblem problem =
+        makeRandom(random, 1 + random() % 6, 8, 4, 9, 4);
     int64_t lowestPeak = findLowestPeak(problem);
     int64_t capacity = (lowestPeak + 3) / 4 * 4;
     CapacitySearchResult fit = search(problem, capacity);
@@ -176,7 +156,7 @@ TEST(CapacitySearchTest, HonoursAlignments) {
 
 TEST(CapacitySearchTest, GivesUpWhenTheWorkEnds) {
   std::mt19937 random(14);
-  AllocationProblem problem = makeRandom(random, 200, 60, 1);
+  AllocationProblem problem = makeRandom(random, 200, 60, 30, 9);
   CapacitySearchResult result =
       search(problem, problem.maxLive().bytes, /*work=*/1000);
   EXPECT_EQ(result.status, Status::Unknown);
@@ -186,21 +166,11 @@ TEST(CapacitySearchTest, GivesUpWhenTheWorkEnds) {
 TEST(CapacitySearchTest, AcceptsProblemsWithNothingToPlace) {
   AllocationProblem problem;
   EXPECT_EQ(search(problem, 0).status, Status::Fit);
-  AllocationBuffer buffer;
-  buffer.id = "a";
-  buffer.upper = 1;
-  problem.buffers = {buffer};
+  problem.buffers = {makeBuffer("a", 0, 1, 0)};
   EXPECT_EQ(search(problem, 0).offsets, std::vector<int64_t>{0});
   problem.buffers[0].size = 5;
   problem.buffers[0].fixedOffset = 3;
   EXPECT_EQ(search(problem, 8).offsets, std::vector<int64_t>{3});
-}
-
-AllocationProblem loadInstance(const std::string &name) {
-  std::string path = MF_TEST_DATA "/minimalloc/" + name;
-  auto file = llvm::MemoryBuffer::getFile(path);
-  EXPECT_TRUE(static_cast<bool>(file)) << path;
-  return llvm::cantFail(parseAllocationCsv((*file)->getBuffer(), path));
 }
 
 class MiniMallocInstanceTest : public testing::TestWithParam<const char *> {};

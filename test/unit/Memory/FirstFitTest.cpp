@@ -1,33 +1,29 @@
 //===- FirstFitTest.cpp - Fast allocation heuristics ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "SampleAllocations.h"
 #include "mf/Program/Memory/AllocationPlan.h"
 #include "gtest/gtest.h"
-#include <random>
 
 using namespace mf::memory;
 
 namespace {
 
-AllocationProblem makeRandom(unsigned seed, size_t count, int64_t horizon,
-                             int64_t longest) {
+/// Buffers of many alignments, of which a quarter are empty.
+AllocationProblem makeMixed(unsigned seed, int64_t count, int64_t horizon,
+                            int64_t longest) {
   std::mt19937 random(seed);
-  AllocationProblem problem;
-  for (size_t i = 0; i < count; ++i) {
-    AllocationBuffer buffer;
-    buffer.id = std::to_string(i);
-    buffer.lower = random() % horizon;
-    buffer.upper = buffer.lower + 1 + random() % longest;
-    buffer.size = random() % 4 == 0 ? 0 : 1 + random() % 5000;
+  AllocationProblem problem = makeRandom(random, count, horizon, longest, 5000);
+  for (AllocationBuffer &buffer : problem.buffers) {
+    buffer.size = random() % 4 == 0 ? 0 : buffer.size;
     buffer.alignment = 1 << (random() % 4 * 3);
-    problem.buffers.push_back(buffer);
   }
   return problem;
 }
 
 TEST(FirstFitTest, PlacesRandomProblemsLegally) {
   for (unsigned seed = 0; seed < 200; ++seed) {
-    AllocationProblem problem = makeRandom(seed, 1 + seed, 50, 1 + seed % 40);
+    AllocationProblem problem = makeMixed(seed, 1 + seed, 50, 1 + seed % 40);
     ASSERT_EQ(llvm::toString(problem.check()), "");
     const int64_t work = seed * 5000;
     Placement placement = solveFirstFit(problem, work);
@@ -40,7 +36,7 @@ TEST(FirstFitTest, PlacesRandomProblemsLegally) {
 
 TEST(FirstFitTest, HonoursFixedOffsets) {
   for (unsigned seed = 0; seed < 100; ++seed) {
-    AllocationProblem problem = makeRandom(seed, 60, 50, 20);
+    AllocationProblem problem = makeMixed(seed, 60, 50, 20);
     // Fix some buffers where an earlier placement had them, moved up.
     Placement before = solveFirstFit(problem);
     for (size_t i = 0; i < problem.buffers.size(); i += 3)
@@ -54,14 +50,9 @@ TEST(FirstFitTest, HonoursFixedOffsets) {
 
 TEST(FirstFitTest, ReachesTheBoundOnNestedLifetimes) {
   AllocationProblem problem;
-  for (int64_t i = 0; i < 100; ++i) {
-    AllocationBuffer buffer;
-    buffer.id = std::to_string(i);
-    buffer.lower = i;
-    buffer.upper = 200 - i;
-    buffer.size = 1 + i * 37 % 11;
-    problem.buffers.push_back(buffer);
-  }
+  for (int64_t i = 0; i < 100; ++i)
+    problem.buffers.push_back(
+        makeBuffer(std::to_string(i), i, 200 - i, 1 + i * 37 % 11));
   EXPECT_EQ(solveFirstFit(problem).peak, problem.maxLive().bytes);
 }
 
@@ -74,13 +65,9 @@ TEST(FirstFitTest, HintsRecoverASolution) {
     int64_t height = 1 + random() % 100, time = 0;
     while (time < 1000) {
       int64_t end = std::min<int64_t>(1000, time + 1 + random() % 300);
-      AllocationBuffer buffer;
-      buffer.id = std::to_string(problem.buffers.size());
-      buffer.lower = time;
-      buffer.upper = end;
-      buffer.size = height;
-      buffer.hint = address;
-      problem.buffers.push_back(buffer);
+      problem.buffers.push_back(makeBuffer(
+          std::to_string(problem.buffers.size()), time, end, height));
+      problem.buffers.back().hint = address;
       time = end;
     }
     address += height;
@@ -90,11 +77,11 @@ TEST(FirstFitTest, HintsRecoverASolution) {
 }
 
 TEST(FirstFitTest, StaysWithinItsWorkOnManyBuffers) {
-  AllocationProblem problem = makeRandom(3, 200000, 1000000, 300);
+  AllocationProblem problem = makeMixed(3, 200000, 1000000, 300);
   Placement placement = solveFirstFit(problem);
   EXPECT_EQ(llvm::toString(problem.verify(placement.offsets)), "");
   // All alive together: quadratically many overlaps.
-  AllocationProblem dense = makeRandom(4, 20000, 10, 1000);
+  AllocationProblem dense = makeMixed(4, 20000, 10, 1000);
   placement = solveFirstFit(dense, /*work=*/1000);
   EXPECT_EQ(llvm::toString(dense.verify(placement.offsets)), "");
 }

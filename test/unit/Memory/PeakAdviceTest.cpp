@@ -41,27 +41,6 @@ TEST(PeakAdviceTest, CountsLiveInstancesAndKeepsTheInputsOfRecomputedLayers) {
   EXPECT_EQ(advice.savings[0].swapBytes, 2 * 210);
 }
 
-TEST(PeakAdviceTest, CountsWhatComesBackInBackward) {
-  StepProblem step = makeStep();
-  // Layer 1 of the first micro-batch in its backward: its own 200 and the
-  // inputs of both layers; all that is kept of the second micro-batch.
-  int64_t bytes = 1000 + 200 + 20 + 31;
-  PeakAdvice advice = adviseOnPeak(step, bytes);
-  EXPECT_EQ(advice.recompute.numLayers, 2);
-  EXPECT_EQ(advice.recompute.bytes, bytes);
-  advice = adviseOnPeak(step, bytes - 1);
-  EXPECT_EQ(advice.recompute.numLayers, std::nullopt);
-  EXPECT_EQ(advice.recompute.bytes, bytes);
-}
-
-TEST(PeakAdviceTest, OneLayerMayBeEnough) {
-  PeakAdvice advice = adviseOnPeak(makeStep(), 1500);
-  EXPECT_EQ(advice.recompute.numLayers, 1);
-  EXPECT_LE(advice.recompute.bytes, 1500);
-  EXPECT_EQ(advice.swap.numLayers, 1);
-  EXPECT_LE(advice.swap.bytes, advice.recompute.bytes);
-}
-
 TEST(PeakAdviceTest, GroupsEqualLayersLargestFirst) {
   StepProblem step = makeStep();
   step.frames[0].residuals[4].size = 300;

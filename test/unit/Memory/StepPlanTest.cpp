@@ -4,7 +4,6 @@
 #include "mf/Program/Memory/StepPlan.h"
 #include "ExpandedStep.h"
 #include "SampleSteps.h"
-#include "TransformerStep.h"
 #include "test/unit/Campaign.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gmock/gmock.h"
@@ -151,35 +150,6 @@ TEST(StepPlanTest, PutsWhatIsPrefetchedWhereForwardWas) {
   StepPlan plan = llvm::cantFail(planStep(step));
   expectLegal(step, plan);
   EXPECT_LE(plan.getGap(), 0.001);
-}
-
-TEST(StepPlanTest, PlansTransformersLegally) {
-  for (int64_t stages : {1, 2, 4})
-    for (int64_t chunks : {1, 2})
-      for (int64_t stage = 0; stage < stages; ++stage)
-        for (int64_t recomputed : {0, 1, 100}) {
-          TransformerStepOptions options;
-          options.layers = 8;
-          options.stages = stages;
-          options.stage = stage;
-          options.chunksPerStage = chunks;
-          options.fullRecomputeLayers = recomputed;
-          options.selectiveRecompute = recomputed == 1;
-          StepProblem step = makeTransformerStep(options);
-          ASSERT_EQ(llvm::toString(step.check()), "");
-          llvm::Expected<StepPlan> plan = planStep(step);
-          ASSERT_TRUE(static_cast<bool>(plan));
-          expectLegal(step, *plan);
-        }
-}
-
-TEST(StepPlanTest, SameInputSamePlan) {
-  TransformerStepOptions options;
-  options.stages = 4;
-  options.stage = 1;
-  options.chunksPerStage = 2;
-  StepProblem step = makeTransformerStep(options);
-  EXPECT_EQ(planOffsets(step), planOffsets(step));
 }
 
 } // namespace

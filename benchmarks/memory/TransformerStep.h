@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_TEST_UNIT_MEMORY_TRANSFORMERSTEP_H
-#define MF_TEST_UNIT_MEMORY_TRANSFORMERSTEP_H
+#ifndef MF_BENCHMARKS_MEMORY_TRANSFORMERSTEP_H
+#define MF_BENCHMARKS_MEMORY_TRANSFORMERSTEP_H
 
 #include "mf/Program/Memory/StepProblem.h"
 
@@ -45,4 +45,4 @@ StepProblem makeTransformerStep(const TransformerStepOptions &options);
 
 } // namespace mf::memory
 
-#endif // MF_TEST_UNIT_MEMORY_TRANSFORMERSTEP_H
+#endif // MF_BENCHMARKS_MEMORY_TRANSFORMERSTEP_H
