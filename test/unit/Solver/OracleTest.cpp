@@ -17,7 +17,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
-#include <array>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -34,6 +33,7 @@ public:
 
   Problem draw() {
     Problem problem;
+    problem.name = "drawn";
     drawSchedule(problem);
     // Sums of eighths are exact.
     isExact = drawNumber(0, 4) != 0;
@@ -88,28 +88,11 @@ private:
 };
 
 void ProblemDrawer::drawSchedule(Problem &problem) {
-  constexpr std::array<const char *, 19> names = {"1f1b",
-                                                  "1f1b",
-                                                  "gpipe",
-                                                  "interleaved",
-                                                  "interleaved",
-                                                  "interleaved-low-memory",
-                                                  "zero-bubble-h1",
-                                                  "zero-bubble-v",
-                                                  "seq1f1b",
-                                                  "seq1f1b-interleaved",
-                                                  "zero-bubble-h2",
-                                                  "dualpipe-v",
-                                                  "v-half",
-                                                  "v-min",
-                                                  "1f1b-paired",
-                                                  "1f1b-paired-split",
-                                                  "dualpipe-v-paired",
-                                                  "recompute-in-advance",
-                                                  "recompute-in-bubble"};
+  const llvm::ArrayRef<const schedule::Policy *> policies =
+      schedule::getPolicies();
   for (;;) {
-    const schedule::Policy *policy = llvm::cantFail(
-        schedule::findPolicy(names[drawNumber(0, names.size() - 1)]));
+    const schedule::Policy *policy =
+        policies[drawNumber(0, static_cast<int64_t>(policies.size()) - 1)];
     const int64_t pieces = policy->takesPieces() ? drawNumber(1, 2) : 1;
     schedule::Pipeline pipeline = policy->place(
         stages, drawNumber(1, 3), drawNumber(1, 2 * stages + 2), pieces);
@@ -337,14 +320,20 @@ void expectLeast(const Problem &problem, const SolveResult &result,
   ASSERT_TRUE(result.plan.has_value());
   EXPECT_EQ(getMessage(result.plan->verify(problem)), "");
   EXPECT_NEAR(simulateStep(problem, *result.plan), least, tolerance);
-  EXPECT_NEAR(evaluate(problem, *result.plan).time, least, tolerance);
+  const Evaluation evaluation = evaluate(problem, *result.plan);
+  EXPECT_NEAR(evaluation.time, least, tolerance);
+  EXPECT_EQ(evaluatePeaks(problem, *result.plan), evaluation.peaks);
 }
 
 /// Nothing if there is no plan.
 std::optional<Plan> expectSameAsEnumeration(const Problem &problem) {
   EXPECT_EQ(getMessage(problem.check()), "");
+  // A file says all of the problem, so what is read from it is solved.
+  const std::string text = llvm::formatv("{0:2}", writeProblem(problem));
+  const Problem again = llvm::cantFail(readProblem(text, "drawn.json"));
+  EXPECT_EQ(llvm::formatv("{0:2}", writeProblem(again)).str(), text);
   const std::optional<double> least = findLeastTime(problem);
-  llvm::Expected<SolveResult> result = solve(problem);
+  llvm::Expected<SolveResult> result = solve(again);
   if (!result) {
     const std::string message = toString(result.takeError());
     EXPECT_FALSE(least.has_value()) << message;
@@ -356,16 +345,6 @@ std::optional<Plan> expectSameAsEnumeration(const Problem &problem) {
     return std::nullopt;
   expectLeast(problem, *result, *least);
   return result->plan;
-}
-
-TEST(OracleTest, WeightGradientsHaveTheirOwnShares) {
-  Problem problem = makeSmallProblem();
-  problem.schedule = makeSchedule("zero-bubble-h1", 2, 1, 1);
-  problem.kinds[0].treatments[0].weightGradient = 1;
-  const Plan plan = {{{{{1, 0}, {0, 0}}}, {{{0, 0}, {3, 0}}}}};
-  // The second stage's backward has no weight gradient that may wait.
-  EXPECT_EQ(simulateStep(problem, plan), 1 + 6 + 12 + 2);
-  EXPECT_EQ(evaluate(problem, plan).time, 1 + 6 + 12 + 2);
 }
 
 TEST(OracleTest, SolutionsAreThoseOfTryingAllPlans) {

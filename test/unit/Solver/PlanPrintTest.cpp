@@ -42,20 +42,6 @@ Problem makeLine(int64_t microBatches) {
   return problem;
 }
 
-TEST(PlanPrintTest, AProvenPlan) {
-  const Problem problem = makeSmallProblem();
-  EXPECT_EQ(print(problem, makeResult(problem, makeSmallPlan())), trim(R"(
-small: 4 layers on 2 stages, 2 micro-batches, schedule 1f1b
-stage  layers  none  recompute  peak  limit  room  busy
-0           2     2          0    62    100    38    18
-1           2     1          1    49    100    51    28
-step 37
-bound 37
-gap proven
-the step is this path: 1 forward on stage 0, 2 forwards and 2 backwards on stage 1, 1 backward on stage 0
-)"));
-}
-
 TEST(PlanPrintTest, AGap) {
   const Problem problem = makeSmallProblem();
   SolveResult result = makeResult(problem, makeSmallPlan());
@@ -170,6 +156,29 @@ TEST(PlanPrintTest, NoPlanAsJson) {
   const llvm::json::Value value = writeResult(makeSmallProblem(), result);
   EXPECT_EQ(*value.getAsObject()->get("time"), llvm::json::Value(nullptr));
   EXPECT_EQ(value.getAsObject()->get("chunks"), nullptr);
+}
+
+TEST(PlanPrintTest, RefusalsThatWouldFitButNotShortenTheStep) {
+  Problem problem = makeSmallProblem();
+  problem.schedule = makeSchedule("interleaved", 2, 2, 2);
+  const ChunkPlan before{{{0, 0}, {1, 3}}}, after{{{0, 0}, {2, 2}}};
+  Refusal noGain;
+  noGain.stage = 0, noGain.chunks = {after, before};
+  noGain.saved = 1.5, noGain.time = 48;
+  Refusal longer;
+  longer.stage = 1, longer.chunks = {before, after};
+  longer.saved = 1, longer.time = 50;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printRefusals(problem, {std::vector<ChunkPlan>(4, before)}, 48,
+                {noGain, longer}, {}, os);
+  EXPECT_EQ(text,
+            "stage 0: chunk 0 experts none 1 -> 2, chunk 0 experts recompute "
+            "3 -> 2 would save 1.5 per micro-batch, and fits, but the step "
+            "still takes 48\n"
+            "stage 1: chunk 3 experts none 1 -> 2, chunk 3 experts recompute "
+            "3 -> 2 would save 1 per micro-batch, and fits, but the step then "
+            "takes 50\n");
 }
 
 } // namespace

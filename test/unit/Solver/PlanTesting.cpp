@@ -3,6 +3,9 @@
 
 #include "PlanTesting.h"
 #include "mf/Pipeline/Policy.h"
+#include "mf/Plan/Solver/ProblemJson.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <gtest/gtest.h>
 
 using namespace mf::solver;
 using namespace mf::schedule;
@@ -41,5 +44,18 @@ Problem makeSmallProblem() {
 }
 
 Plan makeSmallPlan() { return {{{{{1, 0}, {1, 0}}}, {{{0, 0}, {1, 1}}}}}; }
+
+std::string readData(const llvm::Twine &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(MF_TEST_DATA + path);
+  if (buffer)
+    return (*buffer)->getBuffer().str();
+  ADD_FAILURE() << path.str() << ": " << buffer.getError().message();
+  return "{}";
+}
+
+Problem readPublished(const char *name) {
+  return llvm::cantFail(
+      readProblem(readData(llvm::Twine("/plan/") + name), name));
+}
 
 std::string getMessage(llvm::Error error) { return toString(std::move(error)); }

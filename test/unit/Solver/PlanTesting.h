@@ -5,6 +5,7 @@
 #define MF_TEST_UNIT_SOLVER_PLANTESTING_H
 
 #include "mf/Plan/Solver/Problem.h"
+#include "llvm/ADT/Twine.h"
 #include <string>
 
 /// Two stages with one chunk each, two micro-batches, 1F1B; one dense layer and
@@ -18,6 +19,12 @@ mf::solver::Plan makeSmallPlan();
 mf::schedule::Schedule makeSchedule(const std::string &name, int64_t stages,
                                     int64_t chunksPerStage,
                                     int64_t microBatches, int64_t pieces = 1);
+
+/// The text of a file below test/data.
+std::string readData(const llvm::Twine &path);
+
+/// A published problem of test/data/plan.
+mf::solver::Problem readPublished(const char *name);
 
 /// The message; empty if there is no error.
 std::string getMessage(llvm::Error error);

@@ -13,77 +13,91 @@ std::string verify(const Problem &problem, const Plan &plan) {
   return getMessage(plan.verify(problem));
 }
 
-TEST(PlanVerifyTest, APlanThatIsAllowed) {
-  EXPECT_EQ(verify(makeSmallProblem(), makeSmallPlan()), "");
-}
+/// What is wrong with the small plan after changes.
+struct WrongPlan {
+  void (*change)(Problem &, Plan &);
+  const char *message;
+};
 
-TEST(PlanVerifyTest, EveryLayerOnceAndInOrder) {
-  const Problem problem = makeSmallProblem();
-  Plan plan = makeSmallPlan();
-  plan.chunks[1].counts[1][0] = 2;
-  EXPECT_EQ(verify(problem, plan),
-            "the chunks have 4 layers of kind 'experts', expected 3");
-  plan = makeSmallPlan();
-  std::swap(plan.chunks[0], plan.chunks[1]);
-  EXPECT_EQ(verify(problem, plan),
-            "chunk 1 has layers of kind 'dense' behind layers of kind "
-            "'experts', expected the kinds in their order");
-  plan = makeSmallPlan();
-  plan.chunks[1].counts[1][0] = -1;
-  EXPECT_EQ(verify(problem, plan), "chunk 1 has -1 layers of a kind, expected "
-                                   "no fewer than 0");
-  plan.chunks.pop_back();
-  EXPECT_EQ(verify(problem, plan), "the plan has 1 chunks, expected 2");
-}
+const WrongPlan wrongPlans[] = {
+    {[](Problem &, Plan &) {}, ""},
+    // Every layer once and in order.
+    {[](Problem &, Plan &plan) { plan.chunks[1].counts[1][0] = 2; },
+     "the chunks have 4 layers of kind 'experts', expected 3"},
+    {[](Problem &, Plan &plan) { std::swap(plan.chunks[0], plan.chunks[1]); },
+     "chunk 1 has layers of kind 'dense' behind layers of kind 'experts', "
+     "expected the kinds in their order"},
+    {[](Problem &, Plan &plan) { plan.chunks[1].counts[1][0] = -1; },
+     "chunk 1 has -1 layers of a kind, expected no fewer than 0"},
+    {[](Problem &, Plan &plan) { plan.chunks.pop_back(); },
+     "the plan has 1 chunks, expected 2"},
+    // Numbers of layers.
+    {[](Problem &problem, Plan &) { problem.fixedLayers = {3, 1}; },
+     "chunk 0 has 2 layers, expected the given 3"},
+    {[](Problem &problem, Plan &plan) {
+       problem.maxLayersPerChunk = 2;
+       plan.chunks = {{{{1, 0}, {2, 0}}}, {{{0, 0}, {1, 0}}}};
+     },
+     "chunk 0 has 3 layers, expected at most 2"},
+    {[](Problem &problem, Plan &plan) {
+       problem.minLayersPerChunk = 2;
+       plan.chunks = {{{{1, 0}, {2, 0}}}, {{{0, 0}, {1, 0}}}};
+     },
+     "chunk 1 has 1 layers, expected at least 2"},
+    // Given treatments are cut to the layers.
+    {[](Problem &problem, Plan &) { problem.fixedTreatments = {{}, {0, 1}}; },
+     ""},
+    {[](Problem &problem, Plan &) { problem.fixedTreatments = {{}, {1, 1}}; },
+     "chunk 0 has 0 layers of treatment 'recompute', expected the given 1"},
+    {[](Problem &problem, Plan &) { problem.fixedTreatments = {{}, {0, 5}}; },
+     "chunk 1 has 1 layers of treatment 'recompute', expected the given 2"},
+    {[](Problem &problem, Plan &) { problem.exclusive = {{0, 1}}; },
+     "chunk 1 has layers of treatment 'none' and of treatment 'recompute', "
+     "expected one of them only"},
+    {[](Problem &problem, Plan &plan) {
+       problem.treatmentsInOrder = true;
+       plan.chunks[0].counts = {{0, 1}, {1, 0}};
+     },
+     "chunk 0 has a layer of treatment 'none' behind one of treatment "
+     "'recompute', expected the treatments in their order"},
+    {[](Problem &problem, Plan &plan) {
+       problem.forbidden = {{0, {plan.chunks[1]}}, {1, {plan.chunks[1]}}};
+     },
+     "the chunks of stage 1 are forbidden, expected others"},
+    // Copies fit into their tasks.
+    {[](Problem &problem, Plan &) {
+       problem.kinds[1].treatments[1].copyOut = 4;
+       problem.kinds[1].treatments[1].copyIn = 10;
+     },
+     ""},
+    {[](Problem &problem, Plan &) {
+       problem.kinds[1].treatments[1].copyOut = 4.5;
+     },
+     "copies to the host of chunk 1 take 4.5, expected no more than the 4 of "
+     "its forward"},
+    {[](Problem &problem, Plan &) {
+       problem.kinds[1].treatments[1].copyIn = 11;
+     },
+     "copies from the host of chunk 1 take 11, expected no more than the 10 of "
+     "its backward"},
+    // Stage 0 holds two micro-batches of 16 and parameters of 30; stage 1 one
+    // of 9 and 40.
+    {[](Problem &problem, Plan &) { problem.stages = {{62, 0}, {49, 0}}; }, ""},
+    {[](Problem &problem, Plan &) { problem.stages = {{61.75, 0}, {49, 0}}; },
+     "stage 0 needs memory of 62, 0.25 more than its limit of 61.75"},
+    {[](Problem &problem, Plan &) {
+       problem.stages = {{61.75, -0.25}, {49, 1}};
+     },
+     "stage 1 needs memory of 50, 1 more than its limit of 49"},
+};
 
-TEST(PlanVerifyTest, NumbersOfLayers) {
-  Problem problem = makeSmallProblem();
-  problem.fixedLayers = {3, 1};
-  EXPECT_EQ(verify(problem, makeSmallPlan()),
-            "chunk 0 has 2 layers, expected the given 3");
-  problem = makeSmallProblem();
-  problem.maxLayersPerChunk = 2;
-  const Plan uneven = {{{{{1, 0}, {2, 0}}}, {{{0, 0}, {1, 0}}}}};
-  EXPECT_EQ(verify(problem, uneven), "chunk 0 has 3 layers, expected at most "
-                                     "2");
-  problem.maxLayersPerChunk = 0;
-  problem.minLayersPerChunk = 2;
-  EXPECT_EQ(verify(problem, uneven), "chunk 1 has 1 layers, expected at least "
-                                     "2");
-}
-
-TEST(PlanVerifyTest, GivenTreatmentsAreCutToTheLayers) {
-  Problem problem = makeSmallProblem();
-  problem.fixedTreatments = {{}, {0, 1}};
-  EXPECT_EQ(verify(problem, makeSmallPlan()), "");
-  problem.fixedTreatments = {{}, {1, 1}};
-  EXPECT_EQ(verify(problem, makeSmallPlan()),
-            "chunk 0 has 0 layers of treatment 'recompute', expected the "
-            "given 1");
-  problem.fixedTreatments = {{}, {0, 5}};
-  EXPECT_EQ(verify(problem, makeSmallPlan()),
-            "chunk 1 has 1 layers of treatment 'recompute', expected the "
-            "given 2");
-}
-
-TEST(PlanVerifyTest, ExclusiveTreatments) {
-  Problem problem = makeSmallProblem();
-  problem.exclusive = {{0, 1}};
-  EXPECT_EQ(verify(problem, makeSmallPlan()),
-            "chunk 1 has layers of treatment 'none' and of treatment "
-            "'recompute', expected one of them only");
-}
-
-TEST(PlanVerifyTest, OrderOfTreatments) {
-  Problem problem = makeSmallProblem();
-  Plan plan = makeSmallPlan();
-  plan.chunks[0].counts = {{0, 1}, {1, 0}};
-  EXPECT_EQ(verify(problem, plan), "");
-  problem.treatmentsInOrder = true;
-  EXPECT_EQ(verify(problem, makeSmallPlan()), "");
-  EXPECT_EQ(verify(problem, plan),
-            "chunk 0 has a layer of treatment 'none' behind one of treatment "
-            "'recompute', expected the treatments in their order");
+TEST(PlanVerifyTest, ErrorsNameTheRule) {
+  for (const WrongPlan &each : wrongPlans) {
+    Problem problem = makeSmallProblem();
+    Plan plan = makeSmallPlan();
+    each.change(problem, plan);
+    EXPECT_EQ(verify(problem, plan), each.message);
+  }
 }
 
 TEST(PlanVerifyTest, FollowersHaveTheTreatmentOfTheLayerBefore) {
@@ -102,51 +116,6 @@ TEST(PlanVerifyTest, FollowersHaveTheTreatmentOfTheLayerBefore) {
   plan.chunks = {{{{0, 1}, {0, 1}}}, {{{0, 0}, {0, 1}}}};
   problem.fixedTreatments = {{}, {1, 0}};
   EXPECT_EQ(verify(problem, plan), "");
-}
-
-TEST(PlanVerifyTest, CopiesFitIntoTheirTasks) {
-  Problem problem = makeSmallProblem();
-  Treatment &treatment = problem.kinds[1].treatments[1];
-  treatment.copyOut = 4;
-  treatment.copyIn = 10;
-  EXPECT_EQ(verify(problem, makeSmallPlan()), "");
-  treatment.copyOut = 4.5;
-  EXPECT_EQ(verify(problem, makeSmallPlan()),
-            "copies to the host of chunk 1 take 4.5, expected no more than "
-            "the 4 of its forward");
-  problem.extras.push_back({});
-  problem.extras.back().chunk = 1;
-  problem.extras.back().forward = 0.5;
-  treatment.copyIn = 11;
-  EXPECT_EQ(verify(problem, makeSmallPlan()),
-            "copies from the host of chunk 1 take 11, expected no more than "
-            "the 10 of its backward");
-}
-
-TEST(PlanVerifyTest, ForbiddenChunks) {
-  Problem problem = makeSmallProblem();
-  const Plan plan = makeSmallPlan();
-  problem.forbidden = {{0, {plan.chunks[1]}}};
-  EXPECT_EQ(verify(problem, plan), "");
-  problem.forbidden.push_back({1, {plan.chunks[1]}});
-  EXPECT_EQ(verify(problem, plan),
-            "the chunks of stage 1 are forbidden, expected others");
-}
-
-TEST(PlanVerifyTest, MemoryOfOneForwardOneBackward) {
-  // Stage 0 holds two micro-batches of 16 and parameters of 30; stage 1 one of
-  // 9 and 40.
-  Problem problem = makeSmallProblem();
-  problem.stages = {{62, 0}, {49, 0}};
-  EXPECT_EQ(verify(problem, makeSmallPlan()), "");
-  problem.stages[0].limit = 61.75;
-  EXPECT_EQ(verify(problem, makeSmallPlan()),
-            "stage 0 needs memory of 62, 0.25 more than its limit of 61.75");
-  problem.stages[0].constant = -0.25;
-  EXPECT_EQ(verify(problem, makeSmallPlan()), "");
-  problem.stages[1].constant = 1;
-  EXPECT_EQ(verify(problem, makeSmallPlan()),
-            "stage 1 needs memory of 50, 1 more than its limit of 49");
 }
 
 TEST(PlanVerifyTest, MemoryOfExtrasAndTransients) {
@@ -194,13 +163,16 @@ Problem makeUnitProblem(mf::schedule::Schedule schedule) {
 }
 
 TEST(PlanVerifyTest, MemoryIsWhatTheScheduleHoldsInFlight) {
-  const std::tuple<const char *, int64_t, int64_t> cases[] = {
-      {"gpipe", 1, 5},          {"1f1b", 1, 6},
-      {"interleaved", 2, 8},    {"interleaved-low-memory", 3, 9},
-      {"zero-bubble-h1", 1, 8}, {"zero-bubble-v", 2, 8}};
-  for (auto [name, chunks, microBatches] : cases) {
-    const Problem problem =
-        makeUnitProblem(makeSchedule(name, 4, chunks, microBatches));
+  const std::tuple<const char *, int64_t, int64_t, int64_t> cases[] = {
+      {"gpipe", 1, 5, 1},
+      {"interleaved-low-memory", 3, 9, 1},
+      {"zero-bubble-v", 2, 8, 1},
+      {"seq1f1b", 1, 4, 4}};
+  for (auto [name, chunks, microBatches, pieces] : cases) {
+    Problem problem =
+        makeUnitProblem(makeSchedule(name, 4, chunks, microBatches, pieces));
+    // Pieces hold their share.
+    problem.kinds[0].treatments[0].activationMemory = pieces;
     const Plan plan = {std::vector<ChunkPlan>(4 * chunks, {{{1}}})};
     ASSERT_EQ(getMessage(problem.check()), "");
     for (int64_t stage = 0; stage < 4; ++stage)
@@ -208,15 +180,6 @@ TEST(PlanVerifyTest, MemoryIsWhatTheScheduleHoldsInFlight) {
                 problem.schedule.getMaxInFlight(stage))
           << name << " stage " << stage;
   }
-}
-
-TEST(PlanVerifyTest, PiecesHoldTheirShare) {
-  Problem problem = makeUnitProblem(makeSchedule("seq1f1b", 2, 1, 4, 4));
-  problem.kinds[0].treatments[0].activationMemory = 4;
-  const Plan plan = {std::vector<ChunkPlan>(2, {{{1}}})};
-  for (int64_t stage = 0; stage < 2; ++stage)
-    EXPECT_EQ(findPeak(problem, plan, stage),
-              problem.schedule.getMaxInFlight(stage));
 }
 
 } // namespace

@@ -7,35 +7,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanTesting.h"
-#include "mf/Plan/Solver/ProblemJson.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Twine.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/JSON.h"
 #include <gtest/gtest.h>
 
 using namespace mf::solver;
 
 namespace {
 
-std::string readText(const llvm::Twine &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(MF_TEST_DATA + path);
-  if (buffer)
-    return (*buffer)->getBuffer().str();
-  ADD_FAILURE() << path.str() << ": " << buffer.getError().message();
-  return "{}";
-}
-
-Problem readFile(const char *name) {
-  return llvm::cantFail(
-      readProblem(readText(llvm::Twine("/plan/") + name), name));
-}
-
 void expectOptimum(const char *name, double time, double tolerance) {
-  const Problem problem = readFile(name);
+  const Problem problem = readPublished(name);
   const SolveResult result = llvm::cantFail(solve(problem));
   EXPECT_TRUE(result.isProven) << name;
   EXPECT_NEAR(result.time, time, tolerance) << name;
+  EXPECT_EQ(result.bound, result.time) << name;
   EXPECT_EQ(getMessage(result.plan->verify(problem)), "");
+  EXPECT_EQ(evaluate(problem, *result.plan).time, result.time) << name;
 }
 
 TEST(PublishedProblemsTest, FastTuner) {
@@ -70,9 +57,9 @@ ChunkPlan readChunk(const llvm::json::Object &plan, size_t row, size_t stage) {
 // The memory of the file is fitted to another run: that it gives the published
 // peak to the megabyte says that it is the published model's.
 TEST(PublishedProblemsTest, ThePublishedPlanOfPipelineBalance) {
-  const Problem problem = readFile("sapp-llama-v3-56gb.json");
+  const Problem problem = readPublished("sapp-llama-v3-56gb.json");
   const llvm::json::Value file = llvm::cantFail(
-      llvm::json::parse(readText("/pipeline_balance/published.json")));
+      llvm::json::parse(readData("/pipeline_balance/published.json")));
   const llvm::json::Object &published =
       *file.getAsObject()->getObject("demo_result_vpp3_lm");
   Plan plan;
@@ -87,9 +74,9 @@ TEST(PublishedProblemsTest, ThePublishedPlanOfPipelineBalance) {
 }
 
 TEST(PublishedProblemsTest, RecomputingAllInPipelineBalance) {
-  Problem problem = readFile("sapp-llama-62gb.json");
+  Problem problem = readPublished("sapp-llama-62gb.json");
   const llvm::json::Value file = llvm::cantFail(
-      llvm::json::parse(readText("/pipeline_balance/published.json")));
+      llvm::json::parse(readData("/pipeline_balance/published.json")));
   const llvm::json::Object &published =
       *file.getAsObject()->getObject("demo_vpp1_allrec");
   const Plan plan = {std::vector<ChunkPlan>(16, {{{0, 0, 0, 6}}})};
