@@ -12,18 +12,6 @@ using testing::HasSubstr;
 
 namespace {
 
-TEST(BuildScheduleTest, OneForwardOneBackwardInTurn) {
-  EXPECT_EQ(printToString(build("1f1b", 3, 1, 4)),
-            "stage 0: F0 F1 F2 B0 F3 B1 B2 B3\n"
-            "stage 1: F0 F1 B0 F2 B1 F3 B2 B3\n"
-            "stage 2: F0 B0 F1 B1 F2 B2 F3 B3\n");
-  // Fewer micro-batches than stages, and one stage alone.
-  EXPECT_EQ(printToString(build("1f1b", 3, 1, 1)),
-            "stage 0: F0 B0\nstage 1: F0 B0\nstage 2: F0 B0\n");
-  EXPECT_EQ(printToString(build("1f1b", 1, 1, 3)),
-            "stage 0: F0 B0 F1 B1 F2 B2\n");
-}
-
 TEST(BuildScheduleTest, AllForwardsThenAllBackwards) {
   EXPECT_EQ(printToString(build("gpipe", 2, 1, 2)),
             "stage 0: F0 F1 B0 B1\nstage 1: F0 F1 B0 B1\n");
@@ -32,16 +20,7 @@ TEST(BuildScheduleTest, AllForwardsThenAllBackwards) {
             "stage 1: F1.0 F1.1 F3.0 F3.1 B3.0 B3.1 B1.0 B1.1\n");
 }
 
-TEST(BuildScheduleTest, WeightGradientsFillBubbles) {
-  EXPECT_EQ(printToString(build("zero-bubble-h1", 2, 1, 3)),
-            "stage 0: F0 F1 I0 W0 F2 I1 W1 I2 W2\n"
-            "stage 1: F0 I0 F1 I1 W0 F2 I2 W1 W2\n");
-}
-
-TEST(BuildScheduleTest, PiecesComeInOrderAndTheirGradientsGoBack) {
-  EXPECT_EQ(printToString(build("seq1f1b", 2, 1, 2, 2)),
-            "stage 0: F0/0 F0/1 F1/0 B0/1 F1/1 B0/0 B1/1 B1/0\n"
-            "stage 1: F0/0 F0/1 B0/1 F1/0 B0/0 F1/1 B1/1 B1/0\n");
+TEST(BuildScheduleTest, OnePieceIsTheWholeSequence) {
   EXPECT_EQ(printToString(build("seq1f1b", 3, 1, 4)),
             printToString(build("1f1b", 3, 1, 4)));
   EXPECT_EQ(printToString(build("seq1f1b-interleaved", 3, 2, 7)),
@@ -107,32 +86,7 @@ TEST(BuildScheduleTest, BackwardsEndWithTheFirstTrainedChunk) {
             "backwards end with chunk 2, expected one of the chunks 0 to 1");
 }
 
-// Megatron's count of forwards before forwards and backwards take turns, which
-// the dynamic graph's trainer has too: (chunks - 1) group + 2 (stages - 1 -
-// stage). Then one more forward comes before the first backward.
-TEST(BuildScheduleTest, StagesOfChunksWarmUpByTwoForwardsMore) {
-  const Schedule schedule = build("interleaved", 4, 2, 8);
-  std::vector<int64_t> warmUps;
-  for (const std::vector<Task> &tasks : schedule.stages) {
-    int64_t forwards = 0;
-    while (tasks[forwards].phase == Phase::Forward)
-      ++forwards;
-    warmUps.push_back(forwards - 1);
-    // From there on each forward is followed by a backward.
-    for (size_t i = forwards; i < tasks.size(); ++i)
-      EXPECT_EQ(tasks[i].phase == Phase::Backward,
-                (i - forwards) % 2 == 0 || i + forwards > tasks.size());
-  }
-  EXPECT_EQ(warmUps, (std::vector<int64_t>{10, 8, 6, 4}));
-}
-
-TEST(BuildScheduleTest, InFlightIsCountedToTheLastGradient) {
-  Schedule whole = build("1f1b", 4, 1, 8);
-  Schedule all = build("gpipe", 4, 1, 8);
-  for (int64_t stage = 0; stage < 4; ++stage) {
-    EXPECT_EQ(whole.getMaxInFlight(stage), 4 - stage);
-    EXPECT_EQ(all.getMaxInFlight(stage), 8);
-  }
+TEST(BuildScheduleTest, ActivationsLiveUntilTheWeightGradient) {
   Schedule split{"",
                  {1, {0}, 2},
                  true,
@@ -146,57 +100,19 @@ TEST(BuildScheduleTest, InFlightIsCountedToTheLastGradient) {
   EXPECT_EQ(split.getMaxInFlight(0), 2);
 }
 
-TEST(BuildScheduleTest, PoliciesAreFoundByName) {
-  std::vector<std::string> names;
-  for (const Policy *policy : getPolicies()) {
-    names.push_back(policy->getName().str());
-    EXPECT_EQ(llvm::cantFail(findPolicy(policy->getName())), policy);
-    EXPECT_FALSE(policy->getSummary().empty());
-  }
-  EXPECT_THAT(names,
-              testing::ElementsAre(
-                  "gpipe", "1f1b", "interleaved", "interleaved-low-memory",
-                  "1f1b-paired", "1f1b-paired-split", "recompute-in-advance",
-                  "recompute-in-bubble", "zero-bubble-h1", "zero-bubble-h2",
-                  "zero-bubble-v", "v-half", "v-min", "dualpipe-v",
-                  "dualpipe-v-paired", "seq1f1b", "seq1f1b-interleaved",
-                  "seq1f1b-interleaved-low-memory"));
-  EXPECT_EQ(getText(findPolicy("seqpipe").takeError()),
-            "no schedule is called 'seqpipe', expected one of gpipe, 1f1b, "
-            "interleaved, interleaved-low-memory, 1f1b-paired, "
-            "1f1b-paired-split, recompute-in-advance, recompute-in-bubble, "
-            "zero-bubble-h1, zero-bubble-h2, zero-bubble-v, v-half, v-min, "
-            "dualpipe-v, dualpipe-v-paired, seq1f1b, "
-            "seq1f1b-interleaved, seq1f1b-interleaved-low-memory");
-}
-
 TEST(BuildScheduleTest, PoliciesRefuseWhatTheyCannotSchedule) {
-  auto refuse = [](llvm::StringRef name, int64_t stages, int64_t chunks,
-                   int64_t microBatches) {
-    return getText(tryBuild(name, stages, chunks, microBatches).takeError());
-  };
-  EXPECT_EQ(refuse("1f1b", 2, 2, 4),
-            "schedule '1f1b' takes one chunk per stage, but chunk 2 is on "
-            "stage 0 of 2, expected one chunk on each of the stages in order "
-            "(schedules 'gpipe' and 'interleaved' take several)");
-  EXPECT_EQ(refuse("zero-bubble-h1", 2, 2, 4),
-            "schedule 'zero-bubble-h1' takes one chunk per stage, but chunk 2 "
-            "is on stage 0 of 2, expected one chunk on each of the stages in "
-            "order (schedules 'gpipe' and 'interleaved' take several)");
-  EXPECT_EQ(refuse("interleaved", 4, 1, 8),
-            "schedule 'interleaved' takes two or more chunks per stage, as "
-            "many on each, but 4 stages have 4 chunks, expected a multiple of "
-            "4 from 8, or schedule '1f1b'");
   EXPECT_EQ(getText(tryBuild("interleaved", 2, 2, 4, 2).takeError()),
             "schedule 'interleaved' takes whole micro-batches, but they are "
             "cut into 2 pieces of their sequence (schedules 'seq1f1b' and "
             "'seq1f1b-interleaved' take these)");
-  EXPECT_EQ(refuse("zero-bubble-v", 4, 3, 8),
+  EXPECT_EQ(getText(tryBuild("zero-bubble-v", 4, 3, 8).takeError()),
             "schedule 'zero-bubble-v' takes two chunks per stage, but 4 stages "
             "have 12 chunks, expected 8");
-  EXPECT_EQ(refuse("zero-bubble-v", 4, 2, 7),
-            "schedule 'zero-bubble-v' takes at least two micro-batches per "
-            "stage, but 4 stages have 7, expected 8 or more");
+  for (const char *name : {"zero-bubble-v", "dualpipe-v"})
+    EXPECT_EQ(getText(tryBuild(name, 4, 2, 7).takeError()),
+              std::string("schedule '") + name +
+                  "' takes at least two micro-batches per stage, but 4 stages "
+                  "have 7, expected 8 or more");
   auto v = llvm::cantFail(findPolicy("zero-bubble-v"));
   auto interleaved = llvm::cantFail(findPolicy("interleaved"));
   EXPECT_EQ(getText(buildSchedule(*v, interleaved->place(2, 2, 4)).takeError()),

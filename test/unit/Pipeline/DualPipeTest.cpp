@@ -61,20 +61,4 @@ TEST(DualPipeTest, OrdersAreThoseOfTheGenerator) {
     }
 }
 
-TEST(DualPipeTest, WeightGradientsLeaveTheQueueInOrder) {
-  Schedule schedule = build("dualpipe-v", 2, 2, 4);
-  std::string names;
-  for (const Task &task : schedule.stages[1])
-    names += schedule.pipeline.getName(task) + " ";
-  EXPECT_EQ(names, "F1.0 F2.0 F1.1 F2.1 F1.2 I2.0 W2.0 F2.2 I1.0 W1.0 F1.3 "
-                   "I2.1 W2.1 F2.3 I1.1 W1.1 I2.2 W2.2 I1.2 W1.2 I2.3 I1.3 "
-                   "W2.3 W1.3 ");
-}
-
-TEST(DualPipeTest, NeedsTwoMicroBatchesPerStage) {
-  EXPECT_EQ(llvm::toString(tryBuild("dualpipe-v", 4, 2, 7).takeError()),
-            "schedule 'dualpipe-v' takes at least two micro-batches per stage, "
-            "but 4 stages have 7, expected 8 or more");
-}
-
 } // namespace

@@ -88,14 +88,6 @@ TEST(StepOrderTest, TasksEndAsInTheGraph) {
   EXPECT_GT(numSchedules, 100);
 }
 
-TEST(StepOrderTest, NodesComeBehindWhatTheyWaitFor) {
-  const StepOrder order(build("1f1b", 3, 1, 4));
-  for (auto [number, node] : llvm::enumerate(order.getNodes())) {
-    EXPECT_LT(node.previous, static_cast<int32_t>(number));
-    EXPECT_LT(node.input, static_cast<int32_t>(number));
-  }
-}
-
 /// The start of a node that waits for two may be any mean of both.
 TEST(StepOrderTest, TheLaterOfTwoMayBeSmoothed) {
   const StepOrder order(build("1f1b", 2, 1, 1));

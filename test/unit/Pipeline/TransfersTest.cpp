@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ScheduleTesting.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <random>
 
@@ -32,28 +31,6 @@ TEST(TransfersTest, OneAheadTwoBehindWhereStagesKeepStep) {
           EXPECT_EQ(transfer.behind, 2);
         }
       }
-}
-
-TEST(TransfersTest, ReceivesFarAheadWhereMessagesWait) {
-  // The first results of stage 1 wait until stage 0 is through its first chunk.
-  Schedule schedule = build("gpipe", 2, 2, 8);
-  std::vector<Transfer> transfers = planTransfers(schedule);
-  auto getAhead = [&](const Task &reader) {
-    for (const Transfer &transfer : transfers)
-      if (transfer.reader == reader)
-        return transfer.ahead;
-    return int64_t(0);
-  };
-  EXPECT_EQ(getAhead({Phase::Forward, 1, 3}), 1);
-  // F1.0 ends at 2, when F0.1 has ended and F0.2 to F0.7 are to come.
-  EXPECT_EQ(getAhead({Phase::Forward, 2, 0}), 6);
-  EXPECT_EQ(getAhead({Phase::Forward, 3, 0}), 1);
-  // One ahead, stage 1 could not send on while stage 0 sends to it.
-  for (Transfer &transfer : transfers)
-    transfer.ahead = 1;
-  std::string text = getText(verifyTransfers(schedule, transfers));
-  EXPECT_THAT(text, testing::StartsWith("deadlock: "));
-  EXPECT_FALSE(runsThrough(schedule, &transfers));
 }
 
 TEST(TransfersTest, StagesOfTheSameChunkNeedNone) {

@@ -10,141 +10,91 @@ using namespace mf::schedule;
 
 namespace {
 
-TEST(VerifyScheduleTest, TasksThatAreNot) {
-  Schedule schedule = build("1f1b", 2, 1, 2);
-  schedule.stages[1][2].microBatch = 2;
-  EXPECT_EQ(
-      getText(schedule.verify()),
-      "task 2 of stage 1 is F2 of chunk 1, expected tasks of phases F, B, "
-      "chunks 0 to 1 and micro-batches 0 to 1");
-  schedule = build("zero-bubble-v", 2, 2, 4);
-  schedule.stages[0][0].phase = Phase::Backward;
-  EXPECT_EQ(getText(schedule.verify()),
-            "task 0 of stage 0 is B0.0 of chunk 0, expected tasks of phases F, "
-            "I, W, chunks 0 to 3 and micro-batches 0 to 3");
-  schedule = build("1f1b", 2, 1, 2);
-  schedule.stages[0][0].chunk = -1;
-  EXPECT_EQ(getText(schedule.verify()),
-            "task 0 of stage 0 is F0 of chunk -1, expected tasks of phases F, "
-            "B, chunks 0 to 1 and micro-batches 0 to 1");
-}
+using Stages = std::vector<std::vector<Task>>;
 
-TEST(VerifyScheduleTest, MissingStages) {
-  Schedule schedule = build("1f1b", 2, 1, 2);
-  schedule.stages.pop_back();
-  EXPECT_EQ(getText(schedule.verify()),
-            "a schedule of 1 stages for a pipeline of 2");
-}
+/// A schedule, what breaks it, and what verify() says then.
+struct BrokenSchedule {
+  Schedule schedule;
+  void (*change)(Stages &);
+  const char *message;
+};
 
-TEST(VerifyScheduleTest, MissingTasks) {
-  Schedule schedule = build("1f1b", 2, 1, 2);
-  schedule.stages[1].pop_back();
-  EXPECT_EQ(getText(schedule.verify()),
-            "stage 1 does not run B1 of chunk 1, expected every task once");
-}
-
-TEST(VerifyScheduleTest, DoubleTasks) {
-  Schedule schedule = build("1f1b", 2, 1, 2);
-  schedule.stages[1].push_back(schedule.stages[1][0]);
-  EXPECT_EQ(getText(schedule.verify()),
-            "task 4 of stage 1 is F0, and so is task 0, expected one");
-}
-
-TEST(VerifyScheduleTest, TasksOnAnotherStage) {
-  Schedule schedule = build("interleaved", 2, 2, 2);
-  schedule.stages[1].push_back(schedule.stages[0].back());
-  schedule.stages[0].pop_back();
-  EXPECT_EQ(getText(schedule.verify()),
-            "task 8 of stage 1 is B0.1 of chunk 0, expected on stage 0, where "
-            "that chunk is");
-}
-
-TEST(VerifyScheduleTest, BackwardBeforeItsForward) {
-  Schedule schedule = build("1f1b", 2, 1, 2);
-  std::swap(schedule.stages[1][0], schedule.stages[1][1]);
-  EXPECT_EQ(getText(schedule.verify()),
-            "B0 of stage 1 (task 0) runs before F0 of stage 1 (task 1), "
-            "expected the forward first");
-}
-
-TEST(VerifyScheduleTest, PiecesOutOfOrder) {
-  Schedule schedule = build("seq1f1b", 1, 1, 2, 2);
-  ASSERT_EQ(printToString(schedule),
+TEST(VerifyScheduleTest, ErrorsNameTheTasks) {
+  const Schedule two = build("1f1b", 2, 1, 2);
+  const Schedule pieces = build("seq1f1b", 1, 1, 2, 2);
+  ASSERT_EQ(printToString(pieces),
             "stage 0: F0/0 F0/1 B0/1 F1/0 B0/0 F1/1 B1/1 B1/0\n");
-  std::swap(schedule.stages[0][0], schedule.stages[0][1]);
-  EXPECT_EQ(getText(schedule.verify()),
-            "F0/1 of stage 0 (task 0) runs before F0/0 of stage 0 (task 1), "
-            "expected pieces of a sequence in order");
-  schedule = build("seq1f1b", 1, 1, 2, 2);
-  std::swap(schedule.stages[0][2], schedule.stages[0][4]);
-  EXPECT_EQ(getText(schedule.verify()),
-            "B0/0 of stage 0 (task 2) runs before B0/1 of stage 0 (task 4), "
-            "expected gradients of a sequence from its last piece to its "
-            "first");
-  schedule = build("seq1f1b", 1, 1, 2, 2);
-  schedule.stages[0][0].piece = 2;
-  EXPECT_EQ(getText(schedule.verify()),
-            "task 0 of stage 0 is F0/2 of chunk 0, expected tasks of phases F, "
-            "B, chunks 0 to 0 and micro-batches 0 to 1, each of pieces 0 to 1");
-}
-
-TEST(VerifyScheduleTest, WeightGradientBeforeItsInputGradient) {
-  Schedule schedule = build("zero-bubble-h1", 1, 1, 1);
-  std::swap(schedule.stages[0][1], schedule.stages[0][2]);
-  EXPECT_EQ(getText(schedule.verify()),
-            "W0 of stage 0 (task 1) runs before I0 of stage 0 (task 2), "
-            "expected the input gradient first");
-}
-
-TEST(VerifyScheduleTest, GradientsOutOfOrder) {
-  Schedule schedule = build("gpipe", 1, 1, 2);
-  std::swap(schedule.stages[0][2], schedule.stages[0][3]);
-  EXPECT_EQ(getText(schedule.verify()),
-            "B1 of stage 0 (task 2) runs before B0 of stage 0 (task 3), "
-            "expected gradients of a chunk in ascending order of "
-            "micro-batches");
-  schedule = build("zero-bubble-h1", 1, 1, 2);
-  EXPECT_EQ(printToString(schedule), "stage 0: F0 I0 W0 F1 I1 W1\n");
-  std::rotate(schedule.stages[0].begin() + 2, schedule.stages[0].begin() + 3,
-              schedule.stages[0].end());
-  EXPECT_EQ(getText(schedule.verify()),
-            "W1 of stage 0 (task 4) runs before W0 of stage 0 (task 5), "
-            "expected gradients of a chunk in ascending order of "
-            "micro-batches");
-}
-
-TEST(VerifyScheduleTest, Deadlock) {
-  // Stage 0 wants a gradient before it goes on, stage 1 all forwards before.
-  Schedule schedule = build("gpipe", 2, 1, 2);
-  std::swap(schedule.stages[0][1], schedule.stages[0][2]);
-  EXPECT_EQ(getText(schedule.verify()),
-            "deadlock: B0 of stage 0 (task 1) waits for B0 of stage 1 (task "
-            "2), which runs behind F1 of stage 1 (task 1), which waits for F1 "
-            "of stage 0 (task 2), which runs behind B0 of stage 0 (task 1)");
-}
-
-TEST(VerifyScheduleTest, DeadlockOnOneStage) {
-  // A chunk before the one that hands over to it on the same stage.
-  Schedule schedule = build("gpipe", 1, 2, 1);
-  std::swap(schedule.stages[0][0], schedule.stages[0][1]);
-  EXPECT_EQ(
-      getText(schedule.verify()),
-      "deadlock: F1.0 of stage 0 (task 0) waits for F0.0 of stage 0 (task "
-      "1), which runs behind F1.0 of stage 0 (task 0)");
-}
-
-TEST(VerifyScheduleTest, DeadlockOverThreeStages) {
-  Schedule schedule = build("gpipe", 3, 1, 3);
-  std::rotate(schedule.stages[0].begin() + 1, schedule.stages[0].begin() + 3,
-              schedule.stages[0].begin() + 4);
-  ASSERT_EQ(printToString(schedule), "stage 0: F0 B0 F1 F2 B1 B2\n"
-                                     "stage 1: F0 F1 F2 B0 B1 B2\n"
-                                     "stage 2: F0 F1 F2 B0 B1 B2\n");
-  // The chain of inputs is told by its ends.
-  EXPECT_EQ(getText(schedule.verify()),
-            "deadlock: F2 of stage 2 (task 2) waits for F2 of stage 0 (task "
-            "3), which runs behind B0 of stage 0 (task 1), which waits for B0 "
-            "of stage 2 (task 3), which runs behind F2 of stage 2 (task 2)");
+  const Schedule split = build("zero-bubble-h1", 1, 1, 2);
+  ASSERT_EQ(printToString(split), "stage 0: F0 I0 W0 F1 I1 W1\n");
+  const BrokenSchedule cases[] = {
+      {two, [](Stages &s) { s[1][2].microBatch = 2; },
+       "task 2 of stage 1 is F2 of chunk 1, expected tasks of phases F, B, "
+       "chunks 0 to 1 and micro-batches 0 to 1"},
+      {two, [](Stages &s) { s[0][0].chunk = -1; },
+       "task 0 of stage 0 is F0 of chunk -1, expected tasks of phases F, B, "
+       "chunks 0 to 1 and micro-batches 0 to 1"},
+      {build("zero-bubble-v", 2, 2, 4),
+       [](Stages &s) { s[0][0].phase = Phase::Backward; },
+       "task 0 of stage 0 is B0.0 of chunk 0, expected tasks of phases F, I, "
+       "W, chunks 0 to 3 and micro-batches 0 to 3"},
+      {pieces, [](Stages &s) { s[0][0].piece = 2; },
+       "task 0 of stage 0 is F0/2 of chunk 0, expected tasks of phases F, B, "
+       "chunks 0 to 0 and micro-batches 0 to 1, each of pieces 0 to 1"},
+      {two, [](Stages &s) { s.pop_back(); },
+       "a schedule of 1 stages for a pipeline of 2"},
+      {two, [](Stages &s) { s[1].pop_back(); },
+       "stage 1 does not run B1 of chunk 1, expected every task once"},
+      {two, [](Stages &s) { s[1].push_back(s[1][0]); },
+       "task 4 of stage 1 is F0, and so is task 0, expected one"},
+      {build("interleaved", 2, 2, 2),
+       [](Stages &s) {
+         s[1].push_back(s[0].back());
+         s[0].pop_back();
+       },
+       "task 8 of stage 1 is B0.1 of chunk 0, expected on stage 0, where that "
+       "chunk is"},
+      {two, [](Stages &s) { std::swap(s[1][0], s[1][1]); },
+       "B0 of stage 1 (task 0) runs before F0 of stage 1 (task 1), expected "
+       "the forward first"},
+      {pieces, [](Stages &s) { std::swap(s[0][0], s[0][1]); },
+       "F0/1 of stage 0 (task 0) runs before F0/0 of stage 0 (task 1), "
+       "expected pieces of a sequence in order"},
+      {pieces, [](Stages &s) { std::swap(s[0][2], s[0][4]); },
+       "B0/0 of stage 0 (task 2) runs before B0/1 of stage 0 (task 4), "
+       "expected gradients of a sequence from its last piece to its first"},
+      {split, [](Stages &s) { std::swap(s[0][1], s[0][2]); },
+       "W0 of stage 0 (task 1) runs before I0 of stage 0 (task 2), expected "
+       "the input gradient first"},
+      {split,
+       [](Stages &s) {
+         std::rotate(s[0].begin() + 2, s[0].begin() + 3, s[0].end());
+       },
+       "W1 of stage 0 (task 4) runs before W0 of stage 0 (task 5), expected "
+       "gradients of a chunk in ascending order of micro-batches"},
+      // Stage 0 wants a gradient before it goes on, stage 1 all forwards
+      // before.
+      {build("gpipe", 2, 1, 2), [](Stages &s) { std::swap(s[0][1], s[0][2]); },
+       "deadlock: B0 of stage 0 (task 1) waits for B0 of stage 1 (task 2), "
+       "which runs behind F1 of stage 1 (task 1), which waits for F1 of stage "
+       "0 (task 2), which runs behind B0 of stage 0 (task 1)"},
+      // A chunk before the one that hands over to it on the same stage.
+      {build("gpipe", 1, 2, 1), [](Stages &s) { std::swap(s[0][0], s[0][1]); },
+       "deadlock: F1.0 of stage 0 (task 0) waits for F0.0 of stage 0 (task 1), "
+       "which runs behind F1.0 of stage 0 (task 0)"},
+      // B0 before F1 on stage 0: the chain of inputs is told by its ends.
+      {build("gpipe", 3, 1, 3),
+       [](Stages &s) {
+         std::rotate(s[0].begin() + 1, s[0].begin() + 3, s[0].begin() + 4);
+       },
+       "deadlock: F2 of stage 2 (task 2) waits for F2 of stage 0 (task 3), "
+       "which runs behind B0 of stage 0 (task 1), which waits for B0 of stage "
+       "2 (task 3), which runs behind F2 of stage 2 (task 2)"},
+  };
+  for (const BrokenSchedule &each : cases) {
+    Schedule schedule = each.schedule;
+    each.change(schedule.stages);
+    EXPECT_EQ(getText(schedule.verify()), each.message);
+  }
 }
 
 /// The places of the tasks that an error names: `0:3 1:0`.
