@@ -123,60 +123,47 @@ constexpr llvm::StringLiteral part = "%p = ascend.view %g : !W to !B\n";
 constexpr llvm::StringLiteral call = "ascend.call @r() : () -> ()\n";
 
 TEST(LivenessTest, ACollectiveKeepsItsBuffersUntilTheWait) {
-  const Stage parsed(
-      makeGather("", record, (wait + part + negate("%p", "%w")).str()), call);
-  const RoutineLiveness &routine = parsed.liveness.routines[0];
-  // Launch, gather, two launches, wait, launch.
-  EXPECT_EQ(routine.getLength(), 6);
-  EXPECT_TRUE(isRange(routine.temporaries[0], 0, 5));
-  EXPECT_TRUE(isRange(routine.temporaries[1], 1, 6));
-  EXPECT_TRUE(isRange(routine.temporaries[2], 2, 4));
-  EXPECT_TRUE(isRange(routine.temporaries[3], 3, 4));
-  EXPECT_FALSE(routine.temporaries[0].onlyCompute);
-  EXPECT_TRUE(routine.temporaries[2].onlyCompute);
-}
-
-TEST(LivenessTest, AnOutputThatNothingReadsLivesToTheWait) {
-  const Stage parsed(makeGather("", record, (wait + negate("%v", "%w")).str()),
-                     call);
-  const RoutineLiveness &routine = parsed.liveness.routines[0];
-  EXPECT_TRUE(isRange(routine.temporaries[0], 0, 5));
-  EXPECT_TRUE(isRange(routine.temporaries[1], 1, 5));
-}
-
-TEST(LivenessTest, ACollectiveMayStartBeforeItIsIssued) {
-  // It waits for nothing of this routine: it may run beside all of it.
-  const Stage parsed(
-      makeGather(record, "", (wait + part + negate("%p", "%w")).str()), call);
-  const RoutineLiveness &routine = parsed.liveness.routines[0];
-  EXPECT_TRUE(isRange(routine.temporaries[1], 0, 6));
-}
-
-TEST(LivenessTest, WithoutAWaitACollectiveKeepsItsBuffersToTheEnd) {
-  const Stage parsed(makeGather("", record, negate("%v", "%w")), call);
-  const RoutineLiveness &routine = parsed.liveness.routines[0];
-  EXPECT_EQ(routine.getLength(), 5);
-  EXPECT_TRUE(isRange(routine.temporaries[0], 0, 5));
-  EXPECT_TRUE(isRange(routine.temporaries[1], 1, 5));
-  EXPECT_TRUE(isRange(routine.temporaries[2], 2, 4));
-}
-
-TEST(LivenessTest, AnotherStreamsWaitIsNotTheComputeStreams) {
-  const Stage parsed(
-      makeGather("", record,
-                 "ascend.wait @h2d for %done\n" + negate("%v", "%w")),
-      call);
-  const RoutineLiveness &routine = parsed.liveness.routines[0];
-  EXPECT_TRUE(isRange(routine.temporaries[0], 0, 5));
-  // But what the compute stream learns through it counts.
-  const Stage through(makeGather("", record,
-                                 "ascend.wait @h2d for %done\n"
-                                 "%later = ascend.record @h2d\n"
-                                 "ascend.wait @compute for %later\n" +
-                                     negate("%v", "%w") + negate("%w", "%w")),
-                      call);
-  EXPECT_TRUE(isRange(through.liveness.routines[0].temporaries[0], 0, 5));
-  EXPECT_EQ(through.liveness.routines[0].getLength(), 7);
+  const std::string reader = (part + negate("%p", "%w")).str(),
+                    other = negate("%v", "%w");
+  const std::string elsewhere = "ascend.wait @h2d for %done\n";
+  // What stands before the gather and behind it, and when the input of the
+  // gather and its output are live. Others of them are not affected.
+  const struct {
+    llvm::StringRef early, late;
+    std::string end;
+    int64_t length, inputEnd, outputBegin, outputEnd;
+  } cases[] = {
+      // Launch, gather, two launches, wait, launch.
+      {"", record, wait.str() + reader, 6, 5, 1, 6},
+      // Nothing reads the output.
+      {"", record, wait.str() + other, 6, 5, 1, 5},
+      // The gather waits for nothing of this routine: it may run beside all of
+      // it.
+      {record, "", wait.str() + reader, 6, 5, 0, 6},
+      // Without a wait buffers are kept to the end.
+      {"", record, other, 5, 5, 1, 5},
+      // The wait of another stream is not that of the compute stream, but what
+      // the compute stream learns through it counts.
+      {"", record, elsewhere + other, 5, 5, 1, 5},
+      {"", record,
+       elsewhere +
+           "%later = ascend.record @h2d\n"
+           "ascend.wait @compute for %later\n" +
+           other + negate("%w", "%w"),
+       7, 5, 1, 5},
+  };
+  for (const auto &each : cases) {
+    SCOPED_TRACE(each.end);
+    const Stage parsed(makeGather(each.early, each.late, each.end), call);
+    const RoutineLiveness &routine = parsed.liveness.routines[0];
+    EXPECT_EQ(routine.getLength(), each.length);
+    EXPECT_TRUE(isRange(routine.temporaries[0], 0, each.inputEnd));
+    EXPECT_TRUE(
+        isRange(routine.temporaries[1], each.outputBegin, each.outputEnd));
+    EXPECT_TRUE(isRange(routine.temporaries[2], 2, 4));
+    EXPECT_FALSE(routine.temporaries[0].onlyCompute);
+    EXPECT_TRUE(routine.temporaries[2].onlyCompute);
+  }
 }
 
 constexpr llvm::StringLiteral onArgument =
@@ -211,69 +198,6 @@ TEST(LivenessTest, MessagesLiveFromTheirFillingToTheirUse) {
   EXPECT_TRUE(isRange(parsed.liveness.messages[1], {0, 2}, {2, 2}));
   EXPECT_TRUE(parsed.liveness.messages[1].isCopied);
   EXPECT_FALSE(parsed.liveness.messages[1].isExchanged);
-}
-
-TEST(LivenessTest, MessagesThatAreSentLiveUntilTheComputeStreamKnows) {
-  const llvm::StringRef start =
-      "%m = ascend.message : !B\n"
-      "ascend.call @r(%m) : (!B) -> ()\n"
-      "%e = ascend.record @compute\n"
-      "%sent = ascend.send %m to <mp + 1> channel \"x\" on @mp after %e : !B "
-      "-> "
-      "!ascend.event\n"
-      "%n = ascend.message : !B\n"
-      "ascend.receive %n from <mp - 1> channel \"x\" on @h2d : !B\n"
-      "ascend.call @r(%n) : (!B) -> ()\n";
-  const Stage known(onArgument,
-                    (start + "ascend.call @r(%n) after %sent : (!B) -> ()\n" +
-                     "ascend.call @r(%n) : (!B) -> ()\n")
-                        .str());
-  EXPECT_TRUE(isRange(known.liveness.messages[0], {0, 1}, {2, 0}));
-  EXPECT_TRUE(known.liveness.messages[0].isExchanged);
-  const Stage unknown(onArgument, (start + "ascend.call @r(%n) : (!B) -> ()\n" +
-                                   "ascend.call @r(%n) : (!B) -> ()\n")
-                                      .str());
-  EXPECT_TRUE(isRange(unknown.liveness.messages[0], {0, 1}, {4, 0}));
-}
-
-TEST(LivenessTest, KnowsTheSlotsThatTheStepReads) {
-  const Stage parsed(
-      "ascend.frame_layout @f [!B, !ascend.buffer<16xf32, host>] of [\"a\", "
-      "\"b\"]\n"
-      "ascend.routine @forward() attributes {layout = @f} {\n"
-      "%w = ascend.global @w : !B\n"
-      "%s = ascend.slot 0 : !B\n"
-      "%h = ascend.slot 1 : !ascend.buffer<16xf32, host>\n" +
-          negate("%w", "%s") +
-          "%e = ascend.record @compute\n"
-          "%done = ascend.copy %s to %h on @h2d after %e : !B to "
-          "!ascend.buffer<16xf32, host> -> !ascend.event\n"
-          "ascend.wait @compute for %done\n"
-          "}\n"
-          "ascend.routine @backward(%x: !B) attributes {layout = @f} {\n"
-          "%w = ascend.global @w : !B\n"
-          "%s = ascend.slot 0 : !B\n" +
-          negate("%s", "%w") + negate("%x", "%w") + "}\n",
-      "%f = ascend.frame @f micro_batch 0 : !ascend.frame<@f>\n"
-      "ascend.call @forward() frame %f : !ascend.frame<@f> micro_batch 0 : () "
-      "-> ()\n"
-      "%m = ascend.message : !B\n"
-      "%h = ascend.slot 1 of %f : !ascend.frame<@f> as : "
-      "!ascend.buffer<16xf32, host>\n"
-      "%e = ascend.record @compute\n"
-      "%back = ascend.copy %h to %m on @h2d after %e : !ascend.buffer<16xf32, "
-      "host> to !B -> !ascend.event\n"
-      "ascend.call @backward(%m) frame %f : !ascend.frame<@f> micro_batch 0 "
-      "after %back : (!B) -> ()\n");
-  ASSERT_EQ(parsed.liveness.slotsOfStep.size(), 1u);
-  EXPECT_EQ(parsed.liveness.slotsOfStep[0], (std::vector<bool>{false, true}));
-  const RoutineLiveness &forward = parsed.liveness.routines[0];
-  EXPECT_TRUE(isRange(forward.slots[0], 0, 3));
-  EXPECT_TRUE(isRange(forward.slots[1], 1, 3));
-  const RoutineLiveness &backward = parsed.liveness.routines[1];
-  EXPECT_TRUE(isRange(backward.slots[0], 0, 1));
-  EXPECT_FALSE(backward.slots[1].isUsed());
-  EXPECT_TRUE(isRange(backward.arguments[0], 1, 2));
 }
 
 TEST(LivenessTest, WhatARoutineLeavesGoingOnLivesUntilTheStepWaits) {

@@ -3,6 +3,7 @@
 
 #include "mf/Program/Mesh.h"
 #include "mf/Program/Program.h"
+#include "llvm/ADT/STLExtras.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,79 +37,75 @@ TEST(MeshTest, NumbersRanksWithTheLastAxisFastest) {
                         mesh.getCoordinate(rank, "dp") * 4 +
                         mesh.getCoordinate(rank, "cp") * 2 +
                         mesh.getCoordinate(rank, "mp"));
+    EXPECT_EQ(mesh.getRankOfStage(rank, 1), rank % 12 + 12);
+    // The first axis named is outermost, whatever the mesh's order.
+    EXPECT_EQ(mesh.getPart(rank, {"mp", "ep", "dp"}),
+              mesh.getCoordinate(rank, "mp") * 3 +
+                  mesh.getCoordinate(rank, "dp"));
   }
-  EXPECT_EQ(mesh.getCoordinate(21, "pp"), 1);
-  EXPECT_EQ(mesh.getCoordinate(21, "dp"), 2);
-  EXPECT_EQ(mesh.getCoordinate(21, "cp"), 0);
-  EXPECT_EQ(mesh.getCoordinate(21, "mp"), 1);
-}
-
-TEST(MeshTest, FindsTheSameRankOfAnotherStage) {
-  const Mesh mesh = makeMesh();
-  EXPECT_EQ(mesh.getRankOfStage(5, 1), 17);
-  EXPECT_EQ(mesh.getRankOfStage(17, 0), 5);
-  EXPECT_EQ(mesh.getRankOfStage(17, 1), 17);
+  EXPECT_EQ(mesh.getNumParts({"dp", "mp", "ep"}), 6);
+  EXPECT_EQ(mesh.getNumParts({}), 1);
 }
 
 TEST(MeshTest, ShiftsAroundAnAxis) {
   const Mesh mesh = makeMesh();
-  // (0, 2, 1, 1) and around dp.
-  EXPECT_EQ(mesh.getShifted(11, "dp", 1), 3);
-  EXPECT_EQ(mesh.getShifted(11, "dp", -1), 7);
-  EXPECT_EQ(mesh.getShifted(11, "dp", -4), 7);
-  EXPECT_EQ(mesh.getShifted(11, "dp", 3), 11);
-  EXPECT_EQ(mesh.getShifted(11, "mp", 1), 10);
-  EXPECT_EQ(mesh.getShifted(11, "pp", 1), 23);
+  for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank)
+    for (const Axis &axis : mesh.getAxes())
+      for (int64_t shift = -4; shift <= 4; ++shift) {
+        const int64_t shifted = mesh.getShifted(rank, axis.name, shift);
+        for (const Axis &other : mesh.getAxes()) {
+          const int64_t distance = other.name == axis.name ? shift + 12 : 0;
+          EXPECT_EQ(mesh.getCoordinate(shifted, other.name),
+                    (mesh.getCoordinate(rank, other.name) + distance) %
+                        other.size)
+              << rank << " " << axis.name << " " << shift;
+        }
+      }
 }
 
-TEST(MeshTest, CutsByProductsOfAxes) {
+/// The group of `rank` by its definition.
+std::vector<int64_t> findMembers(const Mesh &mesh, const Group &group,
+                                 int64_t rank) {
+  std::vector<int64_t> stages = group.stages;
+  if (!llvm::is_contained(group.axes, "pp"))
+    stages = {mesh.getStage(rank)};
+  else if (stages.empty())
+    stages = {0, 1};
+  std::vector<int64_t> members;
+  for (int64_t stage : stages)
+    for (int64_t other = 0; other < mesh.getNumRanks(); ++other)
+      if (mesh.getStage(other) == stage &&
+          llvm::all_of(mesh.getAxes(), [&](const Axis &axis) {
+            return axis.name == "pp" ||
+                   llvm::is_contained(group.axes, axis.name) ||
+                   mesh.getCoordinate(other, axis.name) ==
+                       mesh.getCoordinate(rank, axis.name);
+          }))
+        members.push_back(other);
+  return members;
+}
+
+TEST(MeshTest, MembersOfAGroupDifferOnItsAxesAlone) {
   const Mesh mesh = makeMesh();
-  EXPECT_EQ(mesh.getNumParts({}), 1);
-  EXPECT_EQ(mesh.getPart(21, {}), 0);
-  EXPECT_EQ(mesh.getNumParts({"dp", "mp"}), 6);
-  // The first axis named is outermost, whatever the mesh's order.
-  EXPECT_EQ(mesh.getPart(21, {"dp", "mp"}), 2 * 2 + 1);
-  EXPECT_EQ(mesh.getPart(21, {"mp", "dp"}), 1 * 3 + 2);
-  EXPECT_EQ(mesh.getNumParts({"ep"}), 1);
-}
-
-TEST(MeshTest, GroupsByOneAxis) {
-  const Mesh mesh = makeMesh();
-  EXPECT_THAT(mesh.getMembers({{"mp"}, {}}, 21), ElementsAre(20, 21));
-  EXPECT_THAT(mesh.getMembers({{"dp"}, {}}, 21), ElementsAre(13, 17, 21));
-  EXPECT_THAT(mesh.getMembers({{"pp"}, {}}, 21), ElementsAre(9, 21));
-  EXPECT_THAT(mesh.getMembers({{}, {}}, 21), ElementsAre(21));
-  EXPECT_EQ(mesh.getNumMembers({{}, {}}), 1);
-  EXPECT_EQ(mesh.getNumMembers({{"dp"}, {}}), 3);
-}
-
-TEST(MeshTest, GroupsByProductsInTheOrderOfRanks) {
-  const Mesh mesh = makeMesh();
-  EXPECT_THAT(mesh.getMembers({{"dp", "mp"}, {}}, 3),
-              ElementsAre(2, 3, 6, 7, 10, 11));
-  // The order in which axes are named does not matter.
-  EXPECT_EQ(mesh.getMembers({{"mp", "dp"}, {}}, 3),
-            mesh.getMembers({{"dp", "mp"}, {}}, 3));
-  EXPECT_EQ(mesh.getNumMembers({{"dp", "mp"}, {}}), 6);
-  // Every member finds the same group in the same order.
-  const Group group{{"pp", "cp"}, {}};
-  const std::vector<int64_t> members = mesh.getMembers(group, 4);
-  EXPECT_THAT(members, ElementsAre(4, 6, 16, 18));
-  for (int64_t member : members)
-    EXPECT_EQ(mesh.getMembers(group, member), members);
-}
-
-TEST(MeshTest, GroupsTheListedStagesInTheirOrder) {
-  const Mesh mesh({{"pp", 4}, {"mp", 2}});
-  const Group group{{"pp"}, {3, 1}};
-  EXPECT_TRUE(group.crossesStages());
-  EXPECT_EQ(mesh.getNumMembers(group), 2);
-  EXPECT_THAT(mesh.getMembers(group, 2), ElementsAre(6, 2));
-  EXPECT_THAT(mesh.getMembers(group, 7), ElementsAre(7, 3));
-  const Group product{{"mp", "pp"}, {3, 1}};
-  EXPECT_EQ(mesh.getNumMembers(product), 4);
-  EXPECT_THAT(mesh.getMembers(product, 7), ElementsAre(6, 7, 2, 3));
-  EXPECT_FALSE((Group{{"mp"}, {}}.crossesStages()));
+  for (unsigned bits = 0; bits < 16; ++bits)
+    for (const std::vector<int64_t> &stages :
+         {std::vector<int64_t>{}, {1, 0}, {1}}) {
+      Group group{{}, stages};
+      for (auto [index, axis] : llvm::enumerate(mesh.getAxes()))
+        if (bits >> index & 1)
+          group.axes.push_back(axis.name);
+      EXPECT_EQ(group.crossesStages(), (bits & 1) != 0);
+      for (int64_t rank = 12; rank < mesh.getNumRanks(); ++rank) {
+        const std::vector<int64_t> members = findMembers(mesh, group, rank);
+        EXPECT_EQ(mesh.getMembers(group, rank), members) << bits << " " << rank;
+        EXPECT_EQ(mesh.getNumMembers(group),
+                  static_cast<int64_t>(members.size()));
+      }
+      // The order in which axes are named does not matter.
+      Group reversed = group;
+      std::reverse(reversed.axes.begin(), reversed.axes.end());
+      EXPECT_EQ(mesh.getMembers(reversed, 21), mesh.getMembers(group, 21));
+    }
 }
 
 TEST(MeshTest, ChannelsFindTheirRanks) {

@@ -145,17 +145,6 @@ TEST(SignatureVerifierTest, OutputsShareMemoryOnlyAsRecorded) {
   EXPECT_EQ(verifyAs(text, Record("aclnnAdd", Access::Out, 2).get()), refused);
 }
 
-TEST(SignatureVerifierTest, AMatrixProductDoesNotWorkInPlace) {
-  const std::string text =
-      makeProgram(0, 64,
-                  "%x = ascend.view %w : !B to !B\n" +
-                      launch("aclnnMatmul", "%w, %v", "%x", "product"));
-  EXPECT_EQ(verify(text), "aclnnMatmul ('product', task 'r', stream 'compute') "
-                          "writes parameter 'w', but it may not be the memory "
-                          "of parameter 'w', which the same operation reads");
-  EXPECT_EQ(verifyAs(text, Record("aclnnMatmul", Access::Out, 1).get()), "");
-}
-
 TEST(SignatureVerifierTest, OneAddressIsNotOneBuffer) {
   // Two temporaries at one offset. A kernel that may work in place may do so on
   // one buffer, and these are two: the plan believes that both are live.
@@ -176,17 +165,6 @@ TEST(SignatureVerifierTest, OneAddressIsNotOneBuffer) {
                          launch("aclnnNeg", "%w", "%t", "negate") +
                              launch("aclnnAdd", "%t, %v", "%u", "use"))),
       HasSubstr("writes result of 'use', but it overlaps result of 'negate'"));
-}
-
-TEST(SignatureVerifierTest, APermutationDoesNotWorkInPlace) {
-  const std::string text =
-      makeProgram(0, 64,
-                  "%x = ascend.view %w : !B to !B\n" +
-                      launch("aclnnPermute", "%w", "%x", "turn",
-                             "perm = array<i64: 1, 0>"));
-  EXPECT_THAT(verify(text),
-              HasSubstr("aclnnPermute ('turn', task 'r', stream 'compute') "
-                        "writes parameter 'w', but it may not be the memory"));
 }
 
 } // namespace

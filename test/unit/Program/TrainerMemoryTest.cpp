@@ -42,14 +42,6 @@ schedule::Schedule makeSchedule(int64_t stages, int64_t microBatches) {
       *cantFail(schedule::findPolicy("1f1b")), pipeline));
 }
 
-// A block has 32 bytes more than its tensor, in units of 512.
-TEST(TrainerMemoryTest, BlocksAreRounded) {
-  EXPECT_EQ(getBlockBytes(1), 512);
-  EXPECT_EQ(getBlockBytes(480), 512);
-  EXPECT_EQ(getBlockBytes(481), 1024);
-  EXPECT_EQ(getBlockBytes(32 << 20), (32 << 20) + 512);
-}
-
 // With 1F1B, stage s of 4 has 4 - s micro-batches in flight.
 TEST(TrainerMemoryTest, StagesHoldTheMicroBatchesInFlight) {
   const schedule::Schedule schedule = makeSchedule(4, 8);
@@ -62,18 +54,6 @@ TEST(TrainerMemoryTest, StagesHoldTheMicroBatchesInFlight) {
     EXPECT_EQ(peak.moment.bytes.getTotal(), 1000 + 100 * (4 - number) + 10);
     EXPECT_EQ(peak.moment.at, "forward");
   }
-}
-
-// The sums of the first micro-batch's gradients are there in the second's
-// forward, and only once.
-TEST(TrainerMemoryTest, SumsStayFromTheFirstBackward) {
-  const std::vector<ChunkMemory> chunks(1, makeChunk(100, 10, 50));
-  EXPECT_EQ(findPeak(makeSchedule(1, 1), 0, chunks, {}).moment.bytes.getTotal(),
-            110);
-  const TrainerPeak peak = findPeak(makeSchedule(1, 3), 0, chunks, {});
-  EXPECT_EQ(peak.moment.bytes.getTotal(), 160);
-  EXPECT_EQ(peak.moment.bytes[TrainerCategory::GradientSums], 50);
-  EXPECT_EQ(peak.task, "F1");
 }
 
 // The second backward of a chunk and each later one have memory of their own.

@@ -110,40 +110,12 @@ std::string verify(llvm::StringRef from = "", llvm::StringRef to = "") {
   return text;
 }
 
-TEST(VerifierTest, AcceptsAnOrderedProgram) { EXPECT_EQ(verify(), ""); }
-
-TEST(VerifierTest, FindsAMissingWait) {
-  EXPECT_EQ(
-      verify("ascend.wait @compute for %e1", ""),
-      "15: aclnnAdd ('layer.add', task 'forward' of micro-batch 1, stream "
-      "'compute') reads message 1, but no event orders this after copy (stream "
-      "'h2d'), which writes it\n42: that is here");
-  EXPECT_EQ(verify("ascend.wait @d2h for %e2", ""),
-            "52: copy (stream 'd2h') reads parameter 'w', but no event orders "
-            "this after aclnnAdd ('w.update', task 'update', stream "
-            "'compute'), which writes it\n29: that is here");
-}
-
-TEST(VerifierTest, FindsAnEarlyRecord) {
+TEST(VerifierTest, FindsARecordOfAnotherStream) {
+  EXPECT_EQ(verify(), "");
   EXPECT_THAT(verify("%e1 = ascend.record @h2d", "%e1 = ascend.record @d2h"),
               HasSubstr("15: aclnnAdd ('layer.add', task 'forward' of "
                         "micro-batch 1, stream 'compute') reads message 1, but "
                         "no event orders this after copy (stream 'h2d')"));
-}
-
-TEST(VerifierTest, FindsAWriteBesideARead) {
-  // The second copy overwrites what the first forward may still read.
-  EXPECT_EQ(
-      verify("%m1 = ascend.message at 320 : !B",
-             "%m1 = ascend.view %m0 : !B to !B"),
-      "42: copy (stream 'h2d') writes message 0, but no event orders this "
-      "after aclnnAdd ('layer.add', task 'forward' of micro-batch 0, stream "
-      "'compute'), which reads it\n15: that is here");
-  EXPECT_THAT(verify("at 320", "at 288"),
-              HasSubstr("42: copy (stream 'h2d') writes message 1, but no "
-                        "event orders this after aclnnAdd ('layer.add', task "
-                        "'forward' of micro-batch 0, stream 'compute'), which "
-                        "reads message 0 in its memory"));
 }
 
 TEST(VerifierTest, FindsTwoWritesBesideEachOther) {
@@ -166,56 +138,7 @@ TEST(VerifierTest, FindsAFrameUsedAfterItsEnd) {
       "memory before\n17: that is here");
 }
 
-TEST(VerifierTest, FindsOverlappingTemporaries) {
-  EXPECT_THAT(verify("alloc in scratch at 64", "alloc in scratch at 32"),
-              HasSubstr("16: aclnnAdd ('layer.add2', task 'forward' of "
-                        "micro-batch 0, stream 'compute') writes result of "
-                        "'layer.add2', but it overlaps result of 'layer.add', "
-                        "which the same operation reads"));
-  EXPECT_EQ(
-      verify("scratch at 1024", "scratch at 192"),
-      "23: aclnnMul ('layer.mul.grad', task 'backward' of micro-batch 0, "
-      "stream 'compute') reads message 0, but aclnnAdd ('layer.add2', task "
-      "'forward' of micro-batch 1, stream 'compute') wrote result of "
-      "'layer.add2' to the same memory before\n16: that is here");
-}
-
-TEST(VerifierTest, FindsATemporaryOverAResidual) {
-  EXPECT_THAT(verify("%t = ascend.alloc in frame at 0",
-                     "%t = ascend.alloc in frame at 32"),
-              HasSubstr("23: aclnnMul ('layer.mul.grad'"));
-  EXPECT_THAT(verify("scratch at 1024", "scratch at 512"),
-              HasSubstr("writes residual 'layer.mul' of micro-batch 0"));
-}
-
-TEST(VerifierTest, FindsAReadBeforeAWrite) {
-  EXPECT_EQ(verify("ascend.launch \"aclnnAdd\"(%x, %x) -> (%t) {} cell "
-                   "\"layer.add\" : (!B, !B) -> !B",
-                   ""),
-            "16: aclnnAdd ('layer.add2', task 'forward' of micro-batch 0, "
-            "stream 'compute') reads temporary 0, but nothing wrote its bytes "
-            "0 to 64 before");
-}
-
-TEST(VerifierTest, KnowsWhatWorksInPlace) {
-  llvm::StringRef add = "ascend.launch \"aclnnAdd\"(%x, %x) -> (%t) {} cell "
-                        "\"layer.add\" : (!B, !B) -> !B";
-  EXPECT_EQ(verify(add,
-                   "ascend.launch \"aclnnInplaceCopy\"(%x) -> (%t) {} cell "
-                   "\"layer.add\" : (!B) -> !B"),
-            "");
-  EXPECT_EQ(verify(add, "ascend.launch \"aclnnInplaceAdd\"(%x) -> (%t) {} cell "
-                        "\"layer.add\" : (!B) -> !B"),
-            "15: aclnnInplaceAdd ('layer.add', task 'forward' of micro-batch "
-            "0, stream 'compute') reads result of 'layer.add', but nothing "
-            "wrote its bytes 0 to 64 before");
-}
-
 TEST(VerifierTest, FindsAStaticOverwritten) {
-  EXPECT_EQ(verify("ascend.message at 320", "ascend.message at 64"),
-            "24: aclnnAdd ('w.accumulate', task 'backward' of micro-batch 0, "
-            "stream 'compute') reads first_moment 'w', but copy (stream 'h2d') "
-            "wrote message 1 to the same memory before\n42: that is here");
   EXPECT_EQ(
       verify("ascend.stream @d2h d2h",
              "ascend.stream @d2h d2h\nascend.static @c table : !B at 1024"),
@@ -241,32 +164,6 @@ TEST(VerifierTest, FindsReportsNotWritten) {
             "8: report 'loss' is not written by the step");
 }
 
-TEST(VerifierTest, ComputesLifetimes) {
-  ParsedProgram parsed(getText());
-  ASSERT_TRUE(parsed.decoded) << parsed.messages;
-  const StageProgram &stage = parsed.get().stages[0];
-  std::vector<Lifetime> lifetimes = computeLifetimes(stage);
-  // Statics, messages, residuals, two temporaries of each forward and one of
-  // each backward.
-  EXPECT_EQ(lifetimes.size(), 4u + 2 + 2 + 4 + 2);
-  EXPECT_EQ(countInstructions(stage), 3u + 3 + 3 + 3 + 2 + 2 + 1 + 3);
-  // Both messages, frame 0, two temporaries of the second forward and its
-  // residual, at its last launch.
-  const MemoryUse peak = findPeak(lifetimes, Space::Device);
-  EXPECT_EQ(peak.bytes, 64 * (2 + 2 + 2 + 2));
-  EXPECT_EQ(peak.time, 5);
-  auto of = [&](BufferCategory category) {
-    return peak.byCategory[static_cast<size_t>(category)];
-  };
-  EXPECT_EQ(of(BufferCategory::Parameter), 64);
-  EXPECT_EQ(of(BufferCategory::OptimizerState), 64);
-  EXPECT_EQ(of(BufferCategory::Activation), 64 * 2);
-  EXPECT_EQ(of(BufferCategory::Input), 64 * 2);
-  EXPECT_EQ(of(BufferCategory::Temporary), 64 * 2);
-  EXPECT_EQ(findExtent(lifetimes, Space::Device), 1024 + 128);
-  EXPECT_EQ(findExtent(lifetimes, Space::Host), 128);
-}
-
 /// A gradient has memory from where backward makes it to its last reader.
 TEST(VerifierTest, ComputesLifetimesOfGradients) {
   ParsedProgram parsed(getText("first_moment of", "gradient of"));
@@ -288,35 +185,12 @@ std::string verifyExchange(llvm::ArrayRef<std::string> steps,
                            llvm::StringRef mesh = "") {
   ParsedProgram parsed(makeStages(mesh, steps));
   EXPECT_TRUE(parsed.decoded) << parsed.messages;
-  if (!parsed.decoded)
-    return "does not decode";
   return llvm::toString(prove(parsed.get(), {/*ranks=*/false}).takeError());
-}
-
-TEST(VerifierTest, FindsRanksThatWaitForEachOther) {
-  const std::string sendTo1 = transfer("send %g to <pp = 1>", "x", "a");
-  const std::string receiveFrom1 =
-      transfer("receive %m from <pp = 1>", "y", "a");
-  const std::string sendTo0 = transfer("send %g to <pp = 0>", "y", "a");
-  const std::string receiveFrom0 =
-      transfer("receive %m from <pp = 0>", "x", "a");
-  EXPECT_EQ(verifyExchange({sendTo1 + receiveFrom1, receiveFrom0 + sendTo0}),
-            "");
-  EXPECT_THAT(verifyExchange({sendTo1 + receiveFrom1, sendTo0 + receiveFrom0}),
-              HasSubstr("stage 0: send (channel 'x', stream 'a') never comes "
-                        "to its end: streams wait for each other\n  note: "
-                        "stage 1: send (channel 'y', stream 'a') waits too"));
-  // On a stream of its own the second send does not wait for the first.
-  EXPECT_EQ(verifyExchange(
-                {sendTo1 + transfer("receive %m from <pp = 1>", "y", "b"),
-                 sendTo0 + transfer("receive %m from <pp = 0>", "x", "b")}),
-            "");
 }
 
 TEST(VerifierTest, FollowsCollectives) {
   const std::string reduce =
       collective("all_reduce %g to %g over <pp>", "r", "a");
-  EXPECT_EQ(verifyExchange({reduce + reduce, reduce + reduce}), "");
   const std::string after = "%e = ascend.record @a\nascend.wait @b for %e\n";
   const std::string send = transfer("send %g to <pp = 1>", "x", "b");
   const std::string receive = transfer("receive %m from <pp = 0>", "x", "b");
@@ -329,57 +203,6 @@ TEST(VerifierTest, FollowsCollectives) {
                                                  reduce}),
       HasSubstr("stage 0: all_reduce (channel 'r', stream 'a') never comes to "
                 "its end: streams wait for each other"));
-}
-
-TEST(VerifierTest, FollowsGroupsInsideOfAStage) {
-  // The ranks of one stage run a collective at the same time.
-  const std::string gather =
-      collective("all_gather %g to %n over <mp>", "mp", "a", 16, 32);
-  EXPECT_EQ(verifyExchange({gather, ""}, "#mf.mesh<pp = 2, mp = 2>"), "");
-  // Two channels over two stages, in another order on each.
-  const std::string first =
-      collective("all_reduce %g to %g over <pp, mp>", "x", "a");
-  const std::string second =
-      collective("all_reduce %m to %m over <pp>", "y", "a");
-  const std::string fill = collective("broadcast %g to %m over <mp>", "f", "a");
-  EXPECT_EQ(verifyExchange({fill + first + second, fill + first + second},
-                           "#mf.mesh<pp = 2, mp = 2>"),
-            "");
-  EXPECT_THAT(verifyExchange({fill + first + second, fill + second + first},
-                             "#mf.mesh<pp = 2, mp = 2>"),
-              HasSubstr("stage 0: all_reduce (channel 'x', stream 'a') never "
-                        "comes to its end: streams wait for each other\n  "
-                        "note: stage 1: all_reduce (channel 'y', stream 'a') "
-                        "waits too"));
-}
-
-TEST(VerifierTest, FindsARingThatWaitsForItself) {
-  llvm::StringRef mesh = "#mf.mesh<pp = 1, cp = 4>";
-  auto send = [](llvm::StringRef stream) {
-    return transfer("send %g to <cp + 1>", "ring", stream);
-  };
-  auto receive = [](llvm::StringRef stream) {
-    return transfer("receive %m from <cp - 1>", "ring", stream);
-  };
-  EXPECT_EQ(verifyExchange({send("a") + receive("b")}, mesh), "");
-  EXPECT_EQ(verifyExchange({receive("b") + send("a")}, mesh), "");
-  // All ranks receive before any of them sends.
-  EXPECT_EQ(verifyExchange({receive("a") + send("a")}, mesh),
-            "stage 0: receive (channel 'ring', stream 'a') never comes to its "
-            "end: streams wait for each other");
-  EXPECT_EQ(verifyExchange({send("a") + receive("a")}, mesh),
-            "stage 0: send (channel 'ring', stream 'a') never comes to its "
-            "end: streams wait for each other");
-  // Or the send waits for the receive on its own stream.
-  EXPECT_THAT(
-      verifyExchange({receive("b") +
-                      "%e = ascend.record @b\n"
-                      "ascend.wait @a for %e\n" +
-                      send("a")},
-                     mesh),
-      HasSubstr("wait (stream 'a') never comes to its end: streams wait "
-                "for each other\n  note: stage 0: receive (channel "
-                "'ring', stream 'b') waits too"));
 }
 
 /// A pipeline of `stages`, each of which runs `rounds` reductions over its
