@@ -12,6 +12,13 @@
 // PLAN-NEXT:   feed_forward.w1.matmul
 // PLAN-NEXT:   out
 // PLAN-NEXT:   add
+// PLAN-NEXT: maps: takes blocks, gives blocks
+// PLAN-NEXT:   flatten
+// PLAN-NEXT:   silu
+// PLAN-NEXT:   back
+// PLAN-NEXT:   add
+// PLAN-NEXT: tabled: takes blocks, gives blocks
+// PLAN-NEXT:   add
 // PLAN-NEXT: layers.2: takes blocks, gives rows
 // PLAN-NEXT:   ffn_norm.norm
 // PLAN-NEXT:   feed_forward.w1.matmul
@@ -27,6 +34,7 @@ mf.model @model attributes {training = #training, micro_batch_size = 2 : i64, se
   mf.param @norm : tensor<8xf32> init <ones>
   mf.param @query : tensor<8x8xf32> init <ones>
   mf.param @out : tensor<8x8xf32> init <ones>
+  mf.param @table : tensor<4x8xf32> init <ones>
 // The residual stream is split where its first block is read, and norm and query have all rows.
 // CHECK-LABEL: mf.layer @layers.0
 // CHECK-SAME: (%[[X:.*]]: tensor<2x4x8xf32>) -> (tensor<2x2x8xf32>, tensor<2x2x8xf32>)
@@ -76,6 +84,25 @@ mf.model @model attributes {training = #training, micro_batch_size = 2 : i64, se
     %wo = mf.get_param @out : tensor<8x8xf32>
     %o = mf.matmul %a, %wo {name = "out"} : (tensor<2x4x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8xf32>
     %y = mf.add %x, %o {name = "add"} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+    mf.return %y : tensor<2x4x8xf32>
+  }
+// All of a layer that mixes no rows runs in blocks, also what it reshapes,
+// CHECK-LABEL: mf.layer @maps
+// CHECK-COUNT-2: mf.reshape {{.*}} {name = "flatten"} : (tensor<2x2x8xf32>) -> tensor<4x8xf32>
+  mf.layer @maps body (%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
+    %f = mf.reshape %x {name = "flatten"} : (tensor<2x4x8xf32>) -> tensor<8x8xf32>
+    %s = mf.silu %f {name = "silu"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %r = mf.reshape %s {name = "back"} : (tensor<8x8xf32>) -> tensor<2x4x8xf32>
+    %y = mf.add %x, %r {name = "add"} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+    mf.return %y : tensor<2x4x8xf32>
+  }
+// but not what needs a table by row.
+// CHECK-LABEL: mf.layer @tabled
+// CHECK: mf.mul {{.*}} {name = "table"} : (tensor<2x4x8xf32>, tensor<4x8xf32>)
+  mf.layer @tabled body (%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
+    %t = mf.get_param @table : tensor<4x8xf32>
+    %m = mf.mul %x, %t {name = "table"} : (tensor<2x4x8xf32>, tensor<4x8xf32>) -> tensor<2x4x8xf32>
+    %y = mf.add %x, %m {name = "add"} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
     mf.return %y : tensor<2x4x8xf32>
   }
 // CHECK-LABEL: mf.layer @layers.2

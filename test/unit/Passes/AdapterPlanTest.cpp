@@ -68,16 +68,16 @@ std::string getWarning(const AdapterRules &rules) {
 TEST(AdapterPlanTest, AlternativesThatMatchNothingAreNamed) {
   const std::string behind =
       " no linear layer (linear layers are w1, w2, wk, wq)";
-  EXPECT_EQ(getWarning(makeRules(".*wq|.*wk")), "");
-  EXPECT_EQ(getWarning(makeRules(".*q_proj|.*wq|.*up_proj")),
-            "'.*q_proj', '.*up_proj' of 'target_modules' match" + behind);
-  EXPECT_EQ(getWarning(makeRules(".*w(q|o)$")),
-            "'o' of 'target_modules' matches" + behind);
-  EXPECT_EQ(getWarning(makeRules("w(?:q|(?:1|3))|gate")),
-            "'3', 'gate' of 'target_modules' match" + behind);
-  EXPECT_EQ(getWarning(makeRules("w[q|z]|wk")), "");
-  EXPECT_EQ(getWarning(makeRules("wq|w\\||wq")),
-            "'w\\|' of 'target_modules' matches" + behind);
+  const std::pair<const char *, const char *> cases[] = {
+      {".*q_proj|.*wq|.*up_proj",
+       "'.*q_proj', '.*up_proj' of 'target_modules' match"},
+      {".*w(q|o)$", "'o' of 'target_modules' matches"},
+      {"w(?:q|(?:1|3))|gate", "'3', 'gate' of 'target_modules' match"},
+      {"wq|w\\||wq", "'w\\|' of 'target_modules' matches"}};
+  for (const auto &[target, warning] : cases)
+    EXPECT_EQ(getWarning(makeRules(target)), warning + behind);
+  for (const char *target : {".*wq|.*wk", "w[q|z]|wk"})
+    EXPECT_EQ(getWarning(makeRules(target)), "");
   EXPECT_EQ(getWarning(makeRules("wq|w1", {"w1"})),
             "'w1' of 'target_modules' matches" + behind);
 }

@@ -76,24 +76,6 @@ private:
 
 using Chains = std::vector<std::vector<int64_t>>;
 
-TEST(ChainPlanTest, JoinsWhatNothingElseReads) {
-  Graph graph;
-  const int64_t x = graph.addOutside();
-  const int64_t a = graph.make("aclnnSilu", {x});
-  const int64_t b = graph.make("aclnnMul", {a, x});
-  graph.launch("aclnnCast", {b}, graph.addOutside(narrow));
-  const ChainPlan plan = planChains(graph.graph);
-  ASSERT_EQ(plan.chains.size(), 1U);
-  const PlannedChain &chain = plan.chains[0];
-  EXPECT_EQ(chain.getKind(), "aclnnSilu, aclnnMul, aclnnCast");
-  EXPECT_EQ(chain.position, 2);
-  EXPECT_EQ(chain.inputs, (llvm::SmallVector<int64_t, 4>{x}));
-  EXPECT_EQ(chain.bytesGone, 2 * 128);
-  // The launches move 2, 3 and one and a half tensors, and the chain one and a
-  // half.
-  EXPECT_EQ(chain.bytesUnmoved, (2 + 3) * 128);
-}
-
 TEST(ChainPlanTest, AValueWithTwoReadersInTheChainIsOfIt) {
   Graph graph;
   const int64_t x = graph.addOutside();
@@ -101,24 +83,6 @@ TEST(ChainPlanTest, AValueWithTwoReadersInTheChainIsOfIt) {
   const int64_t b = graph.make("aclnnNeg", {a});
   graph.launch("aclnnMul", {a, b}, graph.addOutside());
   EXPECT_EQ(graph.plan(), (Chains{{0, 1, 2}}));
-}
-
-TEST(ChainPlanTest, WhatElseIsReadStays) {
-  Graph graph;
-  const int64_t x = graph.addOutside();
-  const int64_t a = graph.make("aclnnSilu", {x});
-  const int64_t kept = graph.launch("aclnnNeg", {a}, graph.addOutside());
-  graph.launch("aclnnMul", {a, kept}, graph.addOutside());
-  EXPECT_EQ(graph.plan(), Chains());
-}
-
-TEST(ChainPlanTest, NothingPassesAnEvent) {
-  Graph graph;
-  const int64_t x = graph.addOutside();
-  const int64_t a = graph.make("aclnnSilu", {x});
-  graph.segment = 1;
-  graph.launch("aclnnNeg", {a}, graph.addOutside());
-  EXPECT_EQ(graph.plan(), Chains());
 }
 
 TEST(ChainPlanTest, NothingPassesAWriterOfItsInput) {

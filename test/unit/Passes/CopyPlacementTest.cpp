@@ -3,6 +3,7 @@
 
 #include "passes/lower/CopyPlacement.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 
 using namespace mf::passes;
 
@@ -15,15 +16,12 @@ TEST(CopyPlacementTest, ReleasesThreeTimesTheDistanceLater) {
 }
 
 TEST(CopyPlacementTest, PrefetchesTheDistanceAhead) {
-  PrefetchPlace inside = placePrefetch(10, 3);
-  EXPECT_EQ(inside.kernel, 7);
-  EXPECT_EQ(inside.ahead, 0);
-  PrefetchPlace atStart = placePrefetch(3, 3);
-  EXPECT_EQ(atStart.kernel, 0);
-  EXPECT_EQ(atStart.ahead, 0);
-  PrefetchPlace early = placePrefetch(3, 10);
-  EXPECT_EQ(early.kernel, 0);
-  EXPECT_EQ(early.ahead, 7);
+  for (int64_t reader = 0; reader < 12; ++reader)
+    for (int64_t distance = 0; distance < 15; ++distance) {
+      PrefetchPlace place = placePrefetch(reader, distance);
+      EXPECT_EQ(place.kernel, std::max<int64_t>(reader - distance, 0));
+      EXPECT_EQ(place.ahead, std::max<int64_t>(distance - reader, 0));
+    }
 }
 
 TEST(CopyPlacementTest, WalksBackOverTasks) {

@@ -52,11 +52,6 @@ const std::vector<PlannedOperator> reductions = {
 
 } // namespace
 
-TEST(IssuePlanTest, LeavesAllWhereItIs) {
-  EXPECT_EQ(print(gathers, 0), " 0 1 2 3 4 5 6 7 8");
-  EXPECT_EQ(print(reductions, 0), " 0 1 !1 2 3 4 !4 5 6 7 !7 8");
-}
-
 TEST(IssuePlanTest, GathersUnitsOneAhead) {
   // Two weights of unit 0, one of unit 1, two of unit 2.
   std::vector<PlannedOperator> operators;

@@ -3,7 +3,6 @@
 
 #include "passes/shard/LayoutPlan.h"
 #include "passes/shard/AlikeLayers.h"
-#include "passes/shard/DimensionSplit.h"
 #include "passes/shard/ReshardCollective.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -24,28 +23,6 @@ Layout makeLayout(std::initializer_list<Axes> cuts, Axes partial = {},
   layout.partial = std::move(partial);
   layout.reduced = std::move(reduced);
   return layout;
-}
-
-ReshardKind getKind(const Layout &from, const Layout &to) {
-  std::optional<ReshardCollective> step = getReshardCollective(from, to);
-  EXPECT_TRUE(step && applyReshard(from, *step) == to);
-  return step ? step->kind : ReshardKind::Mirror;
-}
-
-TEST(ReshardCollectiveTest, IsOneCollective) {
-  Layout whole = makeLayout({{}, {}}), rows = makeLayout({{"mp"}, {}}),
-         columns = makeLayout({{}, {"mp"}}),
-         partial = makeLayout({{}, {}}, {"mp"}),
-         reduced = makeLayout({{}, {}}, {}, {"mp"});
-  EXPECT_EQ(getKind(partial, whole), ReshardKind::AllReduce);
-  EXPECT_EQ(getKind(partial, rows), ReshardKind::ReduceScatter);
-  EXPECT_EQ(getKind(rows, whole), ReshardKind::AllGather);
-  EXPECT_TRUE(getReshardCollective(rows, whole)->replicated);
-  EXPECT_EQ(getKind(rows, reduced), ReshardKind::AllGather);
-  EXPECT_FALSE(getReshardCollective(rows, reduced)->replicated);
-  EXPECT_EQ(getKind(rows, columns), ReshardKind::AllToAll);
-  EXPECT_EQ(getKind(whole, columns), ReshardKind::OwnPart);
-  EXPECT_EQ(getKind(whole, reduced), ReshardKind::Mirror);
 }
 
 TEST(ReshardCollectiveTest, DoesNotDoTheImpossible) {
@@ -73,32 +50,6 @@ TEST(ReshardCollectiveTest, ExchangesWhatIsBehindAxesThatAreGathered) {
   EXPECT_THAT(*steps,
               ElementsAre(makeLayout({{}, {"dp_0", "dp_1"}}, {}, {"mp"}),
                           makeLayout({{"dp_1"}, {"dp_0"}}, {}, {"mp"})));
-}
-
-TEST(DimensionSplitTest, ExchangesAxesInTheMiddleOfADimension) {
-  mf::ir::MeshSizes mesh;
-  mesh.axes = {{"pp", 1}, {"dp_0", 2}, {"dp_1", 2}, {"mp", 4}};
-  Layout rows = makeLayout({{}, {"dp_0", "dp_1", "mp"}});
-  Layout experts = makeLayout({{"dp_1"}, {"dp_0"}}, {"mp"});
-  auto split = findDimensionSplit({4, 32}, experts, rows, mesh);
-  ASSERT_TRUE(split);
-  EXPECT_EQ(split->dim, 1u);
-  EXPECT_EQ(split->outer, 4);
-  EXPECT_THAT(splitShape({4, 32}, *split), ElementsAre(4, 4, 8));
-  Layout there = splitLayout({4, 32}, rows, *split, mesh);
-  Layout here = splitLayout({4, 32}, experts, *split, mesh);
-  EXPECT_TRUE(there == makeLayout({{}, {"dp_0", "dp_1"}, {"mp"}}));
-  EXPECT_TRUE(here == makeLayout({{"dp_1"}, {"dp_0"}, {}}, {"mp"}));
-  auto steps = getReshardPath(here, there);
-  ASSERT_TRUE(steps);
-  EXPECT_THAT(*steps,
-              ElementsAre(makeLayout({{"dp_1"}, {"dp_0"}, {"mp"}}), there));
-  // The innermost axis needs no further step, and an axis that cannot be
-  // exchanged has none.
-  EXPECT_FALSE(findDimensionSplit({4, 32}, makeLayout({{}, {"dp_0", "dp_1"}}),
-                                  makeLayout({{"dp_1"}, {"dp_0"}}), mesh));
-  EXPECT_FALSE(findDimensionSplit({4, 32}, rows, makeLayout({{}, {}}), mesh));
-  EXPECT_FALSE(findDimensionSplit({4, 8}, experts, rows, mesh));
 }
 
 TEST(MeshSizesTest, KnowsFactorsOfAnAxis) {
@@ -175,18 +126,6 @@ TEST(LayoutPlanTest, CutsRowsOfAWeight) {
             "  result: [[dp], [mp], []]\n");
 }
 
-TEST(LayoutPlanTest, CutsColumnsOfAWeight) {
-  EXPECT_EQ(printPlan(makeModel(0, false)),
-            "parameters\n"
-            "  w: [[mp], []] reduced [dp]\n"
-            "layer\n"
-            "  argument 0: [[], [], []]\n"
-            "  reshard layer: [[], [], []] -> [[dp], [], []]\n"
-            "  reshard matmul: [[dp], [], []] -> [[dp], [], []] reduced [mp]\n"
-            "  reshard layer: [[dp], [], [mp]] -> [[dp], [], []]\n"
-            "  result: [[dp], [], []]\n");
-}
-
 TEST(LayoutPlanTest, GathersForAPartialGradientAtOnce) {
   ShardedModel model = makeModel(0, true);
   model.layers.push_back(model.layers.front());
@@ -231,13 +170,6 @@ TEST(AlikeLayersTest, APlanThatIsTakenOverNamesItsOwnLayer) {
     EXPECT_THAT(printPlan(model),
                 testing::HasSubstr(std::string("  reshard ") + name +
                                    ": [[dp], [], [mp]] -> [[dp], [mp], []]\n"));
-}
-
-TEST(LayoutPlanTest, NamesWhatDoesNotDivide) {
-  ShardedModel model = makeModel(0, false);
-  model.parameters[0].shape = {7, 8};
-  EXPECT_EQ(printPlan(model), "dimension 0 of 'w', 7, does not divide into 2 "
-                              "parts over mp");
 }
 
 } // namespace

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/sequence/PiecePlan.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 using namespace mf::passes;
@@ -11,18 +10,6 @@ using mf::ir::FactorKind;
 using mf::ir::ShardingRule;
 
 namespace {
-
-/// Rows that each read the rows up to their own: queries and keys [rows].
-ShardingRule getAttention(int64_t rows, bool isCausal) {
-  ShardingRule rule;
-  unsigned queries = rule.addFactor(FactorKind::Pass, rows);
-  unsigned keys = rule.addFactor(FactorKind::Whole, rows);
-  rule.operands = {{{queries}}, {{keys}}};
-  rule.results = {{{queries}}};
-  if (isCausal)
-    rule.prefix = {queries, keys};
-  return rule;
-}
 
 /// One factor in an operand of one dimension and, if `isKept`, in the result.
 ShardingRule getSingle(FactorKind kind, int64_t size, bool isKept) {
@@ -42,28 +29,6 @@ std::string getError(const PieceLayer &layer, int64_t pieces) {
   if (planPieces(layer, pieces, error))
     return "";
   return std::to_string(error.op) + ": " + error.message;
-}
-
-TEST(PiecePlanTest, AttentionReadsWhatIsBefore) {
-  PieceLayer layer{{getRows(8), getRows(8), {{8}}},
-                   {{"attention", getAttention(8, true), {0, 1}, {2}}}};
-  PieceError error;
-  std::optional<PiecePlan> plan = planPieces(layer, 4, error);
-  ASSERT_TRUE(plan) << error.message;
-  EXPECT_THAT(plan->reads[0],
-              testing::ElementsAre(PieceRead::Own, PieceRead::Prefix));
-  EXPECT_THAT(plan->kept, testing::ElementsAre(1));
-  EXPECT_EQ(plan->values[2].cut, (PieceCut{0, 1}));
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  plan->print(layer, os);
-  EXPECT_EQ(text, "  attention: operand 1, of all pieces so far\n");
-}
-
-TEST(PiecePlanTest, AttentionToAllRowsIsRefused) {
-  PieceLayer layer{{getRows(8), getRows(8), {{8}}},
-                   {{"attention", getAttention(8, false), {0, 1}, {2}}}};
-  EXPECT_EQ(getError(layer, 4), "0: it reads the whole sequence at once");
 }
 
 /// As matrix products do without flash attention.
@@ -92,20 +57,6 @@ TEST(PiecePlanTest, CutsFollowFactors) {
   std::optional<PiecePlan> plan = planPieces(layer, 2, error);
   ASSERT_TRUE(plan) << error.message;
   EXPECT_EQ(plan->values[1].cut, (PieceCut{0, 2}));
-}
-
-TEST(PiecePlanTest, TablesAreTakenInParts) {
-  ShardingRule sum;
-  unsigned rows = sum.addFactor(FactorKind::Pass, 8);
-  sum.operands = {{{rows}}, {{rows}}};
-  sum.results = {{{rows}}};
-  PieceLayer layer{{getRows(8), {{8}}, {{8}}}, {{"add", sum, {0, 1}, {2}}}};
-  PieceError error;
-  std::optional<PiecePlan> plan = planPieces(layer, 2, error);
-  ASSERT_TRUE(plan) << error.message;
-  EXPECT_THAT(plan->reads[0],
-              testing::ElementsAre(PieceRead::Own, PieceRead::Part));
-  EXPECT_EQ(plan->cuts[0][1], (PieceCut{0, 1}));
 }
 
 TEST(PiecePlanTest, LossesAddUp) {

@@ -4,6 +4,7 @@
 #include "dialects/mf/MfOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
+#include "test/unit/CaseTable.h"
 #include "gtest/gtest.h"
 #include <set>
 
@@ -168,15 +169,6 @@ constexpr llvm::StringLiteral ruleLines = R"(
 %r = mf.dropout %0, %1 {rate = 1.000000e-01 : f64} : (tensor<1x4x16xf32>, tensor<1x4x16xi1>) -> tensor<1x4x16xf32> => abc, abc -> abc | a=1 b=4 c=16; depends on the place
 )";
 
-std::vector<std::pair<StringRef, StringRef>> getRuleCases() {
-  SmallVector<StringRef> lines;
-  ruleLines.split(lines, '\n', -1, /*KeepEmpty=*/false);
-  std::vector<std::pair<StringRef, StringRef>> cases;
-  for (StringRef line : lines)
-    cases.push_back(line.split(" => "));
-  return cases;
-}
-
 class ShardingRuleTest : public testing::Test {
 protected:
   ShardingRuleTest() {
@@ -197,14 +189,14 @@ protected:
 };
 
 TEST_F(ShardingRuleTest, OperatorsHaveRules) {
-  for (auto [op, rule] : getRuleCases())
+  for (auto [op, rule] : mf::readTable(ruleLines))
     EXPECT_EQ(printRule(op), rule.str()) << op.str();
 }
 
 /// The others have what the records of their kernels say.
 TEST_F(ShardingRuleTest, EveryOperatorWithARuleOfItsOwnIsTried) {
   std::set<std::string> tried;
-  for (auto [op, rule] : getRuleCases())
+  for (auto [op, rule] : mf::readTable(ruleLines))
     tried.insert(op.split(" = ").second.split(' ').first.str());
   for (RegisteredOperationName name : context.getRegisteredOperations())
     if (name.hasInterface<ShardingRuleOpInterface>())
