@@ -235,15 +235,3 @@ TEST(CellNamesTest, OperatorsHaveNamesOfTheTree) {
       EXPECT_THAT(tree, testing::Contains(name)) << test.kind;
   }
 }
-
-/// The operators that users' patterns most often name are in the graph, not
-/// only in the tree.
-TEST(CellNamesTest, OperatorsThatPatternsName) {
-  std::vector<std::string> names =
-      getOperatorNames(readModelConfig("use_flash_attention: True"));
-  for (const char *name :
-       {"feed_forward.mul", "feed_forward.w1.activation.silu",
-        "attention.flash_attention.flash_attention", "ffn_norm.norm",
-        "attention_norm.cast", "attention.wo.matmul", "add"})
-    EXPECT_THAT(names, testing::Contains(name));
-}

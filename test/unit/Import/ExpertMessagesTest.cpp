@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ReadModel.h"
+#include "test/unit/CaseTable.h"
 #include "gmock/gmock.h"
 
 using namespace mf;
@@ -31,40 +32,30 @@ TEST(ExpertMessagesTest, BadOverridesAreErrors) {
                         "--expert-room"));
 }
 
+/// Keys of the training graph, divided by "; ", and their errors.
+constexpr llvm::StringLiteral mcoreErrors = R"(
+moe_grouped_gemm: False => train.yaml:7:23: error: expected True for 'moe_grouped_gemm'
+moe_router_enable_expert_bias: True => expected moe_router_score_function sigmoid
+num_experts_per_tok: 9 => expected at most the 8 experts for 'num_experts_per_tok', but got 9
+decoder_sparse_step: 2 => expected 1 for 'decoder_sparse_step'
+mlp_only_layers: [1] => expected [] for 'mlp_only_layers'
+moe_layer_freq: [2] => expected an int of at least 1 or a list of 0 and 1
+scoring_func: relu => expected softmax or sigmoid
+aux_loss_types: [device]; aux_loss_factors: [1] => expected expert in 'aux_loss_types' of the mcore training graph, but got 'device'
+moe_router_load_balancing_type: none => expected sub_seq_aux_loss, seq_aux_loss or gbs_aux_loss
+n_group: 4; topk_group: 3 => expected 'topk_group' between 1 and n_group 4
+capacity_factor: 1.5 => 'capacity_factor' in model_config has no effect on a training step
+)";
+
 TEST(ExpertMessagesTest, McoreErrors) {
-  auto getErrors = [](const char *line) {
+  for (const auto &[keys, message] : readTable(mcoreErrors)) {
+    std::string lines = "num_experts: 8\nrouted_scaling_factor: 1";
+    llvm::SmallVector<llvm::StringRef> parts;
+    keys.split(parts, "; ");
+    for (llvm::StringRef part : parts)
+      lines += "\n" + part.str();
     DiagnosticList diagnostics;
-    readModelConfig(
-        (llvm::Twine("num_experts: 8\nrouted_scaling_factor: 1\n") + line)
-            .str(),
-        diagnostics, "Qwen3MoeForCausalLM");
-    return diagnostics.str();
-  };
-  EXPECT_THAT(getErrors("moe_grouped_gemm: False"),
-              HasSubstr("train.yaml:7:23: error: expected True for "
-                        "'moe_grouped_gemm'"));
-  EXPECT_THAT(getErrors("moe_router_enable_expert_bias: True"),
-              HasSubstr("expected moe_router_score_function sigmoid"));
-  EXPECT_THAT(getErrors("num_experts_per_tok: 9"),
-              HasSubstr("expected at most the 8 experts for "
-                        "'num_experts_per_tok', but got 9"));
-  EXPECT_THAT(getErrors("decoder_sparse_step: 2"),
-              HasSubstr("expected 1 for 'decoder_sparse_step'"));
-  EXPECT_THAT(getErrors("mlp_only_layers: [1]"),
-              HasSubstr("expected [] for 'mlp_only_layers'"));
-  EXPECT_THAT(getErrors("moe_layer_freq: [2]"),
-              HasSubstr("expected an int of at least 1 or a list of 0 and 1"));
-  EXPECT_THAT(getErrors("scoring_func: relu"),
-              HasSubstr("expected softmax or sigmoid"));
-  EXPECT_THAT(getErrors("aux_loss_types: [device]\naux_loss_factors: [1]"),
-              HasSubstr("expected expert in 'aux_loss_types' of the mcore "
-                        "training graph, but got 'device'"));
-  EXPECT_THAT(getErrors("moe_router_load_balancing_type: none"),
-              HasSubstr("expected sub_seq_aux_loss, seq_aux_loss or "
-                        "gbs_aux_loss"));
-  EXPECT_THAT(getErrors("n_group: 4\ntopk_group: 3"),
-              HasSubstr("expected 'topk_group' between 1 and n_group 4"));
-  EXPECT_THAT(getErrors("capacity_factor: 1.5"),
-              HasSubstr("'capacity_factor' in model_config has no effect on a "
-                        "training step"));
+    readModelConfig(lines, diagnostics, "Qwen3MoeForCausalLM");
+    EXPECT_THAT(diagnostics.str(), HasSubstr(message.str())) << keys.str();
+  }
 }

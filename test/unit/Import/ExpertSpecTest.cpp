@@ -38,76 +38,6 @@ TEST(ExpertSpecTest, ParameterCountsOfPublishedModels) {
             235093634560);
 }
 
-TEST(ExpertSpecTest, MixtralHasPlaces) {
-  ExpertSpec experts = *readModel("yamls/pretrain_mixtral-8x7b.yaml").experts;
-  EXPECT_EQ(experts.numExperts, 8);
-  EXPECT_EQ(experts.width, 14336);
-  EXPECT_EQ(experts.router.numChosen, 2);
-  EXPECT_EQ(experts.router.score, RouterScore::Softmax);
-  EXPECT_TRUE(experts.router.normalizes);
-  EXPECT_EQ(experts.router.scale, 1.0);
-  EXPECT_EQ(experts.router.initializerRange, 0.01);
-  EXPECT_FALSE(experts.router.bias.has_value());
-  EXPECT_TRUE(experts.router.losses.empty());
-  EXPECT_FALSE(experts.fusions.router);
-  EXPECT_FALSE(experts.dropless.has_value());
-  ASSERT_TRUE(experts.capacity.has_value());
-  EXPECT_TRUE(experts.capacity->byToken);
-  EXPECT_TRUE(experts.capacity->cutsExperts);
-  EXPECT_EQ(experts.numRows, 8);
-  EXPECT_EQ(experts.rowLength, 1024);
-  EXPECT_EQ(experts.capacity->places, 282);
-  EXPECT_EQ(experts.numParts, 2);
-  EXPECT_TRUE(experts.hasLayer(0));
-}
-
-TEST(ExpertSpecTest, Qwen2HasGatedSharedExperts) {
-  ExpertSpec experts = *readModel("yamls/pretrain_qwen2_57b.yaml").experts;
-  EXPECT_EQ(experts.sharedWidth, 20480);
-  EXPECT_TRUE(experts.gatesShared);
-  EXPECT_TRUE(experts.fusions.router);
-  EXPECT_FALSE(experts.router.normalizes);
-  EXPECT_EQ(experts.rowLength, 8192);
-  EXPECT_EQ(experts.capacity->places, 1127);
-}
-
-TEST(ExpertSpecTest, Qwen3TakesAllTokens) {
-  ExpertSpec experts =
-      *readModel("yamls/pretrain_qwen3_30b_a3b_4k.yaml").experts;
-  ASSERT_TRUE(experts.dropless.has_value());
-  EXPECT_FALSE(experts.capacity.has_value());
-  EXPECT_EQ(experts.numExperts, 128);
-  EXPECT_EQ(experts.width, 768);
-  EXPECT_EQ(experts.router.numChosen, 8);
-  EXPECT_FALSE(experts.router.normalizes);
-  EXPECT_EQ(experts.router.scale, 1.5);
-  EXPECT_EQ(experts.router.epsilon, 1e-20);
-  EXPECT_EQ(experts.numRows, 4);
-  EXPECT_EQ(experts.rowLength, 1024);
-  EXPECT_EQ(experts.numParts, 4);
-  ASSERT_EQ(experts.router.losses.size(), 1u);
-  EXPECT_EQ(experts.router.losses[0].factor, 0.001);
-  EXPECT_EQ(experts.router.losses[0].numGroups, 128);
-  EXPECT_EQ(experts.router.losses[0].numSharedRows, 4);
-}
-
-TEST(ExpertSpecTest, TelechatAddsItsLoss) {
-  ExpertSpec experts =
-      *readModel("throughput_yamls/finetune_telechat_39b_a12b@1a7776ab.yaml")
-           .experts;
-  EXPECT_FALSE(experts.capacity->byToken);
-  EXPECT_TRUE(experts.capacity->hasBias);
-  EXPECT_EQ(experts.numRows, 512);
-  EXPECT_EQ(experts.rowLength, 2048);
-  EXPECT_EQ(experts.capacity->places, 615);
-  EXPECT_TRUE(experts.capacity->sharesWhole);
-  EXPECT_FALSE(experts.capacity->cutsExperts);
-  EXPECT_EQ(experts.numParts, 2);
-  ASSERT_EQ(experts.router.losses.size(), 1u);
-  EXPECT_EQ(experts.router.losses[0].factor, 0.01);
-  EXPECT_EQ(experts.router.losses[0].numGroups, 16);
-}
-
 //===----------------------------------------------------------------------===//
 // Small files
 //===----------------------------------------------------------------------===//
@@ -169,38 +99,15 @@ TEST(ExpertSpecTest, PlacesAreRoundedUp) {
             284);
 }
 
-TEST(ExpertSpecTest, RanksAreRows) {
-  ExpertSpec experts =
-      read("",
-           "parallel_config: {data_parallel: 2, context_parallel: 2, "
-           "model_parallel: 4, use_seq_parallel: True, "
-           "expert_parallel: 4}\n",
-           "LlamaForCausalLM");
-  EXPECT_EQ(experts.numRows, 16);
-  EXPECT_EQ(experts.rowLength, 128);
-  EXPECT_EQ(experts.numParts, 4);
-}
-
-TEST(ExpertSpecTest, RowsOfOtherRanksAreEmulated) {
-  ModelOverrides overrides;
-  overrides.routerRows = 8;
-  overrides.expertRoom = 3.5;
-  ExpertSpec experts = read("use_gmm: True", "", "LlamaForCausalLM", overrides);
-  EXPECT_EQ(experts.numRows, 8);
-  EXPECT_EQ(experts.rowLength, 128);
-  EXPECT_EQ(experts.dropless->room, 3.5);
-}
-
 /// Returns the room for a rank that sends `extra` rows beside its choices.
 static int64_t getRoom(int64_t experts, int64_t chosen, int64_t parts,
-                       int64_t tokens, int64_t extra = 0,
-                       std::optional<double> room = std::nullopt) {
+                       int64_t tokens, int64_t extra = 0) {
   ExpertSpec spec;
   spec.numExperts = experts;
   spec.router.numChosen = chosen;
   spec.numParts = parts;
   spec.rowLength = tokens;
-  spec.dropless.emplace().room = room;
+  spec.dropless.emplace();
   return getExpertRoom(spec, spec.getNumChoices() + extra);
 }
 
@@ -220,12 +127,6 @@ TEST(ExpertSpecTest, FewRowsHaveMoreRoom) {
   // No more than all.
   EXPECT_EQ(getRoom(8, 2, 4, 100), 800);
   EXPECT_EQ(getRoom(2, 1, 2, 1000), 1255);
-}
-
-TEST(ExpertSpecTest, RoomCanBeGiven) {
-  EXPECT_EQ(getRoom(256, 8, 8, 1024, 256, 2.0), 16896);
-  EXPECT_EQ(getRoom(256, 8, 8, 1024, 256, 1.0), 8448);
-  EXPECT_EQ(getRoom(256, 8, 8, 1024, 256, 100.0), 67584);
 }
 
 TEST(ExpertSpecTest, GatesFollowTheRelease) {

@@ -26,13 +26,6 @@ protected:
 };
 } // namespace
 
-static std::string print(mlir::ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream);
-  return text;
-}
-
 /// Elements of the parameters that are trained, tied ones once; statistics are
 /// not trained.
 static int64_t countParameters(mlir::ModuleOp module) {
@@ -162,58 +155,6 @@ TEST_F(ModelBuilderTest, LayersWithExpertsHaveTheirLossAndTree) {
   });
   EXPECT_EQ(layers,
             (std::vector<std::string>{"cells 1", "cells 1", "expert_cells 2"}));
-}
-
-TEST_F(ModelBuilderTest, RanksShareExpertsOut) {
-  auto getCuts = [&](const char *const *variant) {
-    std::vector<std::string> cuts;
-    build(readExpertVariant(variant, true))->walk([&](ir::ParamOp param) {
-      llvm::StringRef name = param.getName();
-      if (!name.consume_front("model.layers.0.feed_forward.") ||
-          !param.getCutsAttr())
-        return;
-      std::string text;
-      llvm::raw_string_ostream stream(text);
-      stream << name << " " << param.getCutsAttr();
-      cuts.push_back(text);
-    });
-    return cuts;
-  };
-  EXPECT_EQ(
-      getCuts(expertVariants[0]),
-      (std::vector<std::string>{R"(ffn.w1.weight [["ep"], ["mp"], []])",
-                                R"(ffn.w3.weight [["ep"], ["mp"], []])",
-                                R"(ffn.w2.weight [["ep"], [], ["mp"]])"}));
-  EXPECT_EQ(getCuts(expertVariants[2]),
-            (std::vector<std::string>{R"(ffn.w1 [["ep"], [], []])",
-                                      R"(ffn.w2 [["ep"], [], []])"}));
-}
-
-TEST_F(ModelBuilderTest, SameModelSameText) {
-  for (const char *const *variant : expertVariants) {
-    ModelSpec spec = readExpertVariant(variant, true);
-    mlir::MLIRContext other;
-    other.loadDialect<ir::MfDialect>();
-    EXPECT_EQ(print(*build(spec)), print(*buildModel(&other, spec)));
-  }
-  for (const char *const *variant : variants) {
-    ModelSpec spec = readModelConfig(variant[1], variant[0]);
-    spec.numLayers = 2;
-    mlir::MLIRContext other;
-    other.loadDialect<ir::MfDialect>();
-    EXPECT_EQ(print(*build(spec)), print(*buildModel(&other, spec)));
-  }
-}
-
-TEST_F(ModelBuilderTest, LayersAreInOrder) {
-  ModelSpec spec = readModelConfig("num_layers: 3");
-  auto module = build(spec);
-  std::vector<std::string> names;
-  module->walk(
-      [&](ir::LayerOp layer) { names.push_back(layer.getName().str()); });
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"embedding", "layers.0", "layers.1",
-                                      "layers.2", "norm_out", "lm_head"}));
 }
 
 TEST_F(ModelBuilderTest, OnlyCastsIntoANormArePresetToRecompute) {
