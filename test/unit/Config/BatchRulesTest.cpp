@@ -40,40 +40,6 @@ TEST(BatchRulesTest, AccumulationMultipliesTheBatch) {
   EXPECT_TRUE(resolved.batch.useClipGrad);
 }
 
-TEST(BatchRulesTest, TheCommandLineBeatsTheYaml) {
-  ResolvedRows resolved =
-      resolve("runner_config: {gradient_accumulation_steps: 8}\n", 2);
-  EXPECT_EQ(resolved.batch.gradientAccumulationSteps, 2);
-  EXPECT_THAT(resolve("", 0).messages, HasSubstr("error: expected an int of "
-                                                 "at least 1"));
-}
-
-TEST(BatchRulesTest, AccumulationIsResetWithStages) {
-  ResolvedRows resolved =
-      resolve("parallel_config: {pipeline_stage: 2, micro_batch_num: 16}\n"
-              "micro_batch_interleave_num: 2\n"
-              "runner_config:\n  gradient_accumulation_steps: 4\n");
-  EXPECT_THAT(resolved.messages,
-              HasSubstr("t.yaml:4:32: warning: gradient_accumulation_steps is "
-                        "reset from 4 to 1"));
-  EXPECT_EQ(resolved.batch.globalBatchSize, 32);
-  EXPECT_EQ(resolved.batch.getMicroBatches(), 32);
-  EXPECT_THAT(resolve("parallel_config: {pipeline_stage: 2}\n", 5).messages,
-              HasSubstr("t.yaml:1:35: warning: gradient_accumulation_steps is "
-                        "reset from 5 to 1"));
-}
-
-TEST(BatchRulesTest, MicroBatchesAreResetWithoutStages) {
-  ResolvedRows resolved =
-      resolve("parallel_config: {micro_batch_num: 16}\n"
-              "runner_wrapper: {type: MFTrainOneStepCell}\n");
-  EXPECT_THAT(resolved.messages,
-              HasSubstr("warning: micro_batch_num is reset from 16 to 1"));
-  EXPECT_EQ(resolved.batch.getMicroBatches(), 1);
-  EXPECT_EQ(resolved.batch.wrapperType, "MFTrainOneStepCell");
-  EXPECT_FALSE(resolved.batch.useClipGrad);
-}
-
 TEST(BatchRulesTest, NoAccumulationOutsideSemiAutoMode) {
   ResolvedRows resolved = resolve("use_parallel: False\n", 4);
   EXPECT_THAT(resolved.messages,

@@ -59,28 +59,21 @@ TEST_F(DynamicConfigTest, RefusesLayersOfStages) {
   DynamicYaml yaml;
   yaml.training = "{global_batch_size: 2}";
   yaml.model = makeModel(10);
-  auto refuse = [&](const std::string &value, llvm::StringRef text) {
-    yaml.parallelism = "{pipeline_parallel: 2, "
-                       "pipeline_parallel_layers_per_stage: " +
-                       value + "}";
-    read(yaml.print(), 2);
-    EXPECT_TRUE(says(text)) << messages.str();
-    EXPECT_TRUE(messages.hasErrors());
-  };
-  refuse("['0-4']", "The length of 'pipeline_parallel_layers_per_stage' (1) "
-                    "must equal 'pipeline_parallel' (2), but got 1 entries "
-                    "for 2 PP ranks");
-  refuse("['0-4', '5,6-9']", "PP rank 1 has 2 chunk(s) in");
-  refuse("['0-4', '5-9-10']", "Invalid layer range format: 5-9-10; expected "
-                              "format is 'start-end' or 'single_layer'");
-  refuse("['0-x', '5-9']", "layer IDs must be integers, got '0' and 'x'");
-  refuse("['4-0', '5-9']", "layer_start must be less than or equal");
-  refuse("['0-3', '5-9']", "to begin with layer 4, but it has 5-9");
-  refuse("['0-4', '5-8']", "has layers up to 8, but the model has 10");
-  refuse("[[0, 4], [5, 9]]", "expected a string such as '0-3'");
-  refuse("null", "expected 'auto' or a list of strings");
+  expectRefusals(2, yaml, R"(
+parallelism: {pipeline_parallel: 2, pipeline_parallel_layers_per_stage: ['0-4']} => The length of 'pipeline_parallel_layers_per_stage' (1) must equal 'pipeline_parallel' (2), but got 1 entries for 2 PP ranks
+parallelism: {pipeline_parallel: 2, pipeline_parallel_layers_per_stage: ['0-4', '5,6-9']} => PP rank 1 has 2 chunk(s) in
+parallelism: {pipeline_parallel: 2, pipeline_parallel_layers_per_stage: ['0-4', '5-9-10']} => Invalid layer range format: 5-9-10; expected format is 'start-end' or 'single_layer'
+parallelism: {pipeline_parallel: 2, pipeline_parallel_layers_per_stage: ['0-x', '5-9']} => layer IDs must be integers, got '0' and 'x'
+parallelism: {pipeline_parallel: 2, pipeline_parallel_layers_per_stage: ['4-0', '5-9']} => layer_start must be less than or equal
+parallelism: {pipeline_parallel: 2, pipeline_parallel_layers_per_stage: ['0-3', '5-9']} => to begin with layer 4, but it has 5-9
+parallelism: {pipeline_parallel: 2, pipeline_parallel_layers_per_stage: ['0-4', '5-8']} => has layers up to 8, but the model has 10
+parallelism: {pipeline_parallel: 2, pipeline_parallel_layers_per_stage: [[0, 4], [5, 9]]} => expected a string such as '0-3'
+parallelism: {pipeline_parallel: 2, pipeline_parallel_layers_per_stage: null} => expected 'auto' or a list of strings
+)");
   yaml.model = makeModel(9);
-  refuse("auto", "Number of layers (9) is not divisible by total stages (2); "
+  expectRefusals(2, yaml,
+                 "parallelism: {pipeline_parallel: 2} => Number of "
+                 "layers (9) is not divisible by total stages (2); "
                  "configure the model distribution via "
                  "'pipeline_parallel_layers_per_stage'");
 }
@@ -102,14 +95,10 @@ TEST_F(DynamicConfigTest, CountsMicroBatchesDownwards) {
   EXPECT_FALSE(config.parallel.fullySharded->dividesGradients);
   yaml.parallelism.insert(1, "disable_gradient_division: False, ");
   EXPECT_TRUE(read(yaml.print(), 16).parallel.fullySharded->dividesGradients);
-  yaml.training = "{local_batch_size: 2, global_batch_size: 7}";
-  read(yaml.print(), 16);
-  EXPECT_TRUE(says("The product of data_parallel and local_batch_size exceeds "
-                   "global_batch_size, data_parallel 4 * local_batch_size 2 > "
-                   "7; raise it to a multiple of 8 or start fewer ranks"));
-  yaml.training = "{local_batch_size: 0}";
-  read(yaml.print(), 16);
-  EXPECT_TRUE(says("training.local_batch_size in config must be positive"));
+  expectRefusals(16, yaml, R"(
+training: {local_batch_size: 2, global_batch_size: 7} => The product of data_parallel and local_batch_size exceeds global_batch_size, data_parallel 4 * local_batch_size 2 > 7; raise it to a multiple of 8 or start fewer ranks
+training: {local_batch_size: 0} => training.local_batch_size in config must be positive
+)");
 }
 
 TEST_F(DynamicConfigTest, TellsHowTheBatchGrows) {
@@ -124,10 +113,9 @@ TEST_F(DynamicConfigTest, TellsHowTheBatchGrows) {
                    "for 2 steps, 24 (12 micro-batches) for 2 steps, 28 (14 "
                    "micro-batches) for 2 steps, 32 (16 micro-batches)"))
       << messages.str();
-  yaml.training = "{global_batch_size: 32, rampup_batch_size: [16, 5, 200]}";
-  read(yaml.print(), 8);
-  EXPECT_TRUE(says("(global_batch_size - start_global_batch_size)=16 must be "
-                   "divisible by batch_size_increment=5."));
+  expectRefusals(8, yaml, R"(
+training: {global_batch_size: 32, rampup_batch_size: [16, 5, 200]} => (global_batch_size - start_global_batch_size)=16 must be divisible by batch_size_increment=5.
+)");
 }
 
 TEST_F(DynamicConfigTest, SharesExpertsOut) {
@@ -147,44 +135,27 @@ TEST_F(DynamicConfigTest, SharesExpertsOut) {
   EXPECT_TRUE(says("Uneven sharding on dim 0 not supported"));
   readFor(512, "256");
   EXPECT_FALSE(messages.hasErrors()) << messages.str();
-  yaml.parallelism = "{expert_parallel: 3}";
-  read(yaml.print(), 4);
-  EXPECT_TRUE(says("Invalid expert_parallel: ep(3) must divide dp_shard(4) * "
-                   "cp(1) * tp(1) = 4"));
-  yaml.parallelism = "{tensor_parallel: 4, sequence_parallel: True}";
-  read(yaml.print(), 6);
-  EXPECT_TRUE(says("Invalid parallel dims: "));
+  expectRefusals(4, yaml,
+                 "parallelism: {expert_parallel: 3} => Invalid "
+                 "expert_parallel: ep(3) must divide dp_shard(4) * "
+                 "cp(1) * tp(1) = 4");
+  expectRefusals(6, yaml,
+                 "parallelism: {tensor_parallel: 4, "
+                 "sequence_parallel: True} => Invalid parallel dims: ");
 }
 
 TEST_F(DynamicConfigTest, ChecksTypesAsTheTrainerDoes) {
-  auto refuse = [&](const DynamicYaml &yaml, llvm::StringRef text) {
-    read(yaml.print(), 1);
-    EXPECT_TRUE(says(text)) << messages.str();
-    EXPECT_TRUE(messages.hasErrors());
-  };
   DynamicYaml yaml;
   yaml.model = makeModel(4);
-  yaml.parallelism = "{tensor_parallel: x}";
-  refuse(yaml, "Expected int for 'ParallelismConfig.tensor_parallel', got str "
-               "(x)");
-  yaml.parallelism = "{tensor_parallel: True}";
-  refuse(yaml, "Expected int for 'ParallelismConfig.tensor_parallel', got bool "
-               "(True)");
-  yaml.parallelism = "{tensor_parallel: null}";
-  refuse(yaml, "Field 'ParallelismConfig.tensor_parallel' cannot be None");
-  yaml.parallelism = "{tensor_paralel: 1}";
-  refuse(yaml, "Unknown configuration keys for ParallelismConfig: "
-               "['tensor_paralel']");
-  yaml.parallelism = "{}";
-  yaml.rest = "optimizer: {eps: 1e-8}\n";
-  refuse(yaml, "Expected float for 'OptimizerConfig.eps', got str (1e-8)");
-  yaml.rest = "optimizer: {type: Lion}\n";
-  refuse(yaml, "Optimizer type Lion is not implemented yet; expected AdamW or "
-               "Muon");
-  yaml.rest = "";
-  yaml.parallelism = "{tensor_parallel: 2}";
-  refuse(yaml, "PyNative tensor parallelism requires sequence_parallel=True "
-               "when tensor_parallel > 1, but got tensor_parallel=2");
+  expectRefusals(1, yaml, R"(
+parallelism: {tensor_parallel: x} => Expected int for 'ParallelismConfig.tensor_parallel', got str (x)
+parallelism: {tensor_parallel: True} => Expected int for 'ParallelismConfig.tensor_parallel', got bool (True)
+parallelism: {tensor_parallel: null} => Field 'ParallelismConfig.tensor_parallel' cannot be None
+parallelism: {tensor_paralel: 1} => Unknown configuration keys for ParallelismConfig: ['tensor_paralel']
+optimizer: {eps: 1e-8} => Expected float for 'OptimizerConfig.eps', got str (1e-8)
+optimizer: {type: Lion} => Optimizer type Lion is not implemented yet; expected AdamW or Muon
+parallelism: {tensor_parallel: 2} => PyNative tensor parallelism requires sequence_parallel=True when tensor_parallel > 1, but got tensor_parallel=2
+)");
   yaml.parallelism = "{pipeline_parallel_microbatch_size: 4}";
   read(yaml.print(), 1);
   EXPECT_TRUE(says("the trainer overwrites it"));

@@ -6,6 +6,7 @@
 
 #include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/StageMap.h"
+#include "test/unit/CaseTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
@@ -59,6 +60,32 @@ protected:
     return llvm::any_of(messages.getAll(), [&](const Diagnostic &message) {
       return llvm::StringRef(message.message).contains(text);
     });
+  }
+
+  /// Reads each line of a table on `ranks`: sections, divided by "; ", and what
+  /// they are refused with behind "=>". Other sections are those of `yaml`.
+  void expectRefusals(int ranks, const DynamicYaml &yaml,
+                      llvm::StringRef table) {
+    for (const auto &[given, message] : readTable(table)) {
+      SCOPED_TRACE(given.str());
+      DynamicYaml changed = yaml;
+      llvm::SmallVector<llvm::StringRef> sections;
+      given.split(sections, "; ");
+      for (llvm::StringRef section : sections) {
+        auto [name, value] = section.split(": ");
+        if (name == "training")
+          changed.training = value.str();
+        else if (name == "parallelism")
+          changed.parallelism = value.str();
+        else if (name == "model")
+          changed.model = value.str();
+        else
+          changed.rest += section.str() + "\n";
+      }
+      read(changed.print(), ranks);
+      EXPECT_TRUE(says(message)) << messages.str();
+      EXPECT_TRUE(messages.hasErrors());
+    }
   }
 
   DiagnosticList messages;

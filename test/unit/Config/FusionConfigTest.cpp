@@ -23,17 +23,6 @@ FusionConfig read(llvm::StringRef text, bool isMcore = false) {
   return fusions;
 }
 
-TEST(FusionConfigTest, ProductsOfExpertsAreGroupedWithoutAWord) {
-  for (bool isMcore : {false, true}) {
-    FusionConfig fusions = read("", isMcore);
-    EXPECT_FALSE(fusions.rotary.isOn);
-    EXPECT_FALSE(fusions.swiglu.isOn);
-    EXPECT_TRUE(fusions.groupMatmuls.isOn);
-    EXPECT_FALSE(fusions.permuteTokens.isOn);
-    EXPECT_FALSE(fusions.route.isOn);
-  }
-}
-
 TEST(FusionConfigTest, ReadsKeysOfClassicClasses) {
   FusionConfig fusions =
       read("model: {model_config: {use_fused_rope: True,\n"
@@ -58,21 +47,6 @@ TEST(FusionConfigTest, ADenseModelHasNoExpertsToFuse) {
   EXPECT_FALSE(fusions.permuteTokens.location.isKnown());
 }
 
-TEST(FusionConfigTest, TheTrainingGraphHasNamesOfItsOwn) {
-  FusionConfig fusions =
-      read("model: {model_config: {apply_rope_fusion: True,\n"
-           "  bias_swiglu_fusion: True, hidden_act: swiglu,\n"
-           "  moe_permute_fusion: True, moe_grouped_gemm: False}}\n"
-           "moe_config: {expert_num: 2, use_fused_ops_topkrouter: True}\n",
-           /*isMcore=*/true);
-  EXPECT_EQ(fusions.rotary.key, "apply_rope_fusion");
-  EXPECT_TRUE(fusions.rotary.isOn);
-  EXPECT_TRUE(fusions.swiglu.isOn);
-  EXPECT_TRUE(fusions.permuteTokens.isOn);
-  EXPECT_FALSE(fusions.groupMatmuls.isOn);
-  EXPECT_FALSE(fusions.route.isOn);
-}
-
 TEST(FusionConfigTest, AnActivationAsksForSwiGlu) {
   constexpr llvm::StringLiteral text =
       "model: {model_config: {hidden_act: fusedswiglu}}";
@@ -87,16 +61,6 @@ TEST(FusionConfigTest, SaysWhatIsWrong) {
   EXPECT_THAT(diagnostics.str(),
               testing::HasSubstr("a.yaml:1:40: error: expected a bool for "
                                  "'use_fused_rope', but got 1.5"));
-  DiagnosticList warned;
-  FusionConfig fusions =
-      read("model: {model_config: {bias_swiglu_fusion: True,\n"
-           "  hidden_act: silu}}",
-           true, warned);
-  EXPECT_TRUE(fusions.swiglu.isOn);
-  EXPECT_THAT(warned.str(),
-              testing::HasSubstr("warning: 'bias_swiglu_fusion' is done, but "
-                                 "MindSpore Transformers wants hidden_act "
-                                 "swiglu with it, not 'silu'"));
 }
 
 } // namespace

@@ -165,12 +165,6 @@ TEST(NodeTest, HostileInputMeetsALimit) {
   EXPECT_THAT(parseErrors(bomb), HasSubstr("aliases written out"));
 }
 
-TEST(NodeTest, AMissingFileIsAnError) {
-  DiagnosticList diagnostics;
-  parseYamlFile("/nonexistent/x.yaml", diagnostics);
-  EXPECT_THAT(diagnostics.str(), HasSubstr("cannot read the file"));
-}
-
 TEST(DiagnosticTest, QuotesEscapeControls) {
   EXPECT_EQ(quote("a\nb\x01"), "'a\\nb\\x01'");
 }

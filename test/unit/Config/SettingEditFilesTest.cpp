@@ -8,9 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SettingEdits.h"
 #include "YamlMutations.h"
 #include "mf/Frontend/Config/ConfigReader.h"
-#include "mf/Frontend/Config/SettingEdit.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <algorithm>
@@ -240,34 +240,6 @@ void flatten(const Node &node, const std::string &path,
     flatten(node.getElements()[at], path + "." + std::to_string(at), scalars);
 }
 
-/// The lines of `before` that are not in `after`, by a longest common
-/// subsequence.
-std::vector<llvm::StringRef> getLostLines(llvm::StringRef before,
-                                          llvm::StringRef after) {
-  llvm::SmallVector<llvm::StringRef> old, now;
-  before.split(old, '\n');
-  after.split(now, '\n');
-  std::vector<std::vector<unsigned>> common(
-      old.size() + 1, std::vector<unsigned>(now.size() + 1));
-  for (size_t i = old.size(); i-- > 0;)
-    for (size_t j = now.size(); j-- > 0;)
-      common[i][j] = old[i] == now[j]
-                         ? common[i + 1][j + 1] + 1
-                         : std::max(common[i + 1][j], common[i][j + 1]);
-  std::vector<llvm::StringRef> lost;
-  for (size_t i = 0, j = 0; i < old.size();) {
-    if (j < now.size() && old[i] == now[j]) {
-      ++i;
-      ++j;
-    } else if (j < now.size() && common[i][j + 1] >= common[i + 1][j]) {
-      ++j;
-    } else {
-      lost.push_back(old[i++]);
-    }
-  }
-  return lost;
-}
-
 bool saysASetting(llvm::StringRef line) {
   line = line.trim();
   // Patterns of select_recompute.
@@ -325,8 +297,9 @@ TEST(SettingEditFilesTest, WritesDrawnSettings) {
       std::map<std::string, std::string> now;
       flatten(parse(*edited).root, "", now);
       EXPECT_EQ(now, scalars);
-      for (const llvm::StringRef line : getLostLines(file.text, *edited))
-        EXPECT_TRUE(saysASetting(line)) << line.str();
+      for (llvm::StringRef line : diffLines(file.text, *edited))
+        if (line.consume_front("-"))
+          EXPECT_TRUE(saysASetting(line)) << line.str();
       // And from there to other ones.
       const MemorySettings next =
           draw.draw(options.numLayers + options.mtpLayers);

@@ -9,55 +9,28 @@ using namespace mf;
 namespace {
 
 TEST(SettingEditYamlTest, SaysWhatToDoAboutAliases) {
+  const std::string advice = "; expected the value itself, write it here "
+                             "instead of the alias";
   EXPECT_EQ(edit("runner_config: {batch_size: &n 2}\n"
                  "parallel_config:\n"
                  "  pipeline_stage: *n\n",
                  withStages(4)),
-            "a.yaml:3:19: 'parallel_config.pipeline_stage' is the alias "
-            "'*n', which cannot be changed in place; expected the value "
-            "itself, write it here instead of the alias");
+            "a.yaml:3:19: 'parallel_config.pipeline_stage' is the alias '*n', "
+            "which cannot be changed in place" +
+                advice);
   EXPECT_EQ(edit("a: &p {pipeline_stage: 2}\n"
                  "parallel_config: *p\n",
                  withStages(4)),
-            "a.yaml:2:18: 'parallel_config' is the alias '*p', which "
-            "cannot be changed in place; expected the value itself, write it "
-            "here instead of the alias");
+            "a.yaml:2:18: 'parallel_config' is the alias '*p', which cannot be "
+            "changed in place" +
+                advice);
   EXPECT_EQ(edit("parallel_config:\n"
                  "  pipeline_stage: &n 2\n"
                  "  model_parallel: *n\n",
                  withStages(4)),
-            "a.yaml:3:19: 'parallel_config.model_parallel' is an alias "
-            "of a setting that becomes 4; expected the value itself, write it "
-            "here instead of the alias");
-  // Text that already has the wanted value may stay.
-  EXPECT_EQ(edit("runner_config: {batch_size: &n 4}\n"
-                 "parallel_config: {pipeline_stage: *n}\n",
-                 withStages(4)),
-            "runner_config: {batch_size: &n 4}\n"
-            "parallel_config: {pipeline_stage: *n}\n");
-}
-
-TEST(SettingEditYamlTest, LetsAliasesOfAValueFollow) {
-  EXPECT_EQ(edit("parallel_config:\n"
-                 "  pipeline_stage: &n 2\n"
-                 "callbacks:\n"
-                 "  - x: *n\n",
-                 withStages(4)),
-            "parallel_config:\n"
-            "  pipeline_stage: &n 4\n"
-            "callbacks:\n"
-            "  - x: *n\n");
-}
-
-TEST(SettingEditYamlTest, OverridesMerges) {
-  EXPECT_EQ(edit("a: &p {pipeline_stage: 2}\n"
-                 "parallel_config:\n"
-                 "  <<: *p\n",
-                 withStages(4)),
-            "a: &p {pipeline_stage: 2}\n"
-            "parallel_config:\n"
-            "  <<: *p\n"
-            "  pipeline_stage: 4\n");
+            "a.yaml:3:19: 'parallel_config.model_parallel' is an alias of a "
+            "setting that becomes 4" +
+                advice);
 }
 
 TEST(SettingEditYamlTest, FindsValuesInEveryLayout) {
@@ -65,6 +38,17 @@ TEST(SettingEditYamlTest, FindsValuesInEveryLayout) {
     const char *before, *after;
   };
   const Case cases[] = {
+      // Text that already has the wanted value may stay an alias, other
+      // aliases of a value follow, and what is merged is overridden.
+      {"runner_config: {batch_size: &n 4}\nparallel_config: {pipeline_stage: "
+       "*n}\n",
+       "runner_config: {batch_size: &n 4}\nparallel_config: {pipeline_stage: "
+       "*n}\n"},
+      {"parallel_config:\n  pipeline_stage: &n 2\ncallbacks:\n  - x: *n\n",
+       "parallel_config:\n  pipeline_stage: &n 4\ncallbacks:\n  - x: *n\n"},
+      {"a: &p {pipeline_stage: 2}\nparallel_config:\n  <<: *p\n",
+       "a: &p {pipeline_stage: 2}\nparallel_config:\n  <<: *p\n"
+       "  pipeline_stage: 4\n"},
       {"", "parallel_config:\n  pipeline_stage: 4\n"},
       {"# nothing", "# nothing\nparallel_config:\n  pipeline_stage: 4"},
       {"---\na: 1\n...\n",
@@ -152,42 +136,25 @@ TEST(SettingEditYamlTest, ChangesKeysByTheirPaths) {
 }
 
 TEST(SettingEditYamlTest, SwitchesInterleaving) {
-  const llvm::StringRef chunks = "parallel:\n"
-                                 "  pipeline_config:\n"
-                                 "    pipeline_interleave: True\n"
-                                 "    pipeline_scheduler: seqsmartvpp\n"
-                                 "model:\n"
-                                 "  model_config:\n"
-                                 "    pp_interleave_num: 2\n";
+  auto makeYaml = [](llvm::StringRef interleaves, llvm::StringRef scheduler,
+                     llvm::StringRef chunks) {
+    return ("parallel: {pipeline_config: {pipeline_interleave: " + interleaves +
+            ", pipeline_scheduler: " + scheduler +
+            "}}\nmodel: {model_config: {pp_interleave_num: " + chunks + "}}\n")
+        .str();
+  };
+  const std::string yaml = makeYaml("True", "seqsmartvpp", "2");
   MemorySettings settings;
   settings.lessMemoryInterleave = false;
-  EXPECT_EQ(edit(chunks, settings), "parallel:\n"
-                                    "  pipeline_config:\n"
-                                    "    pipeline_interleave: True\n"
-                                    "    pipeline_scheduler: 1f1b\n"
-                                    "model:\n"
-                                    "  model_config:\n"
-                                    "    pp_interleave_num: 2\n");
+  EXPECT_EQ(edit(yaml, settings), makeYaml("True", "1f1b", "2"));
   settings.interleave = 1;
-  EXPECT_EQ(edit(chunks, settings), "parallel:\n"
-                                    "  pipeline_config:\n"
-                                    "    pipeline_interleave: False\n"
-                                    "    pipeline_scheduler: 1f1b\n"
-                                    "model:\n"
-                                    "  model_config:\n"
-                                    "    pp_interleave_num: 1\n");
+  EXPECT_EQ(edit(yaml, settings), makeYaml("False", "1f1b", "1"));
   settings.lessMemoryInterleave = true;
-  EXPECT_EQ(edit(chunks, settings), "parallel:\n"
-                                    "  pipeline_config:\n"
-                                    "    pipeline_interleave: True\n"
-                                    "    pipeline_scheduler: seqsmartvpp\n"
-                                    "model:\n"
-                                    "  model_config:\n"
-                                    "    pp_interleave_num: 1\n");
+  EXPECT_EQ(edit(yaml, settings), makeYaml("True", "seqsmartvpp", "1"));
   settings.scheduler = "gpipe";
-  EXPECT_EQ(edit(chunks, settings),
-            "a.yaml:4:25: settings: pipeline_scheduler 'gpipe' has no "
-            "memory variant; expected 1f1b, seqpipe, seqvpp or seqsmartvpp");
+  EXPECT_EQ(edit(yaml, settings),
+            "a.yaml:1:77: settings: pipeline_scheduler 'gpipe' has no memory "
+            "variant; expected 1f1b, seqpipe, seqvpp or seqsmartvpp");
 }
 
 } // namespace

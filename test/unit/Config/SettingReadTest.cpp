@@ -25,28 +25,6 @@ MemorySettings read(llvm::StringRef yaml) {
   return {};
 }
 
-TEST(SettingReadTest, GivesDefaults) {
-  const MemorySettings settings =
-      read("model: {model_config: {num_layers: 3}}\n");
-  EXPECT_EQ(settings.offset, StageTable({{0}}));
-  EXPECT_EQ(settings.recompute, StageTable({{0}}));
-  EXPECT_TRUE(settings.selectRecompute->empty());
-  EXPECT_TRUE(settings.selectCommRecompute->empty());
-  EXPECT_TRUE(settings.swap->empty());
-  EXPECT_EQ(settings.interleave, 1);
-  EXPECT_EQ(settings.microBatches, 1);
-  EXPECT_EQ(settings.batchSize, 1);
-  EXPECT_EQ(settings.scheduler, "1f1b");
-  EXPECT_EQ(settings.lessMemoryInterleave, false);
-  EXPECT_EQ(settings.stages, 1);
-  EXPECT_EQ(settings.dataParallel, 1);
-  EXPECT_EQ(settings.modelParallel, 1);
-  EXPECT_EQ(settings.contextParallel, 1);
-  EXPECT_EQ(settings.expertParallel, 1);
-  EXPECT_EQ(settings.sequenceParallel, false);
-  EXPECT_EQ(settings.optimizerSharding, false);
-}
-
 TEST(SettingReadTest, GivesTablesByChunkAndStage) {
   const MemorySettings settings =
       read("parallel_config: {pipeline_stage: 2}\n"

@@ -4,6 +4,7 @@
 #include "mf/Frontend/Config/StageMap.h"
 #include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/YamlReader.h"
+#include "test/unit/CaseTable.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <algorithm>
@@ -22,14 +23,8 @@ struct Mapped {
   std::string messages;
 };
 
-Mapped build(int64_t layers, int64_t stages, int64_t interleave,
-             llvm::StringRef offset, std::vector<int64_t> visits = {}) {
+Mapped build(StageMapOptions options, llvm::StringRef offset) {
   DiagnosticList diagnostics;
-  StageMapOptions options;
-  options.numLayers = layers;
-  options.pipelineStages = stages;
-  options.interleave = interleave;
-  options.visits = std::move(visits);
   auto read =
       readStageOffset(parseYaml(offset, "t.yaml", diagnostics), diagnostics);
   Mapped mapped;
@@ -41,30 +36,34 @@ Mapped build(int64_t layers, int64_t stages, int64_t interleave,
   return mapped;
 }
 
+Mapped build(int64_t layers, int64_t stages, int64_t interleave,
+             llvm::StringRef offset, std::vector<int64_t> visits = {}) {
+  StageMapOptions options;
+  options.numLayers = layers;
+  options.pipelineStages = stages;
+  options.interleave = interleave;
+  options.visits = std::move(visits);
+  return build(options, offset);
+}
+
+/// With a layer behind them that predicts later tokens.
+Mapped buildMcore(int64_t layers, int64_t stages, int64_t interleave,
+                  llvm::StringRef offset) {
+  StageMapOptions options;
+  options.numLayers = layers;
+  options.mtpLayers = 1;
+  options.mayLeaveOutMtp = true;
+  options.pipelineStages = stages;
+  options.interleave = interleave;
+  return build(options, offset);
+}
+
 std::vector<int64_t> getStages(const StageMap &map) {
   std::vector<int64_t> stages;
   stages.reserve(static_cast<size_t>(map.getNumLayers()));
   for (int64_t layer = 0; layer < map.getNumLayers(); ++layer)
     stages.push_back(map.getPlace(layer).stage);
   return stages;
-}
-
-TEST(StageMapTest, EvenLayers) {
-  Mapped mapped = build(8, 4, 1, "0");
-  EXPECT_EQ(mapped.messages, "");
-  EXPECT_EQ(mapped.map->getLayersPerStage(), (Rows{{2, 2, 2, 2}}));
-  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
-  EXPECT_EQ(mapped.map->getPlace(5).index, 1);
-  EXPECT_THAT(mapped.map->getLayers(2, 0), ElementsAre(4, 5));
-}
-
-TEST(StageMapTest, ATwoDimensionalOffset) {
-  Mapped mapped = build(14, 2, 3, "[[0, 0], [1, 0], [0, 1]]");
-  EXPECT_EQ(mapped.map->getLayersPerStage(), (Rows{{2, 2}, {3, 2}, {2, 3}}));
-  EXPECT_EQ(mapped.map->getAccumulated(), (Rows{{2, 4}, {7, 9}, {11, 14}}));
-  EXPECT_EQ(mapped.map->getPlace(10).chunk, 2);
-  EXPECT_EQ(mapped.map->getPlace(10).stage, 0);
-  EXPECT_THAT(mapped.map->getLayers(1, 2), ElementsAre(11, 12, 13));
 }
 
 TEST(StageMapTest, ValuesAreCastAsNumpyDoes) {
@@ -81,32 +80,6 @@ TEST(StageMapTest, OnlyTheOuterMiniStagesMayBeEmpty) {
   mapped = build(8, 2, 2, "[[-2, 1], [3, -2]]");
   EXPECT_EQ(mapped.messages, "");
   EXPECT_THAT(getStages(*mapped.map), ElementsAre(1, 1, 1, 0, 0, 0, 0, 0));
-  EXPECT_EQ(build(8, 4, 1, "[2, 2, -2, -2]").messages,
-            "t.yaml:1:1: error: 'offset' [2, 2, -2, -2] leaves stage 2 of "
-            "interleave 0 with 0 layers; expected at least 1 between the first "
-            "and the last of all; [0, 0, 0, 0] would do\n");
-  EXPECT_THAT(build(8, 2, 2, "[[1, -2], [1, 0]]").messages,
-              HasSubstr("leaves stage 1 of interleave 0 with 0 layers"));
-}
-
-TEST(StageMapTest, NegativeNumbersOfLayersAreErrors) {
-  EXPECT_EQ(build(6, 4, 1, "[2, 1, 1, -2]").messages,
-            "t.yaml:1:1: error: 'offset' [2, 1, 1, -2] leaves stage 3 of "
-            "interleave 0 with -1 layers; expected at least 0 there; [0, 1, 1, "
-            "0] would do\n");
-  EXPECT_THAT(build(6, 4, 1, "[-2, 1, 1, 2]").messages,
-              HasSubstr("leaves stage 0 of interleave 0 with -1 layers"));
-  EXPECT_THAT(build(8, 4, 1, "[3, 3, -3, -3]").messages,
-              HasSubstr("leaves stage 2 of interleave 0 with -1 layers"));
-  EXPECT_THAT(build(8, 4, 1, "[3, -3, 0, 0]").messages,
-              HasSubstr("expected at least 1"));
-}
-
-/// Layers that the offset counts too often leave late stages without any.
-TEST(StageMapTest, StagesWithoutLayersThatAreLeftAreErrors) {
-  EXPECT_THAT(build(9, 8, 1, "1").messages,
-              HasSubstr("error: 'offset' 1 leaves stage 5 of interleave 0 with "
-                        "0 layers"));
 }
 
 TEST(StageMapTest, ErrorsProposeAnOffsetThatIsRight) {
@@ -133,27 +106,6 @@ TEST(StageMapTest, ErrorsProposeAnOffsetThatIsRight) {
     ++proposed;
   }
   EXPECT_GT(proposed, 100);
-}
-
-//===----------------------------------------------------------------------===//
-// Layers that predict later tokens
-//===----------------------------------------------------------------------===//
-
-Mapped buildMcore(int64_t layers, int64_t stages, int64_t interleave,
-                  llvm::StringRef offset) {
-  DiagnosticList diagnostics;
-  StageMapOptions options;
-  options.numLayers = layers;
-  options.mtpLayers = 1;
-  options.mayLeaveOutMtp = true;
-  options.pipelineStages = stages;
-  options.interleave = interleave;
-  options.offset =
-      *readStageOffset(parseYaml(offset, "t.yaml", diagnostics), diagnostics);
-  Mapped mapped;
-  mapped.map = StageMap::create(options, diagnostics);
-  mapped.messages = diagnostics.str();
-  return mapped;
 }
 
 TEST(StageMapTest, AnOffsetThatLeavesOutTheLayerForLaterTokens) {
@@ -218,32 +170,40 @@ TEST(StageMapTest, OneIntCountsForEveryStage) {
   EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 0, 1, 1));
 }
 
-TEST(StageMapTest, WrongOffsetsAreErrorsInTheOrderOfTheChecks) {
-  EXPECT_THAT(build(9, 4, 1, "[1, 0, 0]").messages,
-              HasSubstr("t.yaml:1:1: error: expected one value per pipeline "
-                        "stage (4) in each row of 'offset' [1, 0, 0], but "
-                        "got 3"));
-  EXPECT_THAT(build(9, 2, 2, "[[0, 1]]").messages,
-              HasSubstr("one row per interleave (2)"));
-  EXPECT_THAT(build(9, 2, 1, "[[0, 1], [0, 0]]").messages,
-              HasSubstr("note: pp_interleave_num counts only if"));
-  EXPECT_THAT(build(10, 4, 1, "0").messages,
-              HasSubstr("to add up to 2, what remains of 10 layers over 4"));
-  EXPECT_THAT(build(9, 2, 2, "[[1], [0, 0]]").messages,
-              HasSubstr("rows of different lengths"));
-  EXPECT_THAT(build(8, 2, 1, "x").messages, HasSubstr("'offset'"));
-  EXPECT_THAT(build(8, 2, 1, "null").messages, HasSubstr("but got null"));
-  EXPECT_THAT(build(8, 2, 1, "[]").messages, HasSubstr("but got 0"));
-  EXPECT_THAT(build(8, 2, 1, "[[[0]], [[0]]]").messages, HasSubstr("a list"));
-  EXPECT_THAT(build(8, 2, 1, "[99999999999, 0]").messages,
-              HasSubstr("a number of layers"));
-}
+/// Layers, stages and chunks for each of them, and an offset.
+constexpr llvm::StringLiteral wrongOffsets = R"(
+8 4 1 [2, 2, -2, -2] => t.yaml:1:1: error: 'offset' [2, 2, -2, -2] leaves stage 2 of interleave 0 with 0 layers; expected at least 1 between the first and the last of all; [0, 0, 0, 0] would do
+8 2 2 [[1, -2], [1, 0]] => leaves stage 1 of interleave 0 with 0 layers
+6 4 1 [2, 1, 1, -2] => t.yaml:1:1: error: 'offset' [2, 1, 1, -2] leaves stage 3 of interleave 0 with -1 layers; expected at least 0 there; [0, 1, 1, 0] would do
+# Layers that the offset counts too often leave late stages without any.
+9 8 1 1 => error: 'offset' 1 leaves stage 5 of interleave 0 with 0 layers
+9 4 1 [1, 0, 0] => t.yaml:1:1: error: expected one value per pipeline stage (4) in each row of 'offset' [1, 0, 0], but got 3
+9 2 2 [[0, 1]] => one row per interleave (2)
+9 2 1 [[0, 1], [0, 0]] => note: pp_interleave_num counts only if
+10 4 1 0 => to add up to 2, what remains of 10 layers over 4
+9 2 2 [[1], [0, 0]] => rows of different lengths
+8 2 1 x => 'offset'
+8 2 1 null => but got null
+8 2 1 [] => but got 0
+8 2 1 [[[0]], [[0]]] => a list
+8 2 1 [99999999999, 0] => a number of layers
+# Huge sizes.
+1099511627776 2 1 0 => at most 65536
+8 65536 65536 0 => mini stages
+8 0 1 0 => from 1 to
+)";
 
-TEST(StageMapTest, HugeSizesAreErrors) {
-  EXPECT_THAT(build(int64_t(1) << 40, 2, 1, "0").messages,
-              HasSubstr("at most 65536"));
-  EXPECT_THAT(build(8, 65536, 65536, "0").messages, HasSubstr("mini stages"));
-  EXPECT_THAT(build(8, 0, 1, "0").messages, HasSubstr("from 1 to"));
+TEST(StageMapTest, WrongOffsetsAreErrors) {
+  for (const auto &[given, message] : readTable(wrongOffsets)) {
+    llvm::StringRef offset = given;
+    int64_t sizes[3] = {};
+    for (int64_t &size : sizes) {
+      ASSERT_FALSE(offset.consumeInteger(10, size));
+      offset = offset.ltrim();
+    }
+    EXPECT_THAT(build(sizes[0], sizes[1], sizes[2], offset).messages,
+                HasSubstr(message.str()));
+  }
 }
 
 /// The second of two chunks visits the stages backwards.
@@ -261,12 +221,6 @@ TEST(StageMapTest, AVFoldsTheSecondChunkBack) {
   EXPECT_EQ(mapped.map->getFirstStage(), 0);
   EXPECT_EQ(mapped.map->getLastStage(), 0);
   EXPECT_FALSE(mapped.map->visitsAlike());
-  // A row of the offset is in the order of the stages, whichever way its chunk
-  // goes.
-  mapped = build(6, 2, 2, "[[1, 0], [0, 1]]", getV(2));
-  EXPECT_EQ(mapped.map->getLayersPerStage(), (Rows{{2, 1}, {2, 1}}));
-  EXPECT_THAT(getStages(*mapped.map), ElementsAre(0, 0, 1, 1, 1, 0));
-  EXPECT_THAT(mapped.map->getLayers(1, 1), ElementsAre(3, 4));
 }
 
 TEST(StageMapTest, EveryVHasTheLayersThatItsOffsetGivesToPhysicalStages) {
@@ -324,24 +278,14 @@ TEST(StageMapTest, OptionsOfAYaml) {
   EXPECT_EQ(map.getLastStage(), 7);
 }
 
-TEST(StageMapTest, FewerLayersThanStages) {
+TEST(StageMapTest, FewerLayersThanMiniStages) {
   DiagnosticList diagnostics;
   StageMapOptions options;
   options.numLayers = 3;
-  options.pipelineStages = 4;
-  EXPECT_FALSE(checkLayerCount(options, diagnostics));
   options.pipelineStages = 2;
   EXPECT_TRUE(checkLayerCount(options, diagnostics));
   options.interleave = 2;
   EXPECT_FALSE(checkLayerCount(options, diagnostics));
-  EXPECT_EQ(diagnostics.getErrorCount(), 2U);
-}
-
-TEST(StageMapTest, CommunicationFusionGroups) {
-  StageMap map = *build(8, 1, 1, "0").map;
-  EXPECT_EQ(map.getCommFusion(0, 2), 1);
-  EXPECT_EQ(map.getCommFusion(7, 2), 2);
-  EXPECT_EQ(build(8, 2, 1, "0").map->getCommFusion(7, 2), 2);
 }
 
 } // namespace
