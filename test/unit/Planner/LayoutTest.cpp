@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "lib/Plan/Settings/LayoutPlanner.h"
-#include "mf/Frontend/Config/ConfigReader.h"
-#include "mf/Frontend/Config/StageMap.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
@@ -77,11 +75,9 @@ TEST(LayoutTest, EachOnceInOrderWithAllSamples) {
   }
 }
 
-TEST(LayoutTest, ModelParallelStaysInNode) {
+TEST(LayoutTest, ModelParallelLeavesNodesOfUnknownSize) {
   LayoutRules rules = makeRules(16);
   rules.heads = rules.keyValueHeads = 16;
-  for (const DeviceLayout &layout : listLayouts(rules))
-    EXPECT_LE(layout.modelParallel, 8);
   rules.nodeRanks = 0;
   const std::vector<DeviceLayout> layouts = listLayouts(rules);
   EXPECT_TRUE(std::any_of(
@@ -154,35 +150,6 @@ TEST(LayoutTest, SettingsCountMicroBatchesOrAccumulation) {
   EXPECT_FALSE(settings.swap);
   // There are no layers for two chunks.
   EXPECT_EQ(makeLayoutSettings(layout, 3, 2, true).interleave, 1);
-}
-
-TEST(LayoutTest, SettingsAreWrittenIntoTheYaml) {
-  DeviceLayout layout;
-  layout.dataParallel = 4;
-  layout.passes = 3;
-  const char yaml[] = "runner_config:\n"
-                      "  batch_size: 1\n"
-                      "  gradient_accumulation_steps: 1 # one\n"
-                      "parallel_config:\n"
-                      "  data_parallel: 2\n"
-                      "  pipeline_stage: 2\n"
-                      "  micro_batch_num: 6\n"
-                      "model:\n"
-                      "  model_config:\n"
-                      "    num_layers: 4\n"
-                      "    offset: [1, -1]\n";
-  llvm::Expected<std::string> edited = applySettings(
-      yaml, "train.yaml", makeLayoutSettings(layout, 4, 1, false));
-  ASSERT_TRUE(static_cast<bool>(edited)) << toString(edited.takeError());
-  DiagnosticList diagnostics;
-  const TrainingConfig config =
-      parseTrainingConfig(*edited, "train.yaml", diagnostics);
-  EXPECT_EQ(config.parallel.dataParallel, 4);
-  EXPECT_EQ(config.parallel.pipelineStage, 1);
-  EXPECT_EQ(config.parallel.microBatchNum, 1);
-  EXPECT_EQ(config.runner.gradientAccumulationSteps, 3);
-  EXPECT_NE(edited->find("gradient_accumulation_steps: 3 # one"),
-            std::string::npos);
 }
 
 TEST(LayoutTest, Bounds) {
