@@ -63,6 +63,14 @@ using ProofHandler = std::function<void(llvm::StringRef)>;
 /// Creates ascend-verify-program with a handler for what was proven.
 std::unique_ptr<mlir::Pass> createVerifyProgram(ProofHandler handler);
 
+/// Reports a model without a `training` attribute.
+inline mlir::LogicalResult checkTraining(ir::ModelOp model) {
+  if (model.getTrainingAttr())
+    return mlir::success();
+  return model.emitOpError(
+      "has no training configuration; run mf-read-config first");
+}
+
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
 

@@ -1,7 +1,6 @@
 //===- RankMesh.cpp - The mesh of a training YAML -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/config/RankMesh.h"
 #include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/ShardingRule.h"
@@ -12,6 +11,7 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/ExpertAxes.h"
+#include "passes/config/ReadConfig.h"
 #include "llvm/ADT/DenseSet.h"
 #include <cstdlib>
 

@@ -1,7 +1,6 @@
 //===- ReadStageMap.cpp - The stages of a model's layers ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialects/mf/AttributeForms.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Families/Family.h"
@@ -31,8 +30,12 @@ static StageOffset getStageOffset(TrainingAttr training) {
         isTable ? StageOffset::Kind::PerMiniStage : StageOffset::Kind::PerStage;
     offset.rows.clear();
     for (mlir::Attribute row :
-         isTable ? items.getValue() : llvm::ArrayRef(value))
-      offset.rows.push_back(getNumbers(row));
+         isTable ? items.getValue() : llvm::ArrayRef(value)) {
+      std::vector<int64_t> &counts = offset.rows.emplace_back();
+      for (auto count :
+           llvm::cast<mlir::ArrayAttr>(row).getAsRange<mlir::IntegerAttr>())
+        counts.push_back(count.getInt());
+    }
   }
   return offset;
 }

@@ -3,9 +3,7 @@
 
 #include "passes/lower/LowerFunctions.h"
 #include "dialects/mf/DiscardableAttributes.h"
-#include "passes/lower/PlainReduction.h"
 #include "passes/lower/RoutineBuilder.h"
-#include "passes/schedule/ModelChunks.h"
 
 using namespace mlir;
 using namespace mf;

@@ -5,7 +5,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
-#include "passes/config/TrainingCheck.h"
 #include "passes/lower/LowerFunctions.h"
 #include "passes/lower/ProgramBuilder.h"
 #include "passes/schedule/ModelChunks.h"

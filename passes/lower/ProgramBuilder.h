@@ -238,6 +238,22 @@ private:
   llvm::StringMap<llvm::SmallVector<GradientPlace, 1>> gradientPlaces;
 };
 
+// Summing a gradient over ranks often needs only collectives. Then no routine
+// is needed: the step issues them as soon as the gradient is complete,
+// concurrently with the rest of backward.
+
+/// A collective between two states of one parameter.
+struct StateCollective {
+  ir::EmittedCollective collective;
+  ir::State input = ir::State::Accumulated, output = ir::State::Gradient;
+};
+
+/// Returns the collectives of `reduction`, in order. None if it needs anything
+/// else, or if no routine of the program is known to add to the gradient.
+std::optional<llvm::SmallVector<StateCollective>>
+findPlainReduction(const ProgramBuilder &program,
+                   ir::ReduceGradientOp reduction);
+
 } // namespace mf::passes
 
 #endif // MF_PASSES_LOWER_PROGRAMBUILDER_H

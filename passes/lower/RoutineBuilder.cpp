@@ -7,7 +7,6 @@
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/lower/CopyPlacement.h"
-#include "passes/lower/IssuePlan.h"
 
 using namespace mlir;
 using namespace mf;

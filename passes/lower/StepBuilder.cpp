@@ -4,7 +4,6 @@
 #include "dialects/mf/DiscardableAttributes.h"
 #include "passes/lower/CopyPlacement.h"
 #include "passes/lower/LowerFunctions.h"
-#include "passes/lower/PlainReduction.h"
 #include "passes/lower/ProgramBuilder.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -11,7 +11,6 @@
 #include "passes/PrintedPlan.h"
 #include "passes/adapters/AdapterPlan.h"
 #include "passes/config/ConfigAttributes.h"
-#include "passes/config/TrainingCheck.h"
 #include "passes/mark/LayerCommunication.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"

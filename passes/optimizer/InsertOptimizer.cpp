@@ -5,10 +5,7 @@
 #include "mf/Program/DropRates.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
-#include "passes/config/TrainingCheck.h"
-#include "passes/optimizer/CameUpdate.h"
-#include "passes/optimizer/CuttingAxes.h"
-#include "passes/optimizer/MuonUpdate.h"
+#include "passes/optimizer/UpdateRules.h"
 #include "llvm/ADT/MapVector.h"
 #include <numeric>
 
@@ -342,8 +339,8 @@ LogicalResult UpdateBuilder::update(ArrayRef<Value> rates, Value step,
     if (!isTrained(param))
       continue;
     if (optimizer.getCame()) {
-      if (failed(mf::passes::CameBuilder(builder, optimizer, step, overflow)
-                     .update(param, getRate(param))))
+      if (failed(mf::passes::buildCameUpdate(builder, optimizer, step, overflow,
+                                             param, getRate(param))))
         return failure();
       continue;
     }
@@ -368,8 +365,8 @@ LogicalResult UpdateBuilder::update(ArrayRef<Value> rates, Value step,
                               overflow, average);
   }
   if (!matrices.empty())
-    mf::passes::MuonBuilder(builder, optimizer, overflow)
-        .updateAll(matrices, getRate);
+    mf::passes::buildMuonUpdates(builder, optimizer, overflow, matrices,
+                                 getRate);
   return clipLogits(builder, optimizer, params, overflow);
 }
 

@@ -5,7 +5,6 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
-#include "passes/config/TrainingCheck.h"
 #include "passes/optimizer/ParameterReads.h"
 #include "llvm/ADT/MapVector.h"
 

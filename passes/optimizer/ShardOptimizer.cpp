@@ -7,7 +7,6 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
-#include "passes/config/TrainingCheck.h"
 #include "passes/optimizer/ParameterReads.h"
 #include "passes/optimizer/StoragePlan.h"
 #include "llvm/ADT/MapVector.h"

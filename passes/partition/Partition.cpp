@@ -4,7 +4,6 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
-#include "passes/config/TrainingCheck.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_PARTITION

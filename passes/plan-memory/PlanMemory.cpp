@@ -5,8 +5,6 @@
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Program/Memory/PeakAdvice.h"
 #include "mlir/IR/Remarks.h"
-#include "passes/Passes.h"
-#include "passes/plan-memory/MemoryLimit.h"
 #include "passes/plan-memory/StageProblem.h"
 #include <map>
 

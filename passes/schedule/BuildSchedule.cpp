@@ -10,7 +10,6 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
-#include "passes/config/TrainingCheck.h"
 #include "passes/schedule/ModelChunks.h"
 #include "llvm/ADT/StringMap.h"
 

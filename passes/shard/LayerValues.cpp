@@ -1,7 +1,6 @@
 //===- LayerValues.cpp - Layouts of a layer's values ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "DimensionSplit.h"
 #include "LayerPlanner.h"
 #include "ReshardCollective.h"
 #include "RuleAxes.h"

@@ -4,11 +4,35 @@
 #ifndef MF_PASSES_SHARD_LAYOUTVERIFIER_H
 #define MF_PASSES_SHARD_LAYOUTVERIFIER_H
 
-#include "EqualOperators.h"
 #include "dialects/mf/MfOps.h"
+#include "mlir/IR/Operation.h"
 #include "passes/shard/LayoutPlan.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace mf::passes {
+
+/// Groups operators that have the same name, attributes and types, regardless
+/// of the values that they read. Layers of one kind have the same operators, so
+/// that properties which depend only on these are computed once. Operators must
+/// not change or be erased while they are in a group.
+class EqualOperators {
+public:
+  /// Returns the number of the operator's group, and whether the operator is
+  /// the first in it. Operators of one group have the same flags.
+  std::pair<unsigned, bool> add(mlir::Operation *op,
+                                llvm::SmallBitVector flags = {});
+
+private:
+  struct Group {
+    mlir::Operation *first;
+    llvm::SmallBitVector flags;
+    unsigned number;
+  };
+  /// The groups by the hash of their operators.
+  llvm::DenseMap<uint64_t, llvm::SmallVector<Group, 1>> groups;
+  unsigned numGroups = 0;
+};
 
 /// Checks layers between mf-propagate-layouts and mf-localize: operands and
 /// results have the layouts that each operator's rule requires, operators that
@@ -31,7 +55,7 @@ private:
 mlir::LogicalResult verifyReshards(ir::LayerOp layer);
 
 /// Returns the layout in the type of a tensor.
-Layout getLayout(mlir::Value value);
+ir::Layout getLayout(mlir::Value value);
 
 /// Returns whether any value of the layer has a layout.
 bool hasLayouts(ir::LayerOp layer);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ModelLayers.h"
-#include "LayoutVerifier.h"
 #include "mf/Frontend/Families/Family.h"
 
 using namespace mlir;

@@ -4,8 +4,8 @@
 #ifndef MF_PASSES_SHARD_MODELLAYERS_H
 #define MF_PASSES_SHARD_MODELLAYERS_H
 
-#include "EqualOperators.h"
 #include "LayoutPlan.h"
+#include "LayoutVerifier.h"
 #include "dialects/mf/MfOps.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>

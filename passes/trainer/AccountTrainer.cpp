@@ -8,7 +8,6 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
-#include "passes/config/TrainingCheck.h"
 #include "passes/trainer/TrainerTape.h"
 #include "llvm/ADT/StringSet.h"
 

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TapedForward.h"
+#include "TrainerTape.h"
 
 using namespace mlir;
 using namespace mf;

@@ -1,8 +1,7 @@
 //===- TrainerTape.cpp - What a trainer records of a chunk's forward ------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "TapedForward.h"
-#include "dialects/mf/DiscardableAttributes.h"
+#include "TrainerTape.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/shard/LayoutPlan.h"
-#include "passes/shard/AlikeLayers.h"
 #include "passes/shard/ReshardCollective.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
