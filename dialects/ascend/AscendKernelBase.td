@@ -151,7 +151,7 @@ class Kernel<string kernelName, string kernelFactory> {
   // which part of a whole each rank takes; the outputs are then cut just outside
   // of b.
   // Alternatively a C++ expression over `const KernelSpec &spec` that returns
-  // such a line and may call lib/Program/Signatures/PartFormulas.h.
+  // such a line and may call lib/Program/Signatures/KernelFormulas.h.
   string parts = ?;
 
   // C++ expressions over `const KernelSpec &spec` that may call
@@ -185,7 +185,7 @@ class Kernel<string kernelName, string kernelFactory> {
   list<string> profiled = [];
   // A C++ expression over `KernelSpec &spec` that converts the operands that a
   // profiler lists, which come without attributes, to those of the record. It
-  // may call lib/Program/Signatures/ProfiledOperands.h, and is false if the
+  // may call lib/Program/Signatures/KernelFormulas.h, and is false if the
   // operands do not identify the launch. By default the device's operands begin
   // with those of the record.
   string fromProfile = "";
