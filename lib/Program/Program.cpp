@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Program/Program.h"
+#include "mf/Program/LocatedError.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace mf::program {
 
@@ -114,6 +116,18 @@ std::optional<InitialValue::Kind> parseInitialKind(llvm::StringRef name) {
 bool isOfStep(Role role) {
   return role == Role::Gradient || role == Role::Accumulated ||
          role == Role::Gathered;
+}
+
+char LocatedError::ID = 0;
+
+void LocatedError::log(llvm::raw_ostream &os) const {
+  os << message;
+  for (const Note &note : notes)
+    os << "\n  note: " << note.text;
+}
+
+std::error_code LocatedError::convertToErrorCode() const {
+  return llvm::inconvertibleErrorCode();
 }
 
 } // namespace mf::program

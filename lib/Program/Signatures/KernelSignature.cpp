@@ -3,8 +3,6 @@
 
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "KernelFormulas.h"
-#include "PartFormulas.h"
-#include "ProfiledOperands.h"
 #include "mf/Program/Signatures/KernelChain.h"
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,7 +1,6 @@
 //===- PartFormulas.cpp - Rules for parts that depend on attributes -------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "PartFormulas.h"
 #include "KernelFormulas.h"
 #include "llvm/ADT/STLExtras.h"
 

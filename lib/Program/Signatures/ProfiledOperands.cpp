@@ -1,7 +1,6 @@
 //===- ProfiledOperands.cpp - Operands of kernels from profiles -----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "ProfiledOperands.h"
 #include "KernelFormulas.h"
 #include "llvm/ADT/STLExtras.h"
 #include <numeric>

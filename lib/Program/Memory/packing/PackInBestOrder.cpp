@@ -1,7 +1,7 @@
 //===- PackInBestOrder.cpp - The best of several list heuristics ----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "ImproveOrder.h"
+#include "Packing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>

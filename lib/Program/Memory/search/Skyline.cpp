@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Skyline.h"
-#include "lib/Program/Memory/packing/Packing.h"
 #include "lib/Program/Memory/packing/StableSort.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>

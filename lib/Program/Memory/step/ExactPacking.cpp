@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "ExactPacking.h"
-#include "FrameInstances.h"
 #include "FramePacking.h"
 #include "lib/Program/Memory/packing/ShapePacking.h"
 #include "lib/Program/Memory/packing/StableSort.h"
-#include "mf/Program/Memory/StepPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <deque>

@@ -4,7 +4,6 @@
 #include "FramePacking.h"
 #include "lib/Program/Memory/packing/StableSort.h"
 #include "lib/Program/Memory/search/PackSearch.h"
-#include "mf/Program/Memory/StepPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <limits>
