@@ -3,7 +3,6 @@
 
 #include "dialects/mf/DiscardableAttributes.h"
 #include "mf/Frontend/Config/KnownKeys.h"
-#include "mf/Frontend/Config/LayoutKeys.h"
 #include "mf/Frontend/Config/RankLayout.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mf/Frontend/Import/ModelReader.h"

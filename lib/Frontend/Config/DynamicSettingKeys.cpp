@@ -1,8 +1,8 @@
 //===- DynamicSettingKeys.cpp - Settings in the other format --------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "DynamicSettingKeys.h"
 #include "DynamicConfig.h"
+#include "SettingKeys.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf {

@@ -3,7 +3,7 @@
 
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "DynamicConfig.h"
-#include "DynamicSettingKeys.h"
+#include "SettingKeys.h"
 #include "ValueEditor.h"
 #include "mf/Frontend/Config/ChangedText.h"
 #include "mf/Frontend/Config/ConfigReader.h"

@@ -3,7 +3,6 @@
 
 #include "SettingKeys.h"
 #include "DynamicKeys.h"
-#include "mf/Frontend/Config/ModelKeys.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 

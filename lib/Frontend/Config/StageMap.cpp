@@ -3,7 +3,6 @@
 
 #include "mf/Frontend/Config/StageMap.h"
 #include "mf/Frontend/Config/ModelKeys.h"
-#include <algorithm>
 
 namespace mf {
 

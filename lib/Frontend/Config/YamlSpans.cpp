@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "YamlSpans.h"
+#include "ValueEditor.h"
 #include <sstream>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>

@@ -1,7 +1,7 @@
 //===- AdapterReader.cpp - Reads pet_config and lora_config ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "AdapterReader.h"
+#include "FamilyReaders.h"
 #include "SpecReader.h"
 #include "mf/Layers/NameRegex.h"
 #include "mf/Support/NearestName.h"

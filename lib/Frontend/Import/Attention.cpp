@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "BodyLayer.h"
-#include "LearnedPrefix.h"
 #include <cmath>
 #include <numeric>
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "CellBuilder.h"
-#include "dialects/mf/DiscardableAttributes.h"
 
 using namespace mlir;
 using namespace mf::ir;

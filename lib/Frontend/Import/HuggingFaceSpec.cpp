@@ -3,7 +3,6 @@
 
 #include "ExpertReader.h"
 #include "FamilyReaders.h"
-#include "SpecLimits.h"
 #include "mf/Frontend/Import/ModelReader.h"
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,7 +1,7 @@
 //===- LearnedPrefix.cpp - Trained keys and values ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "LearnedPrefix.h"
+#include "BodyLayer.h"
 
 using namespace mlir;
 using namespace mf::ir;

@@ -4,7 +4,6 @@
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "BodyLayer.h"
 #include "HyperConnections.h"
-#include "LearnedPrefix.h"
 #include "NextTokenLayers.h"
 #include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/Format.h"

@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mf/Frontend/Import/ModelReader.h"
-#include "AdapterReader.h"
 #include "ExpertReader.h"
 #include "FamilyReaders.h"
-#include "SpecLimits.h"
-#include "mf/Frontend/Config/LayoutKeys.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -1,7 +1,7 @@
 //===- SpecLimits.cpp - Limits of a model's sizes -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "SpecLimits.h"
+#include "FamilyReaders.h"
 #include <algorithm>
 #include <initializer_list>
 

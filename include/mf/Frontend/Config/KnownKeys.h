@@ -8,6 +8,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <limits>
+#include <map>
 #include <variant>
 
 namespace mf {
@@ -523,6 +524,19 @@ void printKeyPage(llvm::raw_ostream &out);
 /// Prints the fields of the dynamic graph's YAML as the second part of that
 /// page.
 void printDynamicKeyPage(llvm::raw_ostream &out);
+
+/// Values of parallel_config by key, as text.
+using LayoutValues = std::map<std::string, std::string>;
+
+/// Returns the values that are not the default.
+LayoutValues listLayoutValues(const TrainingConfig &config);
+
+/// Returns the value of a key that listLayoutValues() leaves out.
+std::string getDefaultLayoutValue(llvm::StringRef key);
+
+/// Sets the value of a key to one of listLayoutValues() or to the default.
+void setLayoutValue(llvm::StringRef key, llvm::StringRef value,
+                    TrainingConfig &config);
 
 } // namespace mf
 
