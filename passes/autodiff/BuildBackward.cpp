@@ -11,6 +11,7 @@
 #include "llvm/ADT/DenseSet.h"
 
 namespace mf::passes {
+
 #define GEN_PASS_DEF_BUILDBACKWARD
 #include "passes/Passes.h.inc"
 } // namespace mf::passes
@@ -18,6 +19,24 @@ namespace mf::passes {
 using namespace mlir;
 using namespace mf;
 using namespace mf::ir;
+
+namespace {
+
+/// The layers of one stage and chunk.
+struct ChunkLayers {
+  ir::PlacementAttr placement;
+  llvm::SmallVector<ir::LayerOp> layers;
+};
+
+} // namespace
+
+/// Returns whether an operator may have no gradient for `operand`: the producer
+/// of the operand could not use one.
+static bool mayIgnore(Value operand) {
+  auto result = dyn_cast<OpResult>(operand);
+  auto maker = operand.getDefiningOp<DifferentiableOpInterface>();
+  return result && maker && !maker.isDifferentiable(result.getResultNumber());
+}
 
 namespace {
 
@@ -33,34 +52,114 @@ public:
   void keepLargest(mlir::Value value) { largest.insert(value); }
   bool isRequired(mlir::Value value) const { return needing.contains(value); }
 
-  /// Marks all values that depend on a value that needs a gradient.
-  void propagate(mlir::Block &forward);
+  /// Marks all values that depend on a value that needs a gradient. Integers
+  /// and piecewise constant operators do not propagate gradients.
+  void propagate(Block &forward) {
+    for (Operation &op : forward) {
+      if (op.hasTrait<PiecewiseConstant>() ||
+          llvm::none_of(op.getOperands(),
+                        [&](Value operand) { return isRequired(operand); }))
+        continue;
+      for (Value result : op.getResults())
+        if (isFloatTensor(result.getType()))
+          require(result);
+    }
+  }
 
   /// Appends the gradients of `operators`, starting with the last one.
   /// `outputGradients` has a gradient for each of `outputs`.
-  mlir::LogicalResult run(llvm::ArrayRef<mlir::Operation *> operators,
-                          mlir::ValueRange outputs,
-                          mlir::ValueRange outputGradients);
+  mlir::LogicalResult run(ArrayRef<Operation *> operators, ValueRange outputs,
+                          ValueRange outputGradients) {
+    for (auto [output, gradient] : llvm::zip_equal(outputs, outputGradients)) {
+      auto compute = output.getDefiningOp<ComputeOpInterface>();
+      accumulate(output, gradient,
+                 compute ? (compute.getCellName() + ".grad").str() : "");
+    }
+    for (Operation *op : llvm::reverse(operators))
+      if (failed(differentiate(op)))
+        return failure();
+    return success();
+  }
 
   mlir::Value getGradient(mlir::Value value) const {
     return gradients.lookup(value);
   }
 
 private:
-  mlir::LogicalResult differentiate(mlir::Operation *op);
-  void accumulate(mlir::Value value, mlir::Value gradient,
-                  llvm::StringRef name);
+  mlir::LogicalResult differentiate(Operation *op) {
+    SmallVector<Value> resultGradients;
+    for (Value result : op->getResults())
+      resultGradients.push_back(getGradient(result));
+    if (llvm::none_of(resultGradients, [](Value v) { return bool(v); }))
+      return success();
+    SmallVector<bool> needed;
+    for (Value operand : op->getOperands())
+      needed.push_back(isRequired(operand));
+    if (llvm::none_of(needed, [](bool flag) { return flag; }))
+      return success();
+
+    auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+    if (!differentiable)
+      return op->emitOpError("has no gradient, but a trained parameter or the "
+                             "chunk's input depends on it");
+    for (auto [index, gradient] : llvm::enumerate(resultGradients))
+      if (gradient && !differentiable.isDifferentiable(index))
+        return op->emitOpError("has no gradient for result ")
+               << index
+               << ", but a trained parameter or the chunk's input depends on "
+                  "it";
+
+    std::string name;
+    if (auto compute = dyn_cast<ComputeOpInterface>(op))
+      name = (compute.getCellName() + ".grad").str();
+    Block *block = builder.getInsertionBlock();
+    Operation *before = block->empty() ? nullptr : &block->back();
+    SmallVector<Value> operandGradients(op->getNumOperands());
+    differentiable.buildGradient(builder, resultGradients, needed,
+                                 operandGradients);
+    for (Operation *created = before ? before->getNextNode() : &block->front();
+         created; created = created->getNextNode())
+      if (auto compute = dyn_cast<ComputeOpInterface>(created))
+        compute.setCellName(name);
+
+    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+      if (!needed[index])
+        continue;
+      if (!operandGradients[index] && mayIgnore(operand))
+        continue;
+      if (!operandGradients[index])
+        return op->emitOpError("has no gradient for operand ")
+               << index
+               << ", which depends on a trained parameter or the chunk's input";
+      accumulate(operand, operandGradients[index], name);
+    }
+    return success();
+  }
+
+  void accumulate(Value value, Value gradient, StringRef name) {
+    Value &sum = gradients[value];
+    if (!sum) {
+      sum = gradient;
+      return;
+    }
+    if (largest.contains(value)) {
+      auto larger = MaximumOp::create(builder, gradient.getLoc(), sum.getType(),
+                                      sum, gradient, nullptr, nullptr, nullptr);
+      larger.setName(name);
+      sum = larger;
+      return;
+    }
+    auto add = AddOp::create(builder, gradient.getLoc(), sum, gradient);
+    add.setName(name);
+    sum = add;
+  }
 
   mlir::OpBuilder &builder;
   llvm::DenseSet<mlir::Value> needing, largest;
   llvm::DenseMap<mlir::Value, mlir::Value> gradients;
 };
 
-/// The layers of one stage and chunk.
-struct ChunkLayers {
-  ir::PlacementAttr placement;
-  llvm::SmallVector<ir::LayerOp> layers;
-};
+} // namespace
 
 /// Builds the joint graph of one chunk.
 class ChunkBuilder {
@@ -74,24 +173,332 @@ public:
     stepInputs.resize(hidden.size());
   }
 
-  mlir::LogicalResult build();
+  mlir::LogicalResult build() {
+    body = std::make_unique<Region>();
+    block = &body->emplaceBlock();
+    builder.setInsertionPointToEnd(block);
+    addPast();
+    for (LayerOp layer : source.layers)
+      inlineLayer(layer);
+    if (failed(checkInputs()) || failed(buildBackward()))
+      return failure();
+    emitRemark(createChunk());
+    return success();
+  }
 
 private:
-  void addPast();
-  void inlineLayer(ir::LayerOp layer);
-  void inlineCopy(ir::LayerOp layer, size_t copy, mlir::IRMapping &constants);
-  mlir::Value getArgument(ir::LayerOp layer, size_t copy, unsigned argument);
-  mlir::Value addInput(ir::LayerOp layer, size_t copy, unsigned argument);
-  mlir::LogicalResult checkInputs();
-  mlir::Value makeSummand(ir::ParamOp param, mlir::Value gradient);
-  int64_t getDivisor(ir::ParamOp param);
-  mlir::Value divideByRanks(ir::ParamOp param, mlir::Value sum,
-                            llvm::StringRef name);
-  mlir::LogicalResult buildBackward();
-  void dropMarkers();
-  mlir::LogicalResult collectGradients(const GradientBuilder &gradients);
-  ir::ChunkOp createChunk();
-  void emitRemark(ir::ChunkOp chunk);
+  /// Adds the arguments for values of earlier pieces after all others, ordered
+  /// by piece and then by layer.
+  void addPast() {
+    int64_t piece = source.placement.getPiece();
+    if (piece == 0)
+      return;
+    int64_t ofPiece = 0;
+    for (LayerOp layer : source.layers) {
+      firstOfLayer[layer] = ofPiece;
+      ofPiece += static_cast<int64_t>(layer.getPast()) / piece;
+    }
+    for (int64_t earlier = 0; earlier < piece; ++earlier)
+      for (LayerOp layer : source.layers) {
+        int64_t count = static_cast<int64_t>(layer.getPast()) / piece;
+        for (Type type : layer.getArgumentTypes()
+                             .drop_front(layer.getFirstPast() + earlier * count)
+                             .take_front(count))
+          past.push_back(block->addArgument(type, layer.getLoc()));
+      }
+  }
+
+  void inlineLayer(LayerOp layer) {
+    IRMapping constants;
+    SmallVector<SmallVector<Operation *>> copies;
+    for (size_t copy = 0; copy < hidden.size(); ++copy) {
+      Operation *before = block->empty() ? nullptr : &block->back();
+      inlineCopy(layer, copy, constants);
+      SmallVector<Operation *> &operators = copies.emplace_back();
+      for (Operation *op = before ? before->getNextNode() : &block->front(); op;
+           op = op->getNextNode())
+        operators.push_back(op);
+    }
+    if (copies.size() == 1) {
+      llvm::append_range(forward, copies.front());
+      return;
+    }
+    // The gradients of constants are complete after all copies have added to
+    // them.
+    DenseSet<Value> shared;
+    for (auto [from, to] : constants.getValueMap())
+      shared.insert(to);
+    llvm::copy_if(
+        copies.front(), std::back_inserter(forward),
+        [&](Operation *op) { return shared.contains(op->getResult(0)); });
+    for (ArrayRef<Operation *> operators : llvm::reverse(copies))
+      llvm::copy_if(operators, std::back_inserter(forward), [&](Operation *op) {
+        return !shared.contains(op->getResult(0));
+      });
+  }
+
+  /// Inlines a layer for one copy of the model. All copies share `constants`,
+  /// the values that are computed from parameters alone.
+  void inlineCopy(LayerOp layer, size_t copy, IRMapping &constants) {
+    IRMapping mapping(constants);
+    Block &layerBody = layer.getBody().front();
+    for (BlockArgument argument : layerBody.getArguments())
+      mapping.map(argument, getArgument(layer, copy, argument.getArgNumber()));
+    for (Operation &op : layerBody.without_terminator()) {
+      bool isConstant = llvm::all_of(op.getOperands(), [&](Value operand) {
+        return constants.contains(operand);
+      });
+      if (op.getNumResults() > 0 && constants.contains(op.getResult(0)))
+        continue;
+      Operation *clone = builder.clone(op, mapping);
+      if (isConstant)
+        constants.map(op.getResults(), clone->getResults());
+      if (auto compute = dyn_cast<ComputeOpInterface>(clone))
+        compute.setCellName(
+            (layer.getCell() + "." + compute.getCellName()).str());
+    }
+    hidden[copy].clear();
+    ValueRange values = getReturn(layer).getValues();
+    const size_t numBefore = losses.size();
+    for (Value value : values.drop_back(layer.getFuture()))
+      (isLoss(value.getType()) ? losses : hidden[copy])
+          .push_back(mapping.lookup(value));
+    SmallVector<LossPart> parts = findLossParts(layer);
+    parts.resize(losses.size() - numBefore,
+                 {builder.getStringAttr(""), builder.getF64FloatAttr(1.0)});
+    llvm::append_range(lossParts, parts);
+    for (Value value : values.take_back(layer.getFuture()))
+      future.push_back(mapping.lookup(value));
+  }
+
+  /// Returns the value that argument `argument` of `layer` is mapped to.
+  mlir::Value getArgument(LayerOp layer, size_t copy, unsigned argument) {
+    unsigned firstPast = layer.getFirstPast();
+    unsigned numHidden = std::min<size_t>(hidden[copy].size(), firstPast);
+    if (argument < numHidden)
+      return hidden[copy][argument];
+    if (argument < firstPast || argument >= firstPast + layer.getPast())
+      return addInput(layer, copy, argument);
+    int64_t piece = source.placement.getPiece();
+    int64_t count = static_cast<int64_t>(layer.getPast()) / piece;
+    int64_t ofPiece = static_cast<int64_t>(past.size()) / piece;
+    int64_t number = argument - firstPast;
+    return past[number / count * ofPiece + firstOfLayer.lookup(layer) +
+                number % count];
+  }
+
+  mlir::Value addInput(LayerOp layer, size_t copy, unsigned argument) {
+    Type type = layer.getArgumentTypes()[argument];
+    unsigned place = block->getNumArguments() - past.size();
+    if (isFloatTensor(type))
+      return hiddenInputs.emplace_back(
+          block->insertArgument(place, type, layer.getLoc()));
+    InputKind kind = getStepInputKind(layer.getKind(), type);
+    for (auto [known, value] : stepInputs[copy])
+      if (known == kind && value.getType() == type)
+        return value;
+    inputs.push_back(InputKindAttr::get(model.getContext(), kind));
+    inputIndices.push_back(builder.getI64IntegerAttr(place));
+    Value input = block->insertArgument(place, type, layer.getLoc());
+    stepInputs[copy].emplace_back(kind, input);
+    return input;
+  }
+
+  /// All layers of a chunk must read the same part of the tokens: a second
+  /// input of a kind would belong to another micro-batch.
+  mlir::LogicalResult checkInputs() {
+    for (ArrayRef<std::pair<InputKind, Value>> ofCopy : stepInputs)
+      for (auto [number, input] : llvm::enumerate(ofCopy))
+        for (const auto &other : ofCopy.drop_front(number + 1))
+          if (other.first == input.first)
+            return source.layers.front().emitOpError(
+                       "begins a chunk whose layers take ")
+                   << stringifyInputKind(input.first) << " as "
+                   << input.second.getType() << " and as "
+                   << other.second.getType()
+                   << "; expected one part of them for all, as "
+                      "mf-propagate-layouts decides; run it first";
+    return success();
+  }
+
+  /// Returns the value to add to the gradient of `param`: converted to its
+  /// type, and reduce-scattered over ranks if this is done for each
+  /// micro-batch.
+  mlir::Value makeSummand(ParamOp param, Value gradient) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(gradient);
+    std::string name = (param.getSymName() + ".grad").str();
+    auto type = cast<RankedTensorType>(gradient.getType());
+    Type element = param.getTensorType().getElementType();
+    if (type.getElementType() != element) {
+      auto cast =
+          CastOp::create(builder, gradient.getLoc(), type.clone(element),
+                         gradient, nullptr, nullptr, nullptr);
+      cast.setName(name);
+      gradient = cast;
+    }
+    if (gradient.getType() != param.getAccumulatedType())
+      gradient = shareOutGradient(builder, param, gradient, name);
+    return divideByRanks(param, gradient, name);
+  }
+
+  /// Returns the divisor of a summand of the gradient of `param`. It is the
+  /// number of ranks that shard the parameter if its sharing requires that, or
+  /// the number of ranks over which a mean is taken if the summand is their
+  /// sum. Other sums are divided at the end of the step.
+  int64_t getDivisor(ParamOp param) {
+    if (param.getUpdateRule())
+      return 1;
+    if (auto sharing = ParameterSharing::find(param);
+        sharing && sharing->dividesGradients)
+      return getGroupSize(param, builder.getStrArrayAttr(sharing->axes));
+    TrainingAttr training = model.getTrainingAttr();
+    LayoutAttr layout = param.getLayoutAttr();
+    if (!param.getReducedInBackward() || !layout || !training ||
+        !training.getParallel().getGradientsMean())
+      return 1;
+    return getGroupSize(param, layout.getReduced());
+  }
+
+  mlir::Value divideByRanks(ParamOp param, Value sum, StringRef name) {
+    const int64_t ranks = getDivisor(param);
+    if (ranks == 1)
+      return sum;
+    auto mean = ScaleOp::create(
+        builder, sum.getLoc(), sum,
+        builder.getF64FloatAttr(1.0 / static_cast<double>(ranks)), nullptr,
+        nullptr, nullptr);
+    mean.setName(name);
+    return mean;
+  }
+
+  mlir::LogicalResult buildBackward() {
+    GradientBuilder gradients(builder);
+    if (firstTrained == 0 || index > firstTrained)
+      gradientInputs = hiddenInputs;
+    if (index >= firstTrained)
+      llvm::append_range(gradientInputs, past);
+    for (Value input : gradientInputs)
+      gradients.require(input);
+    for (GetParamOp read : block->getOps<GetParamOp>()) {
+      auto param = symbols.lookup<ParamOp>(read.getParam());
+      if (!param)
+        return read.emitOpError("expected a parameter, but got '")
+               << read.getParam() << "'";
+      if (param.getUntrained()) {
+        ++numFrozen;
+        frozenBytes += getTensorBytes(param.getAccumulatedType());
+      }
+      if (!param.needsGradient())
+        continue;
+      gradients.require(read.getResult());
+      if (param.keepsLargest())
+        gradients.keepLargest(read.getResult());
+      trained.push_back({read, param});
+    }
+    gradients.propagate(*block);
+
+    SmallVector<Value> outputs;
+    for (ArrayRef<Value> ofCopy : hidden)
+      llvm::append_range(outputs, ofCopy);
+    llvm::append_range(outputs, losses);
+    if (!future.empty())
+      llvm::append_range(outputs, past);
+    llvm::append_range(outputs, future);
+    Location loc = outputs.front().getLoc();
+    auto cut = CutOp::create(builder, loc, outputs);
+    if (failed(gradients.run(forward, outputs, cut.getOutputGradients())) ||
+        failed(collectGradients(gradients)))
+      return failure();
+    ReturnOp::create(builder, loc, results);
+    dropMarkers();
+    return success();
+  }
+
+  /// Removes views with several operands whose result is their first operand
+  /// unchanged. They only served to give the other operands gradients.
+  void dropMarkers() {
+    for (Operation &op : llvm::make_early_inc_range(*block)) {
+      auto compute = dyn_cast<ComputeOpInterface>(op);
+      if (!compute || !compute.isView() || op.getNumOperands() < 2 ||
+          op.getResult(0).getType() != op.getOperand(0).getType())
+        continue;
+      op.getResult(0).replaceAllUsesWith(op.getOperand(0));
+      op.erase();
+    }
+    for (GetParamOp read :
+         llvm::make_early_inc_range(block->getOps<GetParamOp>()))
+      if (read->use_empty())
+        read.erase();
+  }
+
+  /// Collects the chunk's results: the gradients of hidden inputs, then those
+  /// of parameters.
+  mlir::LogicalResult collectGradients(const GradientBuilder &gradients) {
+    for (auto [index, input] : llvm::enumerate(gradientInputs)) {
+      Value gradient = gradients.getGradient(input);
+      if (!gradient)
+        return emitError(input.getLoc(),
+                         "no result of the chunk depends on its input ")
+               << index << ", of type " << input.getType()
+               << "; drop it from the results of the layer before";
+      results.push_back(gradient);
+    }
+    for (auto [read, param] : trained) {
+      Value gradient = gradients.getGradient(read.getResult());
+      if (!gradient)
+        return read.emitOpError(
+            "reads a trained parameter that the result does not depend on");
+      results.push_back(makeSummand(param, gradient));
+      gradientNames.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
+    }
+    return success();
+  }
+
+  ir::ChunkOp createChunk() {
+    OpBuilder outer(model.getContext());
+    outer.setInsertionPointToEnd(&model.getBody().front());
+    std::string name = "chunk" + std::to_string(index) +
+                       getPieceSuffix(source.placement.getPiece());
+    auto type = FunctionType::get(model.getContext(), block->getArgumentTypes(),
+                                  ValueRange(results).getTypes());
+    auto chunk = ChunkOp::create(
+        outer, source.layers.front().getLoc(), name, type, source.placement,
+        outer.getArrayAttr(inputs), outer.getArrayAttr(inputIndices),
+        outer.getArrayAttr(gradientNames), past.size(), future.size(),
+        ArrayAttr(), ArrayAttr());
+    setLossParts(chunk, lossParts);
+    chunk.getBody().takeBody(*body);
+    return chunk;
+  }
+
+  void emitRemark(ChunkOp chunk) {
+    auto countFrom = [](Operation *op) {
+      int64_t count = 0;
+      for (; op; op = op->getNextNode())
+        count += isa<ComputeOpInterface>(op);
+      return count;
+    };
+    Block &operators = chunk.getBody().front();
+    int64_t backward = countFrom(chunk.getCut());
+    auto options = remark::RemarkOpts::name("Backward")
+                       .category("autodiff")
+                       .function(chunk.getSymName());
+    if (numFrozen > 0)
+      remark::passed(chunk.getLoc(), options)
+          << remark::add("weights that are not trained get no gradient")
+          << remark::metric("frozen parameters", numFrozen)
+          << remark::metric("gradient bytes not made", frozenBytes);
+    remark::passed(chunk.getLoc(), options)
+        << remark::add("layers {0} to {1} of stage {2} are one graph",
+                       source.layers.front().getSymName(),
+                       source.layers.back().getSymName(),
+                       source.placement.getStage())
+        << remark::metric("forward operators",
+                          countFrom(&operators.front()) - backward)
+        << remark::metric("backward operators", backward)
+        << remark::metric("trained parameters", gradientNames.size());
+  }
 
   ir::ModelOp model;
   mlir::SymbolTable &symbols;
@@ -130,436 +537,6 @@ private:
   llvm::SmallVector<mlir::Value> results;
 };
 
-} // namespace
-
-/// Integers and piecewise constant operators do not propagate gradients.
-void GradientBuilder::propagate(Block &forward) {
-  for (Operation &op : forward) {
-    if (op.hasTrait<PiecewiseConstant>() ||
-        llvm::none_of(op.getOperands(),
-                      [&](Value operand) { return isRequired(operand); }))
-      continue;
-    for (Value result : op.getResults())
-      if (isFloatTensor(result.getType()))
-        require(result);
-  }
-}
-
-void GradientBuilder::accumulate(Value value, Value gradient, StringRef name) {
-  Value &sum = gradients[value];
-  if (!sum) {
-    sum = gradient;
-    return;
-  }
-  if (largest.contains(value)) {
-    auto larger = MaximumOp::create(builder, gradient.getLoc(), sum.getType(),
-                                    sum, gradient, nullptr, nullptr, nullptr);
-    larger.setName(name);
-    sum = larger;
-    return;
-  }
-  auto add = AddOp::create(builder, gradient.getLoc(), sum, gradient);
-  add.setName(name);
-  sum = add;
-}
-
-/// Returns whether an operator may have no gradient for `operand`: the producer
-/// of the operand could not use one.
-static bool mayIgnore(Value operand) {
-  auto result = dyn_cast<OpResult>(operand);
-  auto maker = operand.getDefiningOp<DifferentiableOpInterface>();
-  return result && maker && !maker.isDifferentiable(result.getResultNumber());
-}
-
-LogicalResult GradientBuilder::differentiate(Operation *op) {
-  SmallVector<Value> resultGradients;
-  for (Value result : op->getResults())
-    resultGradients.push_back(getGradient(result));
-  if (llvm::none_of(resultGradients, [](Value v) { return bool(v); }))
-    return success();
-  SmallVector<bool> needed;
-  for (Value operand : op->getOperands())
-    needed.push_back(isRequired(operand));
-  if (llvm::none_of(needed, [](bool flag) { return flag; }))
-    return success();
-
-  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
-  if (!differentiable)
-    return op->emitOpError("has no gradient, but a trained parameter or the "
-                           "chunk's input depends on it");
-  for (auto [index, gradient] : llvm::enumerate(resultGradients))
-    if (gradient && !differentiable.isDifferentiable(index))
-      return op->emitOpError("has no gradient for result ")
-             << index
-             << ", but a trained parameter or the chunk's input "
-                "depends on it";
-
-  std::string name;
-  if (auto compute = dyn_cast<ComputeOpInterface>(op))
-    name = (compute.getCellName() + ".grad").str();
-  Block *block = builder.getInsertionBlock();
-  Operation *before = block->empty() ? nullptr : &block->back();
-  SmallVector<Value> operandGradients(op->getNumOperands());
-  differentiable.buildGradient(builder, resultGradients, needed,
-                               operandGradients);
-  for (Operation *created = before ? before->getNextNode() : &block->front();
-       created; created = created->getNextNode())
-    if (auto compute = dyn_cast<ComputeOpInterface>(created))
-      compute.setCellName(name);
-
-  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-    if (!needed[index])
-      continue;
-    if (!operandGradients[index] && mayIgnore(operand))
-      continue;
-    if (!operandGradients[index])
-      return op->emitOpError("has no gradient for operand ")
-             << index
-             << ", which depends on a trained parameter or the chunk's input";
-    accumulate(operand, operandGradients[index], name);
-  }
-  return success();
-}
-
-LogicalResult GradientBuilder::run(ArrayRef<Operation *> operators,
-                                   ValueRange outputs,
-                                   ValueRange outputGradients) {
-  for (auto [output, gradient] : llvm::zip_equal(outputs, outputGradients)) {
-    auto compute = output.getDefiningOp<ComputeOpInterface>();
-    accumulate(output, gradient,
-               compute ? (compute.getCellName() + ".grad").str() : "");
-  }
-  for (Operation *op : llvm::reverse(operators))
-    if (failed(differentiate(op)))
-      return failure();
-  return success();
-}
-
-Value ChunkBuilder::addInput(LayerOp layer, size_t copy, unsigned argument) {
-  Type type = layer.getArgumentTypes()[argument];
-  unsigned place = block->getNumArguments() - past.size();
-  if (isFloatTensor(type))
-    return hiddenInputs.emplace_back(
-        block->insertArgument(place, type, layer.getLoc()));
-  InputKind kind = getStepInputKind(layer.getKind(), type);
-  for (auto [known, value] : stepInputs[copy])
-    if (known == kind && value.getType() == type)
-      return value;
-  inputs.push_back(InputKindAttr::get(model.getContext(), kind));
-  inputIndices.push_back(builder.getI64IntegerAttr(place));
-  Value input = block->insertArgument(place, type, layer.getLoc());
-  stepInputs[copy].emplace_back(kind, input);
-  return input;
-}
-
-/// All layers of a chunk must read the same part of the tokens: a second input
-/// of a kind would belong to another micro-batch.
-LogicalResult ChunkBuilder::checkInputs() {
-  for (ArrayRef<std::pair<InputKind, Value>> ofCopy : stepInputs)
-    for (auto [number, input] : llvm::enumerate(ofCopy))
-      for (const auto &other : ofCopy.drop_front(number + 1))
-        if (other.first == input.first)
-          return source.layers.front().emitOpError(
-                     "begins a chunk whose layers take ")
-                 << stringifyInputKind(input.first) << " as "
-                 << input.second.getType() << " and as "
-                 << other.second.getType()
-                 << "; expected one part of them for all, as "
-                    "mf-propagate-layouts decides; run it first";
-  return success();
-}
-
-/// Adds the arguments for values of earlier pieces after all others, ordered by
-/// piece and then by layer.
-void ChunkBuilder::addPast() {
-  int64_t piece = source.placement.getPiece();
-  if (piece == 0)
-    return;
-  int64_t ofPiece = 0;
-  for (LayerOp layer : source.layers) {
-    firstOfLayer[layer] = ofPiece;
-    ofPiece += static_cast<int64_t>(layer.getPast()) / piece;
-  }
-  for (int64_t earlier = 0; earlier < piece; ++earlier)
-    for (LayerOp layer : source.layers) {
-      int64_t count = static_cast<int64_t>(layer.getPast()) / piece;
-      for (Type type : layer.getArgumentTypes()
-                           .drop_front(layer.getFirstPast() + earlier * count)
-                           .take_front(count))
-        past.push_back(block->addArgument(type, layer.getLoc()));
-    }
-}
-
-/// Returns the value that argument `argument` of `layer` is mapped to.
-Value ChunkBuilder::getArgument(LayerOp layer, size_t copy, unsigned argument) {
-  unsigned firstPast = layer.getFirstPast();
-  unsigned numHidden = std::min<size_t>(hidden[copy].size(), firstPast);
-  if (argument < numHidden)
-    return hidden[copy][argument];
-  if (argument < firstPast || argument >= firstPast + layer.getPast())
-    return addInput(layer, copy, argument);
-  int64_t piece = source.placement.getPiece();
-  int64_t count = static_cast<int64_t>(layer.getPast()) / piece;
-  int64_t ofPiece = static_cast<int64_t>(past.size()) / piece;
-  int64_t number = argument - firstPast;
-  return past[number / count * ofPiece + firstOfLayer.lookup(layer) +
-              number % count];
-}
-
-/// Inlines a layer for one copy of the model. All copies share `constants`, the
-/// values that are computed from parameters alone.
-void ChunkBuilder::inlineCopy(LayerOp layer, size_t copy,
-                              IRMapping &constants) {
-  IRMapping mapping(constants);
-  Block &layerBody = layer.getBody().front();
-  for (BlockArgument argument : layerBody.getArguments())
-    mapping.map(argument, getArgument(layer, copy, argument.getArgNumber()));
-  for (Operation &op : layerBody.without_terminator()) {
-    bool isConstant = llvm::all_of(op.getOperands(), [&](Value operand) {
-      return constants.contains(operand);
-    });
-    if (op.getNumResults() > 0 && constants.contains(op.getResult(0)))
-      continue;
-    Operation *clone = builder.clone(op, mapping);
-    if (isConstant)
-      constants.map(op.getResults(), clone->getResults());
-    if (auto compute = dyn_cast<ComputeOpInterface>(clone))
-      compute.setCellName(
-          (layer.getCell() + "." + compute.getCellName()).str());
-  }
-  hidden[copy].clear();
-  ValueRange values = getReturn(layer).getValues();
-  const size_t numBefore = losses.size();
-  for (Value value : values.drop_back(layer.getFuture()))
-    (isLoss(value.getType()) ? losses : hidden[copy])
-        .push_back(mapping.lookup(value));
-  SmallVector<LossPart> parts = findLossParts(layer);
-  parts.resize(losses.size() - numBefore,
-               {builder.getStringAttr(""), builder.getF64FloatAttr(1.0)});
-  llvm::append_range(lossParts, parts);
-  for (Value value : values.take_back(layer.getFuture()))
-    future.push_back(mapping.lookup(value));
-}
-
-void ChunkBuilder::inlineLayer(LayerOp layer) {
-  IRMapping constants;
-  SmallVector<SmallVector<Operation *>> copies;
-  for (size_t copy = 0; copy < hidden.size(); ++copy) {
-    Operation *before = block->empty() ? nullptr : &block->back();
-    inlineCopy(layer, copy, constants);
-    SmallVector<Operation *> &operators = copies.emplace_back();
-    for (Operation *op = before ? before->getNextNode() : &block->front(); op;
-         op = op->getNextNode())
-      operators.push_back(op);
-  }
-  if (copies.size() == 1) {
-    llvm::append_range(forward, copies.front());
-    return;
-  }
-  // The gradients of constants are complete after all copies have added to
-  // them.
-  DenseSet<Value> shared;
-  for (auto [from, to] : constants.getValueMap())
-    shared.insert(to);
-  llvm::copy_if(
-      copies.front(), std::back_inserter(forward),
-      [&](Operation *op) { return shared.contains(op->getResult(0)); });
-  for (ArrayRef<Operation *> operators : llvm::reverse(copies))
-    llvm::copy_if(operators, std::back_inserter(forward), [&](Operation *op) {
-      return !shared.contains(op->getResult(0));
-    });
-}
-
-/// Returns the value to add to the gradient of `param`: converted to its type,
-/// and reduce-scattered over ranks if this is done for each micro-batch.
-Value ChunkBuilder::makeSummand(ParamOp param, Value gradient) {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointAfterValue(gradient);
-  std::string name = (param.getSymName() + ".grad").str();
-  auto type = cast<RankedTensorType>(gradient.getType());
-  Type element = param.getTensorType().getElementType();
-  if (type.getElementType() != element) {
-    auto cast = CastOp::create(builder, gradient.getLoc(), type.clone(element),
-                               gradient, nullptr, nullptr, nullptr);
-    cast.setName(name);
-    gradient = cast;
-  }
-  if (gradient.getType() != param.getAccumulatedType())
-    gradient = shareOutGradient(builder, param, gradient, name);
-  return divideByRanks(param, gradient, name);
-}
-
-/// Returns the divisor of a summand of the gradient of `param`. It is the
-/// number of ranks that shard the parameter if its sharing requires that, or
-/// the number of ranks over which a mean is taken if the summand is their sum.
-/// Other sums are divided at the end of the step.
-int64_t ChunkBuilder::getDivisor(ParamOp param) {
-  if (param.getUpdateRule())
-    return 1;
-  if (auto sharing = ParameterSharing::find(param);
-      sharing && sharing->dividesGradients)
-    return getGroupSize(param, builder.getStrArrayAttr(sharing->axes));
-  TrainingAttr training = model.getTrainingAttr();
-  LayoutAttr layout = param.getLayoutAttr();
-  if (!param.getReducedInBackward() || !layout || !training ||
-      !training.getParallel().getGradientsMean())
-    return 1;
-  return getGroupSize(param, layout.getReduced());
-}
-
-Value ChunkBuilder::divideByRanks(ParamOp param, Value sum, StringRef name) {
-  const int64_t ranks = getDivisor(param);
-  if (ranks == 1)
-    return sum;
-  auto mean =
-      ScaleOp::create(builder, sum.getLoc(), sum,
-                      builder.getF64FloatAttr(1.0 / static_cast<double>(ranks)),
-                      nullptr, nullptr, nullptr);
-  mean.setName(name);
-  return mean;
-}
-
-/// Collects the chunk's results: the gradients of hidden inputs, then those of
-/// parameters.
-LogicalResult ChunkBuilder::collectGradients(const GradientBuilder &gradients) {
-  for (auto [index, input] : llvm::enumerate(gradientInputs)) {
-    Value gradient = gradients.getGradient(input);
-    if (!gradient)
-      return emitError(input.getLoc(), "no result of the chunk depends on its "
-                                       "input ")
-             << index << ", of type " << input.getType()
-             << "; drop it from the results of the layer before";
-    results.push_back(gradient);
-  }
-  for (auto [read, param] : trained) {
-    Value gradient = gradients.getGradient(read.getResult());
-    if (!gradient)
-      return read.emitOpError("reads a trained parameter that the result does "
-                              "not depend on");
-    results.push_back(makeSummand(param, gradient));
-    gradientNames.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
-  }
-  return success();
-}
-
-/// Removes views with several operands whose result is their first operand
-/// unchanged. They only served to give the other operands gradients.
-void ChunkBuilder::dropMarkers() {
-  for (Operation &op : llvm::make_early_inc_range(*block)) {
-    auto compute = dyn_cast<ComputeOpInterface>(op);
-    if (!compute || !compute.isView() || op.getNumOperands() < 2 ||
-        op.getResult(0).getType() != op.getOperand(0).getType())
-      continue;
-    op.getResult(0).replaceAllUsesWith(op.getOperand(0));
-    op.erase();
-  }
-  for (GetParamOp read :
-       llvm::make_early_inc_range(block->getOps<GetParamOp>()))
-    if (read->use_empty())
-      read.erase();
-}
-
-LogicalResult ChunkBuilder::buildBackward() {
-  GradientBuilder gradients(builder);
-  if (firstTrained == 0 || index > firstTrained)
-    gradientInputs = hiddenInputs;
-  if (index >= firstTrained)
-    llvm::append_range(gradientInputs, past);
-  for (Value input : gradientInputs)
-    gradients.require(input);
-  for (GetParamOp read : block->getOps<GetParamOp>()) {
-    auto param = symbols.lookup<ParamOp>(read.getParam());
-    if (!param)
-      return read.emitOpError("expected a parameter, but got '")
-             << read.getParam() << "'";
-    if (param.getUntrained()) {
-      ++numFrozen;
-      frozenBytes += getTensorBytes(param.getAccumulatedType());
-    }
-    if (!param.needsGradient())
-      continue;
-    gradients.require(read.getResult());
-    if (param.keepsLargest())
-      gradients.keepLargest(read.getResult());
-    trained.push_back({read, param});
-  }
-  gradients.propagate(*block);
-
-  SmallVector<Value> outputs;
-  for (ArrayRef<Value> ofCopy : hidden)
-    llvm::append_range(outputs, ofCopy);
-  llvm::append_range(outputs, losses);
-  if (!future.empty())
-    llvm::append_range(outputs, past);
-  llvm::append_range(outputs, future);
-  Location loc = outputs.front().getLoc();
-  auto cut = CutOp::create(builder, loc, outputs);
-  if (failed(gradients.run(forward, outputs, cut.getOutputGradients())) ||
-      failed(collectGradients(gradients)))
-    return failure();
-  ReturnOp::create(builder, loc, results);
-  dropMarkers();
-  return success();
-}
-
-ChunkOp ChunkBuilder::createChunk() {
-  OpBuilder outer(model.getContext());
-  outer.setInsertionPointToEnd(&model.getBody().front());
-  std::string name = "chunk" + std::to_string(index) +
-                     getPieceSuffix(source.placement.getPiece());
-  auto type = FunctionType::get(model.getContext(), block->getArgumentTypes(),
-                                ValueRange(results).getTypes());
-  auto chunk = ChunkOp::create(
-      outer, source.layers.front().getLoc(), name, type, source.placement,
-      outer.getArrayAttr(inputs), outer.getArrayAttr(inputIndices),
-      outer.getArrayAttr(gradientNames), past.size(), future.size(),
-      ArrayAttr(), ArrayAttr());
-  setLossParts(chunk, lossParts);
-  chunk.getBody().takeBody(*body);
-  return chunk;
-}
-
-void ChunkBuilder::emitRemark(ChunkOp chunk) {
-  auto countFrom = [](Operation *op) {
-    int64_t count = 0;
-    for (; op; op = op->getNextNode())
-      count += isa<ComputeOpInterface>(op);
-    return count;
-  };
-  Block &operators = chunk.getBody().front();
-  int64_t backward = countFrom(chunk.getCut());
-  auto options = remark::RemarkOpts::name("Backward")
-                     .category("autodiff")
-                     .function(chunk.getSymName());
-  if (numFrozen > 0)
-    remark::passed(chunk.getLoc(), options)
-        << remark::add("weights that are not trained get no gradient")
-        << remark::metric("frozen parameters", numFrozen)
-        << remark::metric("gradient bytes not made", frozenBytes);
-  remark::passed(chunk.getLoc(), options)
-      << remark::add("layers {0} to {1} of stage {2} are one graph",
-                     source.layers.front().getSymName(),
-                     source.layers.back().getSymName(),
-                     source.placement.getStage())
-      << remark::metric("forward operators",
-                        countFrom(&operators.front()) - backward)
-      << remark::metric("backward operators", backward)
-      << remark::metric("trained parameters", gradientNames.size());
-}
-
-LogicalResult ChunkBuilder::build() {
-  body = std::make_unique<Region>();
-  block = &body->emplaceBlock();
-  builder.setInsertionPointToEnd(block);
-  addPast();
-  for (LayerOp layer : source.layers)
-    inlineLayer(layer);
-  if (failed(checkInputs()) || failed(buildBackward()))
-    return failure();
-  emitRemark(createChunk());
-  return success();
-}
-
 namespace {
 
 /// Groups layers by placement. A chunk consists of consecutive layers of the
@@ -573,8 +550,8 @@ FailureOr<SmallVector<ChunkLayers>> groupLayers(ModelOp model) {
       return layer.emitOpError("has no placement; run mf-partition first");
     if (chunks.empty() || chunks.back().placement != placement) {
       if (!seen.insert(placement).second)
-        return layer.emitOpError("expected the layers of one chunk to follow "
-                                 "each other");
+        return layer.emitOpError(
+            "expected the layers of one chunk to follow each other");
       chunks.push_back({placement, {}});
     }
     chunks.back().layers.push_back(layer);

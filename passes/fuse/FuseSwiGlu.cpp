@@ -8,6 +8,7 @@
 #include "passes/fuse/Fusion.h"
 
 namespace mf::passes {
+
 #define GEN_PASS_DEF_FUSESWIGLU
 #include "passes/Passes.h.inc"
 } // namespace mf::passes
@@ -31,14 +32,14 @@ struct SwiGluSite {
 
   /// Returns whether gate and up alternate: `dim` is the last dimension and has
   /// size 2.
-  bool alternates() const;
+  bool alternates() const {
+    ArrayRef<int64_t> shape = getShape(whole);
+    return shape.back() == 2 && dim + 1 == static_cast<int64_t>(shape.size()) &&
+           shape.size() > 1;
+  }
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Matching
-//===----------------------------------------------------------------------===//
 
 /// Returns the slice that `value` is, possibly through reshapes.
 static SliceOp getPart(Value value) {
@@ -92,12 +93,6 @@ static std::optional<SwiGluSite> matchSwiGlu(MulOp product) {
       return site;
     }
   return std::nullopt;
-}
-
-bool SwiGluSite::alternates() const {
-  ArrayRef<int64_t> shape = getShape(whole);
-  return shape.back() == 2 && dim + 1 == static_cast<int64_t>(shape.size()) &&
-         shape.size() > 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -198,41 +193,39 @@ struct FuseSwiGluPass : mf::passes::PrintingPass<
   }
 
 private:
-  FusionCandidate getCandidate(SwiGluSite site);
+  /// In classic classes the fused operator is a sibling of the product, in the
+  /// training graph it is in the Cell of the activation. If it is a single
+  /// primitive there, it keeps that name.
+  FusionCandidate getCandidate(SwiGluSite site) {
+    StringRef silu = site.silu.getCellName();
+    StringRef product = site.product.getCellName();
+    std::string cell = mf::passes::getCellPrefix(isMcore ? silu : product);
+    std::string only = silu == product ? product.str() : "";
+
+    FusionCandidate candidate;
+    candidate.results = {site.product.getResult()};
+    candidate.setPlace(site.product, only.empty() ? cell + "swiglu" : only);
+    int64_t bytes = mf::passes::getBytes(site.product);
+    candidate.kernelsBefore = site.whole ? 4 : 2;
+    candidate.kernelsAfter = site.whole && !site.alternates() ? 1 : 2;
+    candidate.keptBefore = (site.gate == site.up ? 2 : 3) * bytes;
+    candidate.keptAfter = 2 * bytes;
+    candidate.isAlways = isOfExperts(site);
+    candidate.build = [=](OpBuilder &builder) mutable -> SmallVector<Value, 1> {
+      mlir::Location loc = site.product.getLoc();
+      Value both = joinGateAndUp(builder, site, cell, only);
+      Value result =
+          mf::passes::createNamed<SwiGluOp>(
+              builder, loc, only.empty() ? cell + "swiglu" : only, both)
+              .getResult();
+      return {mf::passes::reshapeNamed(
+          builder, loc, only.empty() ? cell + "reshape" : only, result,
+          site.product.getResult().getType().getShape())};
+    };
+    return candidate;
+  }
 
   bool isMcore = false;
 };
-
-/// In classic classes the fused operator is a sibling of the product, in the
-/// training graph it is in the Cell of the activation. If it is a single
-/// primitive there, it keeps that name.
-FusionCandidate FuseSwiGluPass::getCandidate(SwiGluSite site) {
-  StringRef silu = site.silu.getCellName();
-  StringRef product = site.product.getCellName();
-  std::string cell = mf::passes::getCellPrefix(isMcore ? silu : product);
-  std::string only = silu == product ? product.str() : "";
-
-  FusionCandidate candidate;
-  candidate.results = {site.product.getResult()};
-  candidate.setPlace(site.product, only.empty() ? cell + "swiglu" : only);
-  int64_t bytes = mf::passes::getBytes(site.product);
-  candidate.kernelsBefore = site.whole ? 4 : 2;
-  candidate.kernelsAfter = site.whole && !site.alternates() ? 1 : 2;
-  candidate.keptBefore = (site.gate == site.up ? 2 : 3) * bytes;
-  candidate.keptAfter = 2 * bytes;
-  candidate.isAlways = isOfExperts(site);
-  candidate.build = [=](OpBuilder &builder) mutable -> SmallVector<Value, 1> {
-    mlir::Location loc = site.product.getLoc();
-    Value both = joinGateAndUp(builder, site, cell, only);
-    Value result =
-        mf::passes::createNamed<SwiGluOp>(
-            builder, loc, only.empty() ? cell + "swiglu" : only, both)
-            .getResult();
-    return {mf::passes::reshapeNamed(
-        builder, loc, only.empty() ? cell + "reshape" : only, result,
-        site.product.getResult().getType().getShape())};
-  };
-  return candidate;
-}
 
 } // namespace

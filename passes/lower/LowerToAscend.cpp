@@ -12,6 +12,7 @@
 #include "llvm/ADT/SetVector.h"
 
 namespace mf::passes {
+
 #define GEN_PASS_DEF_LOWERTOASCEND
 #include "passes/Passes.h.inc"
 } // namespace mf::passes
@@ -29,6 +30,17 @@ bool isDeclaration(Operation *op) {
       op);
 }
 
+} // namespace
+
+/// Follows a buffer to the temporary that it is a view of.
+static Value getTemporary(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ascend::ViewOp>())
+    buffer = view.getSource();
+  return buffer.getDefiningOp<ascend::AllocOp>() ? buffer : Value();
+}
+
+namespace {
+
 /// Finds the places to cut a routine at, and makes its parts.
 class RoutineCutter {
 public:
@@ -36,8 +48,43 @@ public:
       : program(program), whole(whole) {}
 
   /// Returns false if there are less than two parts.
-  bool findParts();
-  RoutineParts build();
+  bool findParts() {
+    auto types = whole.getArgumentTypes();
+    if (!llvm::all_of(whole.getBody().front(), canCut) ||
+        llvm::any_of(types,
+                     [](Type type) { return isa<ascend::EventType>(type); }))
+      return false;
+    for (Operation &op : whole.getBody().front()) {
+      if (isDeclaration(&op))
+        continue;
+      if (auto wait = dyn_cast<ascend::WaitOp>(op)) {
+        addWait(wait);
+        continue;
+      }
+      parts.back().operations.push_back(&op);
+      launches += isa<ascend::LaunchOp>(op);
+      if (auto collective = dyn_cast<ascend::CollectiveOp>(op);
+          collective && collective.getDone())
+        pending.insert({collective.getDone(), {collective, launches}});
+    }
+    return parts.size() > 1;
+  }
+
+  RoutineParts build() {
+    findPassed();
+    RoutineParts result;
+    for (Value temporary : passed)
+      result.passed.push_back(temporary.getType());
+    result.parts.resize(parts.size());
+    Operation *last = whole;
+    for (auto [number, made] : llvm::enumerate(result.parts)) {
+      ascend::RoutineOp op = buildPart(number, made);
+      op->moveAfter(last);
+      last = op;
+    }
+    whole.erase();
+    return result;
+  }
 
 private:
   /// The instructions of a part, in order.
@@ -52,13 +99,101 @@ private:
     int64_t launches;
   };
 
-  static bool canCut(Operation &op);
-  void addWait(ascend::WaitOp wait);
-  void cut();
-  void findPassed();
-  ascend::RoutineOp buildPart(size_t number, RoutinePart &made);
+  /// Returns whether a routine may be cut before `op`. Exchanges of a routine
+  /// run on streams of their own, and only the compute stream waits for them.
+  static bool canCut(Operation &op) {
+    if (auto collective = dyn_cast<ascend::CollectiveOp>(op))
+      return !collective.getDone() ||
+             llvm::all_of(collective.getDone().getUsers(), [](Operation *user) {
+               return isa<ascend::WaitOp>(user);
+             });
+    return isDeclaration(&op) ||
+           isa<ascend::LaunchOp, ascend::RecordOp, ascend::WaitOp>(op);
+  }
+
+  void addWait(ascend::WaitOp wait) {
+    auto found = pending.find(wait.getEvent());
+    if (found == pending.end()) {
+      // The part has waited for a collective when it began.
+      if (!wait.getEvent().getDefiningOp<ascend::CollectiveOp>())
+        parts.back().operations.push_back(wait);
+      return;
+    }
+    if (found->second.launches == launches)
+      return cut();
+    pending.erase(found);
+    parts.back().operations.push_back(wait);
+  }
+
+  /// Begins the next part, which waits for all running collectives.
+  void cut() {
+    for (auto &[done, exchange] : pending) {
+      parts.back().streams.insert(exchange.op.getStream());
+      running.insert(exchange.op);
+    }
+    pending.clear();
+    parts.emplace_back().firstLaunch = launches;
+  }
+
+  /// Finds the temporaries that several parts use, and those of exchanges that
+  /// continue after the end of a part.
+  void findPassed() {
+    for (auto [number, part] : llvm::enumerate(parts))
+      for (Operation *op : part.operations) {
+        for (Value operand : op->getOperands()) {
+          Value temporary = getTemporary(operand);
+          if (!temporary)
+            continue;
+          auto [first, isNew] = firstUses.try_emplace(temporary, number);
+          if (running.contains(op) || first->second != number)
+            passed.insert(temporary);
+        }
+      }
+  }
+
+  ascend::RoutineOp buildPart(size_t number, RoutinePart &made) {
+    made.name = whole.getSymName().str();
+    if (number > 0)
+      made.name += ".part" + std::to_string(number);
+    made.streams.assign(parts[number].streams.begin(),
+                        parts[number].streams.end());
+    made.firstLaunch = parts[number].firstLaunch;
+    ascend::RoutineOp op = program.createRoutine(
+        made.name, whole.getArgumentTypes(), whole.getLayoutAttr());
+    op->setLoc(whole.getLoc());
+    op.setContinues(number > 0);
+    Block &body = op.getBody().front();
+    IRMapping mapping;
+    mapping.map(whole.getBody().front().getArguments(), body.getArguments());
+    OpBuilder builder = OpBuilder::atBlockEnd(&body);
+    for (Operation *instruction : parts[number].operations) {
+      for (Value operand : instruction->getOperands())
+        get(operand, body, made, mapping, builder);
+      builder.clone(*instruction, mapping);
+    }
+    op.setFunctionType(
+        FunctionType::get(program.getContext(), body.getArgumentTypes(), {}));
+    return op;
+  }
+
+  /// Returns the value in a part that replaces a value of the whole routine.
   Value get(Value value, Block &body, RoutinePart &made, IRMapping &mapping,
-            OpBuilder &builder);
+            OpBuilder &builder) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Value result;
+    if (auto *number = llvm::find(passed, value); number != passed.end()) {
+      made.passed.push_back(number - passed.begin());
+      result = body.addArgument(value.getType(), value.getLoc());
+    } else {
+      Operation *op = value.getDefiningOp();
+      for (Value operand : op->getOperands())
+        get(operand, body, made, mapping, builder);
+      result = builder.clone(*op, mapping)->getResult(0);
+    }
+    mapping.map(value, result);
+    return result;
+  }
 
   ProgramBuilder &program;
   ascend::RoutineOp whole;
@@ -75,147 +210,6 @@ private:
 };
 
 } // namespace
-
-/// Returns whether a routine may be cut before `op`. Exchanges of a routine run
-/// on streams of their own, and only the compute stream waits for them.
-bool RoutineCutter::canCut(Operation &op) {
-  if (auto collective = dyn_cast<ascend::CollectiveOp>(op))
-    return !collective.getDone() ||
-           llvm::all_of(collective.getDone().getUsers(), [](Operation *user) {
-             return isa<ascend::WaitOp>(user);
-           });
-  return isDeclaration(&op) ||
-         isa<ascend::LaunchOp, ascend::RecordOp, ascend::WaitOp>(op);
-}
-
-/// Begins the next part, which waits for all running collectives.
-void RoutineCutter::cut() {
-  for (auto &[done, exchange] : pending) {
-    parts.back().streams.insert(exchange.op.getStream());
-    running.insert(exchange.op);
-  }
-  pending.clear();
-  parts.emplace_back().firstLaunch = launches;
-}
-
-void RoutineCutter::addWait(ascend::WaitOp wait) {
-  auto found = pending.find(wait.getEvent());
-  if (found == pending.end()) {
-    // The part has waited for a collective when it began.
-    if (!wait.getEvent().getDefiningOp<ascend::CollectiveOp>())
-      parts.back().operations.push_back(wait);
-    return;
-  }
-  if (found->second.launches == launches)
-    return cut();
-  pending.erase(found);
-  parts.back().operations.push_back(wait);
-}
-
-bool RoutineCutter::findParts() {
-  auto types = whole.getArgumentTypes();
-  if (!llvm::all_of(whole.getBody().front(), canCut) ||
-      llvm::any_of(types,
-                   [](Type type) { return isa<ascend::EventType>(type); }))
-    return false;
-  for (Operation &op : whole.getBody().front()) {
-    if (isDeclaration(&op))
-      continue;
-    if (auto wait = dyn_cast<ascend::WaitOp>(op)) {
-      addWait(wait);
-      continue;
-    }
-    parts.back().operations.push_back(&op);
-    launches += isa<ascend::LaunchOp>(op);
-    if (auto collective = dyn_cast<ascend::CollectiveOp>(op);
-        collective && collective.getDone())
-      pending.insert({collective.getDone(), {collective, launches}});
-  }
-  return parts.size() > 1;
-}
-
-/// Follows a buffer to the temporary that it is a view of.
-static Value getTemporary(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ascend::ViewOp>())
-    buffer = view.getSource();
-  return buffer.getDefiningOp<ascend::AllocOp>() ? buffer : Value();
-}
-
-/// Finds the temporaries that several parts use, and those of exchanges that
-/// continue after the end of a part.
-void RoutineCutter::findPassed() {
-  for (auto [number, part] : llvm::enumerate(parts))
-    for (Operation *op : part.operations) {
-      for (Value operand : op->getOperands()) {
-        Value temporary = getTemporary(operand);
-        if (!temporary)
-          continue;
-        auto [first, isNew] = firstUses.try_emplace(temporary, number);
-        if (running.contains(op) || first->second != number)
-          passed.insert(temporary);
-      }
-    }
-}
-
-/// Returns the value in a part that replaces a value of the whole routine.
-Value RoutineCutter::get(Value value, Block &body, RoutinePart &made,
-                         IRMapping &mapping, OpBuilder &builder) {
-  if (Value known = mapping.lookupOrNull(value))
-    return known;
-  Value result;
-  if (auto *number = llvm::find(passed, value); number != passed.end()) {
-    made.passed.push_back(number - passed.begin());
-    result = body.addArgument(value.getType(), value.getLoc());
-  } else {
-    Operation *op = value.getDefiningOp();
-    for (Value operand : op->getOperands())
-      get(operand, body, made, mapping, builder);
-    result = builder.clone(*op, mapping)->getResult(0);
-  }
-  mapping.map(value, result);
-  return result;
-}
-
-ascend::RoutineOp RoutineCutter::buildPart(size_t number, RoutinePart &made) {
-  made.name = whole.getSymName().str();
-  if (number > 0)
-    made.name += ".part" + std::to_string(number);
-  made.streams.assign(parts[number].streams.begin(),
-                      parts[number].streams.end());
-  made.firstLaunch = parts[number].firstLaunch;
-  ascend::RoutineOp op = program.createRoutine(
-      made.name, whole.getArgumentTypes(), whole.getLayoutAttr());
-  op->setLoc(whole.getLoc());
-  op.setContinues(number > 0);
-  Block &body = op.getBody().front();
-  IRMapping mapping;
-  mapping.map(whole.getBody().front().getArguments(), body.getArguments());
-  OpBuilder builder = OpBuilder::atBlockEnd(&body);
-  for (Operation *instruction : parts[number].operations) {
-    for (Value operand : instruction->getOperands())
-      get(operand, body, made, mapping, builder);
-    builder.clone(*instruction, mapping);
-  }
-  op.setFunctionType(
-      FunctionType::get(program.getContext(), body.getArgumentTypes(), {}));
-  return op;
-}
-
-RoutineParts RoutineCutter::build() {
-  findPassed();
-  RoutineParts result;
-  for (Value temporary : passed)
-    result.passed.push_back(temporary.getType());
-  result.parts.resize(parts.size());
-  Operation *last = whole;
-  for (auto [number, made] : llvm::enumerate(result.parts)) {
-    ascend::RoutineOp op = buildPart(number, made);
-    op->moveAfter(last);
-    last = op;
-  }
-  whole.erase();
-  return result;
-}
 
 /// Cuts a routine at each wait of the compute stream for an exchange during
 /// which the routine launches nothing. The first part gets the name and place

@@ -109,35 +109,150 @@ struct LaunchEvents {
   }
 };
 
-} // namespace
-
-namespace {
-
 class CallCollector {
 public:
   explicit CallCollector(StepBlock &step)
       : step(step), program(step.getProgram()) {}
 
-  LogicalResult collect(ir::ScheduleOp schedule);
+  LogicalResult collect(ir::ScheduleOp schedule) {
+    for (Operation &task : schedule.getBody().front())
+      if (failed(collectTask(&task)))
+        return failure();
+    return success();
+  }
+
   StepCalls take() { return std::move(made); }
 
 private:
   StepCall &addCall(StringRef routine, Location loc) {
     return made.calls.emplace_back(StepCall{routine.str(), loc});
   }
-  LogicalResult collectTask(Operation *task);
-  void collectForward(ir::RunForwardOp run);
+
+  LogicalResult collectTask(Operation *task) {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(task)
+        .Case([&](ir::RunForwardOp run) {
+          collectForward(run);
+          return success();
+        })
+        .Case([&](ir::RunRecomputeOp run) {
+          collectBackward(run.getRecompute(), run, run.getMicroBatchAttr(),
+                          run.getFrame(), run.getArguments());
+          return success();
+        })
+        .Case([&](ir::RunBackwardOp run) {
+          collectBackward(run.getBackward(), run, run.getMicroBatchAttr(),
+                          run.getFrame(), run.getArguments());
+          made.calls.back().isPaired = run.getPaired();
+          return success();
+        })
+        .Case([&](ir::RunBackwardWeightsOp run) {
+          collectBackward(run.getWeights(), run, run.getMicroBatchAttr(),
+                          run.getFrame(), run.getArguments());
+          return success();
+        })
+        .Case([&](ir::RunUpdateOp run) {
+          collectUpdate(run);
+          return success();
+        })
+        .Case([&](ir::SendOp send) {
+          made.calls.back().outgoing.push_back(send);
+          return success();
+        })
+        .Case([&](ir::LossGradientOp loss) {
+          addLossGradient(loss);
+          return success();
+        })
+        .Case<ir::LoadOp, ir::ReceiveOp, ir::AccumulateLossOp>(
+            [](Operation *) { return success(); })
+        .Default([](Operation *op) {
+          return op->emitOpError("is not a task of a schedule");
+        });
+  }
+
+  void collectForward(ir::RunForwardOp run) {
+    StepCall &call = addCall(run.getForward(), run.getLoc());
+    call.microBatch = run.getMicroBatchAttr();
+    call.isPaired = run.getPaired();
+    auto layout = FlatSymbolRefAttr::get(program.getContext(),
+                                         getLayoutName(run.getForward()));
+    call.frame = ascend::FrameOp::create(
+        step, run.getLoc(),
+        ascend::FrameType::get(program.getContext(), layout), layout,
+        run.getMicroBatchAttr(), DenseI64ArrayAttr(), IntegerAttr());
+    made.values[run.getFrame()] = call.frame;
+    for (Value input : run.getInputs())
+      addInput(call, input);
+    for (Value output : run.getOutputs())
+      if (ir::isLoss(output.getType()))
+        made.hasLoss = true;
+      else
+        addMessages(call, output);
+  }
+
   /// Collects a backward, one of its halves, or the recompute task for it.
   void collectBackward(StringRef routine, Operation *run,
                        IntegerAttr microBatch, Value frame,
-                       ValueRange arguments);
-  void collectUpdate(ir::RunUpdateOp run);
-  void addLossGradient(ir::LossGradientOp loss);
+                       ValueRange arguments) {
+    StepCall &call = addCall(routine, run->getLoc());
+    call.microBatch = microBatch;
+    call.frame = made.values.lookup(frame);
+    for (Value argument : arguments)
+      addInput(call, argument);
+    addMessages(call, run->getResults());
+  }
+
+  void collectUpdate(ir::RunUpdateOp run) {
+    ascend::BufferType type = program.getScalarType();
+    auto update = cast<ir::UpdateOp>(SymbolTable::lookupSymbolIn(
+        program.getModel(), run.getUpdateAttr().getAttr()));
+    if (program.hasRoutine(names::reduce))
+      addCall(names::reduce, run.getLoc());
+    StepCall &call = addCall(names::update, run.getLoc());
+    call.isUpdate = true;
+    // The rates are a scalar, or have an element for each group of parameters.
+    auto rates = cast<RankedTensorType>(update.getArgument(0).getType());
+    call.buffers = {
+        step.getGlobal(program.getStatic(
+            "learning_rate", program.getBufferType(rates), Role::LearningRate)),
+        step.getGlobal(
+            program.getStatic("step_number", type, Role::StepNumber))};
+    if (update.getNumArguments() > call.buffers.size())
+      call.buffers.push_back(step.getGlobal(getLossScale(program)));
+  }
+
+  void addLossGradient(ir::LossGradientOp loss) {
+    if (loss.getScaled()) {
+      made.scaledGradient = loss.getValueAttr();
+      made.values[loss.getResult()] =
+          step.getGlobal(getScaledGradient(program));
+      return;
+    }
+    auto init = ir::InitAttr::get(program.getContext(), ir::InitKind::Constant,
+                                  loss.getValue().convertToDouble());
+    made.values[loss.getResult()] = step.getGlobal(program.getStatic(
+        "loss_gradient", program.getBufferType(loss.getType()), Role::Constant,
+        {}, init));
+  }
+
   /// Passes a buffer that a call reads: that of the call which made `input`, or
   /// a message for a received value.
-  void addInput(StepCall &call, Value input);
+  void addInput(StepCall &call, Value input) {
+    Value &buffer = made.values[input];
+    if (!buffer) {
+      buffer = createMessage(input);
+      call.incoming.push_back(input.getDefiningOp());
+    }
+    call.buffers.push_back(buffer);
+  }
+
   /// Passes new messages that a call writes.
-  void addMessages(StepCall &call, ValueRange tensors);
+  void addMessages(StepCall &call, ValueRange tensors) {
+    for (Value tensor : tensors) {
+      made.values[tensor] = createMessage(tensor);
+      call.buffers.push_back(made.values[tensor]);
+    }
+  }
+
   Value createMessage(Value tensor) {
     return step.createMessage(program.getBufferType(tensor.getType()));
   }
@@ -148,131 +263,6 @@ private:
 };
 
 } // namespace
-
-void CallCollector::addMessages(StepCall &call, ValueRange tensors) {
-  for (Value tensor : tensors) {
-    made.values[tensor] = createMessage(tensor);
-    call.buffers.push_back(made.values[tensor]);
-  }
-}
-
-void CallCollector::addInput(StepCall &call, Value input) {
-  Value &buffer = made.values[input];
-  if (!buffer) {
-    buffer = createMessage(input);
-    call.incoming.push_back(input.getDefiningOp());
-  }
-  call.buffers.push_back(buffer);
-}
-
-void CallCollector::collectForward(ir::RunForwardOp run) {
-  StepCall &call = addCall(run.getForward(), run.getLoc());
-  call.microBatch = run.getMicroBatchAttr();
-  call.isPaired = run.getPaired();
-  auto layout = FlatSymbolRefAttr::get(program.getContext(),
-                                       getLayoutName(run.getForward()));
-  call.frame = ascend::FrameOp::create(
-      step, run.getLoc(), ascend::FrameType::get(program.getContext(), layout),
-      layout, run.getMicroBatchAttr(), DenseI64ArrayAttr(), IntegerAttr());
-  made.values[run.getFrame()] = call.frame;
-  for (Value input : run.getInputs())
-    addInput(call, input);
-  for (Value output : run.getOutputs())
-    if (ir::isLoss(output.getType()))
-      made.hasLoss = true;
-    else
-      addMessages(call, output);
-}
-
-void CallCollector::addLossGradient(ir::LossGradientOp loss) {
-  if (loss.getScaled()) {
-    made.scaledGradient = loss.getValueAttr();
-    made.values[loss.getResult()] = step.getGlobal(getScaledGradient(program));
-    return;
-  }
-  auto init = ir::InitAttr::get(program.getContext(), ir::InitKind::Constant,
-                                loss.getValue().convertToDouble());
-  made.values[loss.getResult()] = step.getGlobal(
-      program.getStatic("loss_gradient", program.getBufferType(loss.getType()),
-                        Role::Constant, {}, init));
-}
-
-void CallCollector::collectBackward(StringRef routine, Operation *run,
-                                    IntegerAttr microBatch, Value frame,
-                                    ValueRange arguments) {
-  StepCall &call = addCall(routine, run->getLoc());
-  call.microBatch = microBatch;
-  call.frame = made.values.lookup(frame);
-  for (Value argument : arguments)
-    addInput(call, argument);
-  addMessages(call, run->getResults());
-}
-
-void CallCollector::collectUpdate(ir::RunUpdateOp run) {
-  ascend::BufferType type = program.getScalarType();
-  auto update = cast<ir::UpdateOp>(SymbolTable::lookupSymbolIn(
-      program.getModel(), run.getUpdateAttr().getAttr()));
-  if (program.hasRoutine(names::reduce))
-    addCall(names::reduce, run.getLoc());
-  StepCall &call = addCall(names::update, run.getLoc());
-  call.isUpdate = true;
-  // The rates are a scalar, or have an element for each group of parameters.
-  auto rates = cast<RankedTensorType>(update.getArgument(0).getType());
-  call.buffers = {
-      step.getGlobal(program.getStatic(
-          "learning_rate", program.getBufferType(rates), Role::LearningRate)),
-      step.getGlobal(program.getStatic("step_number", type, Role::StepNumber))};
-  if (update.getNumArguments() > call.buffers.size())
-    call.buffers.push_back(step.getGlobal(getLossScale(program)));
-}
-
-LogicalResult CallCollector::collectTask(Operation *task) {
-  return llvm::TypeSwitch<Operation *, LogicalResult>(task)
-      .Case([&](ir::RunForwardOp run) {
-        collectForward(run);
-        return success();
-      })
-      .Case([&](ir::RunRecomputeOp run) {
-        collectBackward(run.getRecompute(), run, run.getMicroBatchAttr(),
-                        run.getFrame(), run.getArguments());
-        return success();
-      })
-      .Case([&](ir::RunBackwardOp run) {
-        collectBackward(run.getBackward(), run, run.getMicroBatchAttr(),
-                        run.getFrame(), run.getArguments());
-        made.calls.back().isPaired = run.getPaired();
-        return success();
-      })
-      .Case([&](ir::RunBackwardWeightsOp run) {
-        collectBackward(run.getWeights(), run, run.getMicroBatchAttr(),
-                        run.getFrame(), run.getArguments());
-        return success();
-      })
-      .Case([&](ir::RunUpdateOp run) {
-        collectUpdate(run);
-        return success();
-      })
-      .Case([&](ir::SendOp send) {
-        made.calls.back().outgoing.push_back(send);
-        return success();
-      })
-      .Case([&](ir::LossGradientOp loss) {
-        addLossGradient(loss);
-        return success();
-      })
-      .Case<ir::LoadOp, ir::ReceiveOp, ir::AccumulateLossOp>(
-          [](Operation *) { return success(); })
-      .Default([](Operation *op) {
-        return op->emitOpError("is not a task of a schedule");
-      });
-}
-
-LogicalResult CallCollector::collect(ir::ScheduleOp schedule) {
-  for (Operation &task : schedule.getBody().front())
-    if (failed(collectTask(&task)))
-      return failure();
-  return success();
-}
 
 /// Returns a call for each task of a schedule that runs a routine, in order.
 /// Appends the frames, messages and statics that the calls use to the step.
@@ -364,10 +354,6 @@ static std::vector<size_t> cutCalls(StepBlock &step,
 }
 
 //===----------------------------------------------------------------------===//
-// Schedules to steps
-//===----------------------------------------------------------------------===//
-
-//===----------------------------------------------------------------------===//
 // A transfer of a value into a call (load, receive) is issued on a separate
 // stream `ahead` calls earlier, after an event of the call before that one, so
 // its buffer is not needed earlier. A value that a call sends must have left
@@ -375,94 +361,6 @@ static std::vector<size_t> cutCalls(StepBlock &step,
 // With 1 and 2, a transfer overlaps one whole call on either side, at the cost
 // of one more message in memory. A value that a call passes to a later call of
 // the stage stays in one message.
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-class StepTransfers {
-public:
-  /// Determines when the transfers of calls are issued. Fails if messages of a
-  /// channel would arrive in another order than they are read.
-  mlir::LogicalResult place(llvm::ArrayRef<StepCall> calls);
-  /// Adapts the places to calls in parts: `firsts` has the first part of each
-  /// call, and there are `numCalls` parts.
-  void renumber(llvm::ArrayRef<size_t> firsts, size_t numCalls);
-
-  /// Returns whether a transfer is issued right before a call.
-  bool areBefore(size_t call) const { return !issuedBefore[call].empty(); }
-  /// Issues the transfers before a call. They start after event `after` unless
-  /// it is null. `values` has the buffers of the schedule's tensors.
-  void emitBefore(size_t call, mlir::Value after, StepBlock &step,
-                  const llvm::DenseMap<mlir::Value, mlir::Value> &values);
-  /// Returns the event that is recorded when the value of a load or receive has
-  /// arrived.
-  mlir::Value getArrival(mlir::Operation *task) const {
-    return arrivals.lookup(task);
-  }
-  /// Returns the call before which the message has left; none if that is the
-  /// end of the step.
-  std::optional<size_t> getCallAfter(mlir::Operation *send) const {
-    auto found = sentBefore.find(send);
-    return found == sentBefore.end() ? std::nullopt
-                                     : std::optional(found->second);
-  }
-
-private:
-  /// For each call, the loads and receives that are issued right before it.
-  std::vector<llvm::SmallVector<mlir::Operation *, 2>> issuedBefore;
-  /// For each send, the call before which the message has left.
-  llvm::MapVector<mlir::Operation *, size_t> sentBefore;
-  llvm::DenseMap<mlir::Operation *, mlir::Value> arrivals;
-};
-
-} // namespace
-
-LogicalResult StepTransfers::place(ArrayRef<StepCall> calls) {
-  issuedBefore.resize(calls.size());
-  // The messages of a channel arrive in the order of their receives.
-  llvm::StringMap<std::pair<int64_t, Operation *>> last;
-  for (auto [reader, call] : llvm::enumerate(calls)) {
-    for (Operation *task : call.incoming) {
-      auto receive = dyn_cast<ir::ReceiveOp>(task);
-      auto ahead = static_cast<int64_t>(
-          receive ? receive.getAhead() : cast<ir::LoadOp>(task).getAhead());
-      int64_t place =
-          std::max<int64_t>(static_cast<int64_t>(reader) - ahead, 0);
-      issuedBefore[place].push_back(task);
-      if (!receive)
-        continue;
-      auto &[lastPlace, lastReceive] = last[receive.getChannel()];
-      if (lastReceive && place < lastPlace) {
-        InFlightDiagnostic error = receive.emitOpError(
-            "is issued before another one of its channel, whose message is "
-            "read first; expected a smaller 'ahead'");
-        error.attachNote(lastReceive->getLoc()) << "the other is here";
-        return error;
-      }
-      lastPlace = place;
-      lastReceive = receive;
-    }
-    for (Operation *task : call.outgoing) {
-      const auto behind =
-          static_cast<size_t>(cast<ir::SendOp>(task).getBehind());
-      if (behind < calls.size() - reader)
-        sentBefore[task] = reader + behind;
-    }
-  }
-  return success();
-}
-
-void StepTransfers::renumber(ArrayRef<size_t> firsts, size_t numCalls) {
-  std::vector<SmallVector<Operation *, 2>> issued(numCalls);
-  for (auto [first, tasks] : llvm::zip_equal(firsts, issuedBefore))
-    llvm::append_range(issued[first], tasks);
-  issuedBefore = std::move(issued);
-  for (auto &[send, call] : sentBefore)
-    call = firsts[call];
-}
-
-//===----------------------------------------------------------------------===//
-// Operations
 //===----------------------------------------------------------------------===//
 
 /// Returns the slice of a step's tokens or labels that a rank reads: its rows
@@ -552,18 +450,98 @@ static Value emitReceive(StepBlock &step, ir::ReceiveOp receive, Value buffer,
       .getDone();
 }
 
-void StepTransfers::emitBefore(size_t call, Value after, StepBlock &step,
-                               const DenseMap<Value, Value> &values) {
-  const ValueRange events = after ? ValueRange(after) : ValueRange();
-  for (Operation *task : issuedBefore[call]) {
-    step.setLoc(task->getLoc());
-    const Value buffer = values.lookup(task->getResult(0));
-    auto load = dyn_cast<ir::LoadOp>(task);
-    arrivals[task] =
-        load ? emitLoad(step, load, buffer, events)
-             : emitReceive(step, cast<ir::ReceiveOp>(task), buffer, events);
+namespace {
+
+class StepTransfers {
+public:
+  /// Determines when the transfers of calls are issued. Fails if messages of a
+  /// channel would arrive in another order than they are read.
+  mlir::LogicalResult place(ArrayRef<StepCall> calls) {
+    issuedBefore.resize(calls.size());
+    // The messages of a channel arrive in the order of their receives.
+    llvm::StringMap<std::pair<int64_t, Operation *>> last;
+    for (auto [reader, call] : llvm::enumerate(calls)) {
+      for (Operation *task : call.incoming) {
+        auto receive = dyn_cast<ir::ReceiveOp>(task);
+        auto ahead = static_cast<int64_t>(
+            receive ? receive.getAhead() : cast<ir::LoadOp>(task).getAhead());
+        int64_t place =
+            std::max<int64_t>(static_cast<int64_t>(reader) - ahead, 0);
+        issuedBefore[place].push_back(task);
+        if (!receive)
+          continue;
+        auto &[lastPlace, lastReceive] = last[receive.getChannel()];
+        if (lastReceive && place < lastPlace) {
+          InFlightDiagnostic error = receive.emitOpError(
+              "is issued before another one of its channel, whose message is "
+              "read first; expected a smaller 'ahead'");
+          error.attachNote(lastReceive->getLoc()) << "the other is here";
+          return error;
+        }
+        lastPlace = place;
+        lastReceive = receive;
+      }
+      for (Operation *task : call.outgoing) {
+        const auto behind =
+            static_cast<size_t>(cast<ir::SendOp>(task).getBehind());
+        if (behind < calls.size() - reader)
+          sentBefore[task] = reader + behind;
+      }
+    }
+    return success();
   }
-}
+
+  /// Adapts the places to calls in parts: `firsts` has the first part of each
+  /// call, and there are `numCalls` parts.
+  void renumber(ArrayRef<size_t> firsts, size_t numCalls) {
+    std::vector<SmallVector<Operation *, 2>> issued(numCalls);
+    for (auto [first, tasks] : llvm::zip_equal(firsts, issuedBefore))
+      llvm::append_range(issued[first], tasks);
+    issuedBefore = std::move(issued);
+    for (auto &[send, call] : sentBefore)
+      call = firsts[call];
+  }
+
+  /// Returns whether a transfer is issued right before a call.
+  bool areBefore(size_t call) const { return !issuedBefore[call].empty(); }
+
+  /// Issues the transfers before a call. They start after event `after` unless
+  /// it is null. `values` has the buffers of the schedule's tensors.
+  void emitBefore(size_t call, Value after, StepBlock &step,
+                  const DenseMap<Value, Value> &values) {
+    const ValueRange events = after ? ValueRange(after) : ValueRange();
+    for (Operation *task : issuedBefore[call]) {
+      step.setLoc(task->getLoc());
+      const Value buffer = values.lookup(task->getResult(0));
+      auto load = dyn_cast<ir::LoadOp>(task);
+      arrivals[task] =
+          load ? emitLoad(step, load, buffer, events)
+               : emitReceive(step, cast<ir::ReceiveOp>(task), buffer, events);
+    }
+  }
+
+  /// Returns the event that is recorded when the value of a load or receive has
+  /// arrived.
+  mlir::Value getArrival(mlir::Operation *task) const {
+    return arrivals.lookup(task);
+  }
+  /// Returns the call before which the message has left; none if that is the
+  /// end of the step.
+  std::optional<size_t> getCallAfter(mlir::Operation *send) const {
+    auto found = sentBefore.find(send);
+    return found == sentBefore.end() ? std::nullopt
+                                     : std::optional(found->second);
+  }
+
+private:
+  /// For each call, the loads and receives that are issued right before it.
+  std::vector<llvm::SmallVector<mlir::Operation *, 2>> issuedBefore;
+  /// For each send, the call before which the message has left.
+  llvm::MapVector<mlir::Operation *, size_t> sentBefore;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> arrivals;
+};
+
+} // namespace
 
 /// Sends the value in `buffer` after event `after`. Returns the event of the
 /// end of the transfer.
@@ -625,12 +603,31 @@ namespace {
 class StepReductions {
 public:
   /// Determines after which launches of which calls the sums start.
-  void place(ProgramBuilder &program, llvm::ArrayRef<StepCall> calls);
+  void place(ProgramBuilder &program, ArrayRef<StepCall> calls) {
+    reductions.resize(calls.size());
+    for (auto update : program.getModel().getBody().getOps<ir::UpdateOp>()) {
+      if (static_cast<int64_t>(update.getStage()) != program.getStage())
+        continue;
+      for (auto op : update.getBody().getOps<ir::ReduceGradientOp>())
+        if (findPlainReduction(program, op))
+          placeOne(program, calls, op);
+    }
+  }
+
   /// Returns the numbers of launches of a call after which sums start,
   /// ascending.
-  llvm::SmallVector<int64_t> getLaunches(size_t call) const;
+  llvm::SmallVector<int64_t> getLaunches(size_t call) const {
+    return llvm::map_to_vector(
+        reductions[call],
+        [](const StepReduction &reduction) { return reduction.launches; });
+  }
+
   /// Issues the sums that start while a call runs, which records `events`.
-  void emitBeside(StepBlock &step, size_t call, const LaunchEvents &events);
+  void emitBeside(StepBlock &step, size_t call, const LaunchEvents &events) {
+    for (const StepReduction &reduction : reductions[call])
+      emitOne(step, reduction.op, events.getAfter(reduction.launches));
+  }
+
   /// Returns, for each stream, the event of its last sum so far.
   const llvm::MapVector<llvm::StringRef, mlir::Value> &getEnds() const {
     return ends;
@@ -642,10 +639,59 @@ private:
     int64_t launches;
     ir::ReduceGradientOp op;
   };
-  void placeOne(const ProgramBuilder &program, llvm::ArrayRef<StepCall> calls,
-                ir::ReduceGradientOp op);
-  void emitOne(StepBlock &step, ir::ReduceGradientOp reduction,
-               mlir::Value ready);
+
+  /// The reduction follows the last call that adds to the gradient, and within
+  /// it the last launch that does.
+  void placeOne(const ProgramBuilder &program, ArrayRef<StepCall> calls,
+                ir::ReduceGradientOp op) {
+    ArrayRef<GradientPlace> places = program.getGradientPlaces(op.getParam());
+    for (size_t index = calls.size(); index-- > 0;) {
+      std::optional<int64_t> launches;
+      for (const GradientPlace &place : places)
+        if (place.routine == calls[index].routine)
+          launches = std::max(launches.value_or(0), place.launches);
+      if (!launches)
+        continue;
+      // Reductions after the same launch stay in the order of the update.
+      std::vector<StepReduction> &list = reductions[index];
+      auto next = llvm::find_if(list, [&](const StepReduction &other) {
+        return other.launches > *launches;
+      });
+      list.insert(next, {*launches, op});
+      return;
+    }
+  }
+
+  void emitOne(StepBlock &step, ir::ReduceGradientOp reduction, Value ready) {
+    ProgramBuilder &program = step.getProgram();
+    step.setLoc(reduction.getLoc());
+    MLIRContext *context = step.getContext();
+    auto sums = findPlainReduction(program, reduction);
+    for (const StateCollective &sum : *sums) {
+      const ir::EmittedCollective &collective = sum.collective;
+      StringRef stream = program.getStream(
+          (names::collective + "." + collective.channel).str(),
+          ascend::StreamKind::Communication);
+      auto axes = llvm::map_to_vector(collective.axes, [&](StringRef axis) {
+        return StringAttr::get(context, axis);
+      });
+      Value input =
+          step.getGlobal(program.getState(sum.input, reduction.getParam()));
+      Value output =
+          step.getGlobal(program.getState(sum.output, reduction.getParam()));
+      auto op = ascend::CollectiveOp::create(
+          step, step.getEventType(), ascend::getDialectKind(collective.kind),
+          input, output,
+          /*send=*/Value(), /*receive=*/Value(),
+          ascend::GroupAttr::get(context, axes, collective.stages),
+          ascend::getDialectReduction(collective.reduction),
+          /*fill=*/FloatAttr(), collective.channel, StringAttr(), stream,
+          ready);
+      ready = op.getDone();
+      // A stream works in order, so its last work ends last.
+      ends[stream] = ready;
+    }
+  }
 
   /// For each call, its reductions in the order of launches.
   std::vector<std::vector<StepReduction>> reductions;
@@ -653,83 +699,6 @@ private:
 };
 
 } // namespace
-
-/// The reduction follows the last call that adds to the gradient, and within it
-/// the last launch that does.
-void StepReductions::placeOne(const ProgramBuilder &program,
-                              ArrayRef<StepCall> calls,
-                              ir::ReduceGradientOp op) {
-  ArrayRef<GradientPlace> places = program.getGradientPlaces(op.getParam());
-  for (size_t index = calls.size(); index-- > 0;) {
-    std::optional<int64_t> launches;
-    for (const GradientPlace &place : places)
-      if (place.routine == calls[index].routine)
-        launches = std::max(launches.value_or(0), place.launches);
-    if (!launches)
-      continue;
-    // Reductions after the same launch stay in the order of the update.
-    std::vector<StepReduction> &list = reductions[index];
-    auto next = llvm::find_if(list, [&](const StepReduction &other) {
-      return other.launches > *launches;
-    });
-    list.insert(next, {*launches, op});
-    return;
-  }
-}
-
-void StepReductions::place(ProgramBuilder &program, ArrayRef<StepCall> calls) {
-  reductions.resize(calls.size());
-  for (auto update : program.getModel().getBody().getOps<ir::UpdateOp>()) {
-    if (static_cast<int64_t>(update.getStage()) != program.getStage())
-      continue;
-    for (auto op : update.getBody().getOps<ir::ReduceGradientOp>())
-      if (findPlainReduction(program, op))
-        placeOne(program, calls, op);
-  }
-}
-
-SmallVector<int64_t> StepReductions::getLaunches(size_t call) const {
-  return llvm::map_to_vector(
-      reductions[call],
-      [](const StepReduction &reduction) { return reduction.launches; });
-}
-
-void StepReductions::emitOne(StepBlock &step, ir::ReduceGradientOp reduction,
-                             Value ready) {
-  ProgramBuilder &program = step.getProgram();
-  step.setLoc(reduction.getLoc());
-  MLIRContext *context = step.getContext();
-  auto sums = findPlainReduction(program, reduction);
-  for (const StateCollective &sum : *sums) {
-    const ir::EmittedCollective &collective = sum.collective;
-    StringRef stream =
-        program.getStream((names::collective + "." + collective.channel).str(),
-                          ascend::StreamKind::Communication);
-    auto axes = llvm::map_to_vector(collective.axes, [&](StringRef axis) {
-      return StringAttr::get(context, axis);
-    });
-    Value input =
-        step.getGlobal(program.getState(sum.input, reduction.getParam()));
-    Value output =
-        step.getGlobal(program.getState(sum.output, reduction.getParam()));
-    auto op = ascend::CollectiveOp::create(
-        step, step.getEventType(), ascend::getDialectKind(collective.kind),
-        input, output,
-        /*send=*/Value(), /*receive=*/Value(),
-        ascend::GroupAttr::get(context, axes, collective.stages),
-        ascend::getDialectReduction(collective.reduction),
-        /*fill=*/FloatAttr(), collective.channel, StringAttr(), stream, ready);
-    ready = op.getDone();
-    // A stream works in order, so its last work ends last.
-    ends[stream] = ready;
-  }
-}
-
-void StepReductions::emitBeside(StepBlock &step, size_t call,
-                                const LaunchEvents &events) {
-  for (const StepReduction &reduction : reductions[call])
-    emitOne(step, reduction.op, events.getAfter(reduction.launches));
-}
 
 //===----------------------------------------------------------------------===//
 // A copy that starts before the call that reads it belongs to the step. It
@@ -748,67 +717,7 @@ struct EarlyCopy {
   int64_t slot;
 };
 
-class EarlyCopies {
-public:
-  /// Determines when copies start. Adds to the calls the buffers of the copied
-  /// values, and null events that stand for the ends of the copies.
-  void place(StepBlock &step, llvm::MutableArrayRef<StepCall> calls);
-  /// Returns the kernels of a call before which copies start, ascending,
-  /// without the first one.
-  llvm::SmallVector<int64_t> getKernels(size_t call) const;
-  /// Issues the copies that start before a call.
-  void emitBefore(StepBlock &step, llvm::MutableArrayRef<StepCall> calls,
-                  size_t call) const;
-  /// Issues the copies that start while a call runs, which records `events`.
-  void emitBeside(StepBlock &step, llvm::MutableArrayRef<StepCall> calls,
-                  size_t call, const LaunchEvents &events) const;
-
-private:
-  /// For each call, the copies that start before or while it runs, by kernel.
-  std::vector<std::vector<EarlyCopy>> copies;
-};
-
 } // namespace
-
-void EarlyCopies::place(StepBlock &step, MutableArrayRef<StepCall> calls) {
-  ProgramBuilder &program = step.getProgram();
-  copies.resize(calls.size());
-  std::vector<int64_t> lengths;
-  // The first call with a frame computes the values that the others read.
-  DenseMap<Value, int64_t> makers;
-  for (auto [index, call] : llvm::enumerate(calls)) {
-    lengths.push_back(program.countLaunches(call.routine));
-    if (call.frame)
-      makers.try_emplace(call.frame, index);
-  }
-  for (size_t reader = 0; reader < calls.size(); ++reader) {
-    StepCall &call = calls[reader];
-    step.setLoc(call.loc);
-    for (const EarlyPrefetch &prefetch :
-         program.getEarlyPrefetches(call.routine)) {
-      SchedulePlace place = walkBack(lengths, static_cast<int64_t>(reader),
-                                     prefetch.ahead, makers.lookup(call.frame));
-      Value buffer = step.createMessage(prefetch.type);
-      copies[place.task].push_back(
-          {place.kernel, reader, call.events.size(), buffer, prefetch.slot});
-      call.buffers.push_back(buffer);
-      call.events.emplace_back();
-    }
-  }
-  for (std::vector<EarlyCopy> &list : copies)
-    llvm::sort(list, [](const EarlyCopy &a, const EarlyCopy &b) {
-      return std::tuple(a.kernel, a.reader, a.event) <
-             std::tuple(b.kernel, b.reader, b.event);
-    });
-}
-
-SmallVector<int64_t> EarlyCopies::getKernels(size_t call) const {
-  SmallVector<int64_t> kernels;
-  for (const EarlyCopy &copy : copies[call])
-    if (copy.kernel > 0 && (kernels.empty() || kernels.back() != copy.kernel))
-      kernels.push_back(copy.kernel);
-  return kernels;
-}
 
 /// Emits a copy that starts after event `started`.
 static void emitCopy(StepBlock &step, MutableArrayRef<StepCall> calls,
@@ -828,26 +737,80 @@ static void emitCopy(StepBlock &step, MutableArrayRef<StepCall> calls,
           .getDone();
 }
 
-void EarlyCopies::emitBefore(StepBlock &step, MutableArrayRef<StepCall> calls,
-                             size_t call) const {
-  Value started;
-  for (const EarlyCopy &copy : copies[call]) {
-    if (copy.kernel > 0)
-      break;
-    if (!started)
-      started = step.record(names::compute);
-    emitCopy(step, calls, copy, started);
-  }
-}
-
-void EarlyCopies::emitBeside(StepBlock &step, MutableArrayRef<StepCall> calls,
-                             size_t call, const LaunchEvents &events) const {
-  for (const EarlyCopy &copy : copies[call])
-    if (copy.kernel > 0)
-      emitCopy(step, calls, copy, events.getAfter(copy.kernel));
-}
-
 namespace {
+
+class EarlyCopies {
+public:
+  /// Determines when copies start. Adds to the calls the buffers of the copied
+  /// values, and null events that stand for the ends of the copies.
+  void place(StepBlock &step, MutableArrayRef<StepCall> calls) {
+    ProgramBuilder &program = step.getProgram();
+    copies.resize(calls.size());
+    std::vector<int64_t> lengths;
+    // The first call with a frame computes the values that the others read.
+    DenseMap<Value, int64_t> makers;
+    for (auto [index, call] : llvm::enumerate(calls)) {
+      lengths.push_back(program.countLaunches(call.routine));
+      if (call.frame)
+        makers.try_emplace(call.frame, index);
+    }
+    for (size_t reader = 0; reader < calls.size(); ++reader) {
+      StepCall &call = calls[reader];
+      step.setLoc(call.loc);
+      for (const EarlyPrefetch &prefetch :
+           program.getEarlyPrefetches(call.routine)) {
+        SchedulePlace place =
+            walkBack(lengths, static_cast<int64_t>(reader), prefetch.ahead,
+                     makers.lookup(call.frame));
+        Value buffer = step.createMessage(prefetch.type);
+        copies[place.task].push_back(
+            {place.kernel, reader, call.events.size(), buffer, prefetch.slot});
+        call.buffers.push_back(buffer);
+        call.events.emplace_back();
+      }
+    }
+    for (std::vector<EarlyCopy> &list : copies)
+      llvm::sort(list, [](const EarlyCopy &a, const EarlyCopy &b) {
+        return std::tuple(a.kernel, a.reader, a.event) <
+               std::tuple(b.kernel, b.reader, b.event);
+      });
+  }
+
+  /// Returns the kernels of a call before which copies start, ascending,
+  /// without the first one.
+  llvm::SmallVector<int64_t> getKernels(size_t call) const {
+    SmallVector<int64_t> kernels;
+    for (const EarlyCopy &copy : copies[call])
+      if (copy.kernel > 0 && (kernels.empty() || kernels.back() != copy.kernel))
+        kernels.push_back(copy.kernel);
+    return kernels;
+  }
+
+  /// Issues the copies that start before a call.
+  void emitBefore(StepBlock &step, MutableArrayRef<StepCall> calls,
+                  size_t call) const {
+    Value started;
+    for (const EarlyCopy &copy : copies[call]) {
+      if (copy.kernel > 0)
+        break;
+      if (!started)
+        started = step.record(names::compute);
+      emitCopy(step, calls, copy, started);
+    }
+  }
+
+  /// Issues the copies that start while a call runs, which records `events`.
+  void emitBeside(StepBlock &step, MutableArrayRef<StepCall> calls, size_t call,
+                  const LaunchEvents &events) const {
+    for (const EarlyCopy &copy : copies[call])
+      if (copy.kernel > 0)
+        emitCopy(step, calls, copy, events.getAfter(copy.kernel));
+  }
+
+private:
+  /// For each call, the copies that start before or while it runs, by kernel.
+  std::vector<std::vector<EarlyCopy>> copies;
+};
 
 /// Emits the calls of a step in order, and with each call the work of other
 /// streams that runs concurrently.
@@ -858,13 +821,95 @@ public:
         calls(std::move(made.calls)) {}
 
   /// Determines when transfers, copies and sums are issued.
-  LogicalResult place();
-  void emit();
+  LogicalResult place() {
+    if (failed(transfers.place(calls)))
+      return failure();
+    const std::vector<size_t> firsts = cutCalls(step, calls);
+    transfers.renumber(firsts, calls.size());
+    copies.place(step, calls);
+    reductions.place(step.getProgram(), calls);
+    before.resize(calls.size());
+    return success();
+  }
+
+  void emit() {
+    // The first call reads the scale, and the update reads it again.
+    if (Value scale = step.findGlobal("loss_scale"))
+      before[0].push_back(emitInputCopy(step, scale, Role::LossScale));
+    emitInputsOf(0);
+    for (size_t index = 0; index < calls.size(); ++index) {
+      const StepCall &call = calls[index];
+      transfers.emitBefore(index, done, step, values);
+      emitInputsOf(index + 1);
+      step.setLoc(call.loc);
+      for (Operation *task : call.incoming)
+        before[index].push_back(transfers.getArrival(task));
+      copies.emitBefore(step, calls, index);
+      if (call.isUpdate)
+        for (auto [stream, end] : reductions.getEnds())
+          before[index].push_back(end);
+      const LaunchEvents events = emitCall(index);
+      copies.emitBeside(step, calls, index, events);
+      reductions.emitBeside(step, index, events);
+      emitOutgoing(index);
+    }
+    emitReports(step);
+  }
 
 private:
-  void emitInputsOf(size_t index);
-  LaunchEvents emitCall(size_t index);
-  void emitOutgoing(size_t index);
+  /// Copies the values to the device that the update reads and that change with
+  /// every step.
+  void emitInputsOf(size_t index) {
+    if (index >= calls.size() || !calls[index].isUpdate)
+      return;
+    step.setLoc(calls[index].loc);
+    // Both copies are on one stream, so the second one ends last.
+    emitInputCopy(step, calls[index].buffers[0], Role::LearningRate);
+    before[index].push_back(
+        emitInputCopy(step, calls[index].buffers[1], Role::StepNumber));
+  }
+
+  LaunchEvents emitCall(size_t index) {
+    StepCall &call = calls[index];
+    LaunchEvents recorded{copies.getKernels(index), {}};
+    llvm::append_range(recorded.launches, reductions.getLaunches(index));
+    llvm::sort(recorded.launches);
+    recorded.launches.erase(llvm::unique(recorded.launches),
+                            recorded.launches.end());
+    SmallVector<Value> arguments;
+    llvm::append_range(arguments, call.buffers);
+    llvm::append_range(arguments, call.events);
+    const SmallVector<Type> events(recorded.launches.size(),
+                                   step.getEventType());
+    auto op = ascend::CallOp::create(
+        step, events, FlatSymbolRefAttr::get(step.getContext(), call.routine),
+        arguments, call.frame, call.microBatch, IntegerAttr(),
+        events.empty() ? DenseI64ArrayAttr()
+                       : step.getDenseI64ArrayAttr(recorded.launches),
+        before[index]);
+    recorded.events = op.getEvents();
+    return recorded;
+  }
+
+  /// Records the end of a call if a transfer waits for it, and sends what the
+  /// call has written.
+  void emitOutgoing(size_t index) {
+    const StepCall &call = calls[index];
+    step.setLoc(call.loc);
+    const bool isAwaited =
+        index + 1 < calls.size() && transfers.areBefore(index + 1);
+    done = isAwaited || !call.outgoing.empty() ? step.record(names::compute)
+                                               : Value();
+    for (Operation *task : call.outgoing) {
+      auto send = cast<ir::SendOp>(task);
+      const Value sent =
+          emitSend(step, send, values.lookup(send.getValue()), done);
+      if (std::optional<size_t> next = transfers.getCallAfter(send))
+        before[*next].push_back(sent);
+    }
+    for (StringRef stream : call.streams)
+      before[*call.next].push_back(step.record(stream));
+  }
 
   StepBlock &step;
   /// The buffers of the schedule's tensors.
@@ -880,94 +925,6 @@ private:
 };
 
 } // namespace
-
-LogicalResult StepBuilder::place() {
-  if (failed(transfers.place(calls)))
-    return failure();
-  const std::vector<size_t> firsts = cutCalls(step, calls);
-  transfers.renumber(firsts, calls.size());
-  copies.place(step, calls);
-  reductions.place(step.getProgram(), calls);
-  before.resize(calls.size());
-  return success();
-}
-
-/// Copies the values to the device that the update reads and that change with
-/// every step.
-void StepBuilder::emitInputsOf(size_t index) {
-  if (index >= calls.size() || !calls[index].isUpdate)
-    return;
-  step.setLoc(calls[index].loc);
-  // Both copies are on one stream, so the second one ends last.
-  emitInputCopy(step, calls[index].buffers[0], Role::LearningRate);
-  before[index].push_back(
-      emitInputCopy(step, calls[index].buffers[1], Role::StepNumber));
-}
-
-LaunchEvents StepBuilder::emitCall(size_t index) {
-  StepCall &call = calls[index];
-  LaunchEvents recorded{copies.getKernels(index), {}};
-  llvm::append_range(recorded.launches, reductions.getLaunches(index));
-  llvm::sort(recorded.launches);
-  recorded.launches.erase(llvm::unique(recorded.launches),
-                          recorded.launches.end());
-  SmallVector<Value> arguments;
-  llvm::append_range(arguments, call.buffers);
-  llvm::append_range(arguments, call.events);
-  const SmallVector<Type> events(recorded.launches.size(), step.getEventType());
-  auto op = ascend::CallOp::create(
-      step, events, FlatSymbolRefAttr::get(step.getContext(), call.routine),
-      arguments, call.frame, call.microBatch, IntegerAttr(),
-      events.empty() ? DenseI64ArrayAttr()
-                     : step.getDenseI64ArrayAttr(recorded.launches),
-      before[index]);
-  recorded.events = op.getEvents();
-  return recorded;
-}
-
-/// Records the end of a call if a transfer waits for it, and sends what the
-/// call has written.
-void StepBuilder::emitOutgoing(size_t index) {
-  const StepCall &call = calls[index];
-  step.setLoc(call.loc);
-  const bool isAwaited =
-      index + 1 < calls.size() && transfers.areBefore(index + 1);
-  done = isAwaited || !call.outgoing.empty() ? step.record(names::compute)
-                                             : Value();
-  for (Operation *task : call.outgoing) {
-    auto send = cast<ir::SendOp>(task);
-    const Value sent =
-        emitSend(step, send, values.lookup(send.getValue()), done);
-    if (std::optional<size_t> next = transfers.getCallAfter(send))
-      before[*next].push_back(sent);
-  }
-  for (StringRef stream : call.streams)
-    before[*call.next].push_back(step.record(stream));
-}
-
-void StepBuilder::emit() {
-  // The first call reads the scale, and the update reads it again.
-  if (Value scale = step.findGlobal("loss_scale"))
-    before[0].push_back(emitInputCopy(step, scale, Role::LossScale));
-  emitInputsOf(0);
-  for (size_t index = 0; index < calls.size(); ++index) {
-    const StepCall &call = calls[index];
-    transfers.emitBefore(index, done, step, values);
-    emitInputsOf(index + 1);
-    step.setLoc(call.loc);
-    for (Operation *task : call.incoming)
-      before[index].push_back(transfers.getArrival(task));
-    copies.emitBefore(step, calls, index);
-    if (call.isUpdate)
-      for (auto [stream, end] : reductions.getEnds())
-        before[index].push_back(end);
-    const LaunchEvents events = emitCall(index);
-    copies.emitBeside(step, calls, index, events);
-    reductions.emitBeside(step, index, events);
-    emitOutgoing(index);
-  }
-  emitReports(step);
-}
 
 /// Returns the certificate of the stage's update; null if it has none.
 static DictionaryAttr getUpdateCertificate(ProgramBuilder &program) {

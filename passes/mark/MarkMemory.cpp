@@ -20,6 +20,7 @@
 #include <array>
 
 namespace mf::passes {
+
 #define GEN_PASS_DEF_MARKMEMORY
 #include "passes/Passes.h.inc"
 } // namespace mf::passes
@@ -110,10 +111,6 @@ static void emitLayerRemarks(ArrayRef<LayerOp> layers, const LayerPlan &plan) {
 }
 
 //===----------------------------------------------------------------------===//
-// Marks recomputed and swapped operators
-//===----------------------------------------------------------------------===//
-
-//===----------------------------------------------------------------------===//
 // Memory levels of experts
 //
 // Chooses operators of dropless experts to run again in backward, by the levels
@@ -121,41 +118,6 @@ static void emitLayerRemarks(ArrayRef<LayerOp> layers, const LayerPlan &plan) {
 // for all of these operators, so the levels get their own names for patterns of
 // select_recompute, such as `feed_forward.ffn.level0`.
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-class ExpertLevels {
-public:
-  /// The result is empty for a layer without such experts.
-  explicit ExpertLevels(LayerOp layer);
-
-  /// Adds the names of the levels to those that patterns are matched against.
-  void addNames(CellTree &tree) const;
-  /// Makes the shared experts of a layer at level 1 run again.
-  void addShared(LayerEffects &effects) const;
-  /// Marks the operators of the layer's level, except excluded ones.
-  void mark(const LayerEffects &effects) const;
-
-private:
-  using Operators = llvm::SetVector<mlir::Operation *>;
-
-  void addWayIn(mlir::Operation *product);
-  void addActivation(mlir::Operation *product);
-  const RecomputeTarget *findSetting(const LayerEffects &effects,
-                                     size_t level) const;
-
-  std::array<std::string, 2> names;
-  /// Level 0: the operators that bring tokens to their experts, and those
-  /// between the two products of an expert. Both are recomputed from kept
-  /// values: the tokens, and the result of the first product.
-  Operators dispatch, activation;
-  /// The operators that level 1 runs again in addition.
-  Operators firstProducts;
-  /// The Cell of shared experts; empty if there are none.
-  std::string shared;
-};
-
-} // namespace
 
 static StringRef getKind(ComputeOpInterface op) {
   const KernelSignature *signature = findKernelSignature(op.getKernelName());
@@ -182,104 +144,128 @@ static bool isBehindProduct(ComputeOpInterface op,
   });
 }
 
-ExpertLevels::ExpertLevels(LayerOp layer) {
-  static constexpr StringRef sharedCell = ".shared_experts.";
-  DenseSet<Operation *> behind;
-  for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
-    const StringRef cell = op.getCellName();
-    if (size_t at = cell.find(sharedCell); at != StringRef::npos)
-      shared = cell.take_front(at + sharedCell.size() - 1).str();
-    const bool isBehind = isBehindProduct(op, behind);
-    if (isBehind || isProductByExpert(op))
-      behind.insert(op);
-    if (!isBehind && isProductByExpert(op))
-      firstProducts.insert(op);
-  }
-  if (firstProducts.empty())
-    return;
-  const StringRef outer = cast<ComputeOpInterface>(firstProducts.front())
-                              .getCellName()
-                              .rsplit('.')
-                              .first;
-  for (size_t level = 0; level < names.size(); ++level)
-    names[level] = (outer + ".level" + Twine(level)).str();
-  for (Operation *product : firstProducts) {
-    addWayIn(product);
-    addActivation(product);
-  }
-}
+namespace {
 
-/// Finds the operators that move the rows of a product to the ranks and places
-/// where they are multiplied.
-void ExpertLevels::addWayIn(Operation *product) {
-  SmallVector<Operation *> views;
-  Value rows = product->getOperand(0);
-  while (auto op = rows.getDefiningOp<ComputeOpInterface>()) {
-    if (movesRows(op)) {
-      dispatch.insert_range(views);
-      dispatch.insert(op);
-      views.clear();
-    } else if (op.isView()) {
-      views.push_back(op);
-    } else {
+class ExpertLevels {
+public:
+  /// The result is empty for a layer without such experts.
+  explicit ExpertLevels(LayerOp layer) {
+    static constexpr StringRef sharedCell = ".shared_experts.";
+    DenseSet<Operation *> behind;
+    for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
+      const StringRef cell = op.getCellName();
+      if (size_t at = cell.find(sharedCell); at != StringRef::npos)
+        shared = cell.take_front(at + sharedCell.size() - 1).str();
+      const bool isBehind = isBehindProduct(op, behind);
+      if (isBehind || isProductByExpert(op))
+        behind.insert(op);
+      if (!isBehind && isProductByExpert(op))
+        firstProducts.insert(op);
+    }
+    if (firstProducts.empty())
       return;
+    const StringRef outer = cast<ComputeOpInterface>(firstProducts.front())
+                                .getCellName()
+                                .rsplit('.')
+                                .first;
+    for (size_t level = 0; level < names.size(); ++level)
+      names[level] = (outer + ".level" + Twine(level)).str();
+    for (Operation *product : firstProducts) {
+      addWayIn(product);
+      addActivation(product);
     }
-    rows = op->getOperand(0);
   }
-}
 
-/// Finds the operators between a product and the products that follow it.
-void ExpertLevels::addActivation(Operation *product) {
-  SmallVector<Operation *> open = {product};
-  while (!open.empty())
-    for (Operation *user : open.pop_back_val()->getUsers()) {
-      auto op = dyn_cast<ComputeOpInterface>(user);
-      if (op && !isProductByExpert(op) && activation.insert(user))
-        open.push_back(op);
+  /// Adds the names of the levels to those that patterns are matched against.
+  void addNames(CellTree &tree) const {
+    if (!firstProducts.empty())
+      for (const std::string &name : names)
+        tree.addOperator(name);
+  }
+
+  /// Makes the shared experts of a layer at level 1 run again.
+  void addShared(LayerEffects &effects) const {
+    const RecomputeTarget *setting = findSetting(effects, 1);
+    if (!setting || shared.empty())
+      return;
+    RecomputeTarget target = *setting;
+    target.path = shared;
+    target.isCell = true;
+    effects.recompute.push_back(std::move(target));
+  }
+
+  /// Marks the operators of the layer's level, except excluded ones.
+  void mark(const LayerEffects &effects) const {
+    auto markAll = [](const Operators &operators) {
+      for (Operation *op : operators)
+        if (auto compute = cast<ComputeOpInterface>(op);
+            compute.getRecomputeMark().value_or(RecomputeKind::Output) ==
+            RecomputeKind::Output)
+          compute.setRecomputeMark(RecomputeKind::Select);
+    };
+    const bool isAtLevel1 = findSetting(effects, 1);
+    if (!isAtLevel1 && !findSetting(effects, 0))
+      return;
+    markAll(dispatch);
+    markAll(activation);
+    if (isAtLevel1)
+      markAll(firstProducts);
+  }
+
+private:
+  using Operators = llvm::SetVector<mlir::Operation *>;
+
+  /// Finds the operators that move the rows of a product to the ranks and
+  /// places where they are multiplied.
+  void addWayIn(Operation *product) {
+    SmallVector<Operation *> views;
+    Value rows = product->getOperand(0);
+    while (auto op = rows.getDefiningOp<ComputeOpInterface>()) {
+      if (movesRows(op)) {
+        dispatch.insert_range(views);
+        dispatch.insert(op);
+        views.clear();
+      } else if (op.isView()) {
+        views.push_back(op);
+      } else {
+        return;
+      }
+      rows = op->getOperand(0);
     }
-}
+  }
 
-void ExpertLevels::addNames(CellTree &tree) const {
-  if (!firstProducts.empty())
-    for (const std::string &name : names)
-      tree.addOperator(name);
-}
+  /// Finds the operators between a product and the products that follow it.
+  void addActivation(Operation *product) {
+    SmallVector<Operation *> open = {product};
+    while (!open.empty())
+      for (Operation *user : open.pop_back_val()->getUsers()) {
+        auto op = dyn_cast<ComputeOpInterface>(user);
+        if (op && !isProductByExpert(op) && activation.insert(user))
+          open.push_back(op);
+      }
+  }
 
-/// Returns the setting that names a level; null if there is none.
-const RecomputeTarget *ExpertLevels::findSetting(const LayerEffects &effects,
-                                                 size_t level) const {
-  const RecomputeTarget *setting =
-      firstProducts.empty() ? nullptr
-                            : effects.getRecomputeSetting(names[level]);
-  return setting && setting->enabled && !setting->isCell ? setting : nullptr;
-}
+  /// Returns the setting that names a level; null if there is none.
+  const RecomputeTarget *findSetting(const LayerEffects &effects,
+                                     size_t level) const {
+    const RecomputeTarget *setting =
+        firstProducts.empty() ? nullptr
+                              : effects.getRecomputeSetting(names[level]);
+    return setting && setting->enabled && !setting->isCell ? setting : nullptr;
+  }
 
-void ExpertLevels::addShared(LayerEffects &effects) const {
-  const RecomputeTarget *setting = findSetting(effects, 1);
-  if (!setting || shared.empty())
-    return;
-  RecomputeTarget target = *setting;
-  target.path = shared;
-  target.isCell = true;
-  effects.recompute.push_back(std::move(target));
-}
+  std::array<std::string, 2> names;
+  /// Level 0: the operators that bring tokens to their experts, and those
+  /// between the two products of an expert. Both are recomputed from kept
+  /// values: the tokens, and the result of the first product.
+  Operators dispatch, activation;
+  /// The operators that level 1 runs again in addition.
+  Operators firstProducts;
+  /// The Cell of shared experts; empty if there are none.
+  std::string shared;
+};
 
-void ExpertLevels::mark(const LayerEffects &effects) const {
-  auto markAll = [](const Operators &operators) {
-    for (Operation *op : operators)
-      if (auto compute = cast<ComputeOpInterface>(op);
-          compute.getRecomputeMark().value_or(RecomputeKind::Output) ==
-          RecomputeKind::Output)
-        compute.setRecomputeMark(RecomputeKind::Select);
-  };
-  const bool isAtLevel1 = findSetting(effects, 1);
-  if (!isAtLevel1 && !findSetting(effects, 0))
-    return;
-  markAll(dispatch);
-  markAll(activation);
-  if (isAtLevel1)
-    markAll(firstProducts);
-}
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Marks recomputed and swapped operators
@@ -343,19 +329,6 @@ static void countSwapKernels(llvm::ArrayRef<LayerOp> layers,
 
 namespace {
 
-/// Lets ranks that hold the same input of a recomputed layer each keep only a
-/// part of it. Reports once if that is not possible.
-class ActivationSlicer {
-public:
-  explicit ActivationSlicer(ir::ModelOp model) : model(model) {}
-
-  bool slice(ir::LayerOp layer, const LayerCommunication &communication);
-
-private:
-  ir::ModelOp model;
-  bool hasWarned = false;
-};
-
 /// The decision of recompute_slice_activation for a layer.
 struct SliceDecision {
   /// The axes over which the kept input of a recomputed layer is cut along its
@@ -408,56 +381,67 @@ static Value findInput(LayerOp layer, const LayerCommunication &communication) {
   return nullptr;
 }
 
-bool ActivationSlicer::slice(LayerOp layer,
-                             const LayerCommunication &communication) {
-  MeshAttr mesh = MeshAttr::find(model);
-  Value input = findInput(layer, communication);
-  if (!mesh || !input || mesh.getNumRanks() == mesh.getSize("pp"))
-    return false;
-  remark::RemarkOpts options = remark::RemarkOpts::name("SliceActivation")
-                                   .category("recompute")
-                                   .function(layer.getSymName());
-  auto type = cast<RankedTensorType>(input.getType());
-  LayoutAttr layout = LayoutAttr::find(type);
-  if (!layout) {
-    remark::missed(layer.getLoc(), options) << remark::add(
-        "the kept input is not sliced: which ranks have it is not known");
-    return false;
-  }
-  MeshSizes sizes(mesh);
-  RankedTensorType local = getLocalType(type, layout, sizes);
-  SliceDecision decision = planSlice(sizes, Layout(layout, type.getRank()),
-                                     local ? local.getDimSize(0) : 1);
-  if (decision.axes.empty()) {
-    remark::missed(layer.getLoc(), options)
-        << remark::add("the kept input is not sliced: {0}", decision.reason);
-    if (!decision.isWarning || hasWarned)
-      return false;
-    hasWarned = true;
-    const StringRef key =
-        mf::known::nameOf(&mf::RecomputeConfig::recomputeSliceActivation);
-    LocationAttr place = model.getTrainingAttr().getLocation(key);
-    emitWarning(place ? mlir::Location(place) : model.getLoc())
-        << key << " has no effect: the kept input of '" << layer.getSymName()
-        << "' is not sliced, as " << decision.reason;
-    return false;
-  }
-  OpBuilder builder(layer.getContext());
-  builder.setInsertionPointAfterValue(input);
-  auto kept = KeepPartOp::create(builder, layer.getLoc(), input,
-                                 builder.getStrArrayAttr(decision.axes));
-  kept.setCellName("input");
-  kept.setRecomputeMark(RecomputeKind::Full);
-  input.replaceAllUsesExcept(kept, kept);
-  int64_t bytes = getTensorBytes(local);
-  remark::passed(layer.getLoc(), options)
-      << remark::add("of the kept input {0}", decision.reason)
-      << remark::metric("bytes", bytes)
-      << remark::metric("bytes kept", bytes / sizes.getNumParts(decision.axes));
-  return true;
-}
-
 namespace {
+
+/// Lets ranks that hold the same input of a recomputed layer each keep only a
+/// part of it. Reports once if that is not possible.
+class ActivationSlicer {
+public:
+  explicit ActivationSlicer(ir::ModelOp model) : model(model) {}
+
+  bool slice(LayerOp layer, const LayerCommunication &communication) {
+    MeshAttr mesh = MeshAttr::find(model);
+    Value input = findInput(layer, communication);
+    if (!mesh || !input || mesh.getNumRanks() == mesh.getSize("pp"))
+      return false;
+    remark::RemarkOpts options = remark::RemarkOpts::name("SliceActivation")
+                                     .category("recompute")
+                                     .function(layer.getSymName());
+    auto type = cast<RankedTensorType>(input.getType());
+    LayoutAttr layout = LayoutAttr::find(type);
+    if (!layout) {
+      remark::missed(layer.getLoc(), options) << remark::add(
+          "the kept input is not sliced: which ranks have it is not known");
+      return false;
+    }
+    MeshSizes sizes(mesh);
+    RankedTensorType local = getLocalType(type, layout, sizes);
+    SliceDecision decision = planSlice(sizes, Layout(layout, type.getRank()),
+                                       local ? local.getDimSize(0) : 1);
+    if (decision.axes.empty()) {
+      remark::missed(layer.getLoc(), options)
+          << remark::add("the kept input is not sliced: {0}", decision.reason);
+      if (!decision.isWarning || hasWarned)
+        return false;
+      hasWarned = true;
+      const StringRef key =
+          mf::known::nameOf(&mf::RecomputeConfig::recomputeSliceActivation);
+      LocationAttr place = model.getTrainingAttr().getLocation(key);
+      emitWarning(place ? mlir::Location(place) : model.getLoc())
+          << key << " has no effect: the kept input of '" << layer.getSymName()
+          << "' is not sliced, as " << decision.reason;
+      return false;
+    }
+    OpBuilder builder(layer.getContext());
+    builder.setInsertionPointAfterValue(input);
+    auto kept = KeepPartOp::create(builder, layer.getLoc(), input,
+                                   builder.getStrArrayAttr(decision.axes));
+    kept.setCellName("input");
+    kept.setRecomputeMark(RecomputeKind::Full);
+    input.replaceAllUsesExcept(kept, kept);
+    int64_t bytes = getTensorBytes(local);
+    remark::passed(layer.getLoc(), options)
+        << remark::add("of the kept input {0}", decision.reason)
+        << remark::metric("bytes", bytes)
+        << remark::metric("bytes kept",
+                          bytes / sizes.getNumParts(decision.axes));
+    return true;
+  }
+
+private:
+  ir::ModelOp model;
+  bool hasWarned = false;
+};
 
 /// Returns true if a result of `op` leaves `cell`, possibly through views and
 /// collectives. A recomputed Cell keeps the values that leave it.
@@ -520,7 +504,47 @@ public:
         isOfDynamicGraph(model.getTrainingAttr().getDynamicGraph()) {}
 
   /// `handler` receives the names of each layer; it may be empty.
-  std::optional<LayerPlan> plan(const mf::passes::LayerNamesHandler &handler);
+  std::optional<LayerPlan> plan(const mf::passes::LayerNamesHandler &handler) {
+    std::vector<PlannedLayer> planned;
+    std::vector<CellTree> trees;
+    int64_t nextNumber = 0;
+    llvm::StringMap<size_t> numbers;
+    for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
+      if (layer.getKind() != LayerKind::Body)
+        continue;
+      auto [number, isFirst] =
+          numbers.try_emplace(layer.getCell(), layers.size());
+      if (!isFirst) {
+        pieces[number->second].push_back(layer);
+        continue;
+      }
+      PlacementAttr placement = layer.getPlacementAttr();
+      if (!placement) {
+        layer.emitOpError("has no placement; run mf-partition first");
+        return std::nullopt;
+      }
+      layers.push_back(layer);
+      // A layer that joins the next one has the number of that.
+      planned.push_back({layer.getJoinsNext() ? nextNumber : nextNumber++,
+                         placement.getStage(), placement.getChunk(),
+                         &getSettings(layer)});
+      pieces.push_back({layer});
+      trees.push_back(buildCellTree(layer, symbols, isOfDynamicGraph));
+      if (handler)
+        handler(layer.getCell(), trees.back());
+    }
+    for (auto [layer, tree] : llvm::zip_equal(planned, trees))
+      layer.tree = &tree;
+    DiagnosticList diagnostics;
+    LayerPlan plan =
+        planLayers(planned, /*logs=*/!isOfDynamicGraph, diagnostics);
+    if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
+      return std::nullopt;
+    for (auto [layer, effects] : llvm::zip_equal(layers, plan.layers))
+      ExpertLevels(layer).addShared(effects);
+    return plan;
+  }
+
   /// Returns the layers for the first piece of the sequence.
   ArrayRef<LayerOp> getLayers() const { return layers; }
   /// Returns the versions of layer `number` for all pieces of the sequence.
@@ -533,47 +557,6 @@ private:
   SmallVector<LayerOp> layers;
   std::vector<SmallVector<LayerOp, 1>> pieces;
 };
-
-std::optional<LayerPlan>
-LayerMarker::plan(const mf::passes::LayerNamesHandler &handler) {
-  std::vector<PlannedLayer> planned;
-  std::vector<CellTree> trees;
-  int64_t nextNumber = 0;
-  llvm::StringMap<size_t> numbers;
-  for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
-    if (layer.getKind() != LayerKind::Body)
-      continue;
-    auto [number, isFirst] =
-        numbers.try_emplace(layer.getCell(), layers.size());
-    if (!isFirst) {
-      pieces[number->second].push_back(layer);
-      continue;
-    }
-    PlacementAttr placement = layer.getPlacementAttr();
-    if (!placement) {
-      layer.emitOpError("has no placement; run mf-partition first");
-      return std::nullopt;
-    }
-    layers.push_back(layer);
-    // A layer that joins the next one has the number of that.
-    planned.push_back({layer.getJoinsNext() ? nextNumber : nextNumber++,
-                       placement.getStage(), placement.getChunk(),
-                       &getSettings(layer)});
-    pieces.push_back({layer});
-    trees.push_back(buildCellTree(layer, symbols, isOfDynamicGraph));
-    if (handler)
-      handler(layer.getCell(), trees.back());
-  }
-  for (auto [layer, tree] : llvm::zip_equal(planned, trees))
-    layer.tree = &tree;
-  DiagnosticList diagnostics;
-  LayerPlan plan = planLayers(planned, /*logs=*/!isOfDynamicGraph, diagnostics);
-  if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
-    return std::nullopt;
-  for (auto [layer, effects] : llvm::zip_equal(layers, plan.layers))
-    ExpertLevels(layer).addShared(effects);
-  return plan;
-}
 
 /// Returns why `op` is recomputed, or none if no setting applies to it.
 std::optional<RecomputeKind> getMark(const LayerEffects &effects,

@@ -94,10 +94,9 @@ private:
     takeStep(param, takeOwnPart(param, result), rate);
   }
 
-  /// Updates a group of parameters, one for each of the ranks that have parts
-  /// of them.
-  /// Updates parameters of the same shape. Each rank gets one whole parameter,
-  /// computes its direction, and sends the parts back.
+  /// Updates a group of parameters of the same shape, one for each of the ranks
+  /// that have parts of them. Each rank gets one whole parameter, computes its
+  /// direction, and sends the parts back.
   void updateTogether(ArrayRef<ParamOp> params, ArrayRef<Value> rates) {
     ParamOp first = params.front();
     loc = first.getLoc();

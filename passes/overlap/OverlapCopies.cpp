@@ -6,6 +6,7 @@
 #include "passes/PrintedPlan.h"
 
 namespace mf::passes {
+
 #define GEN_PASS_DEF_OVERLAPCOPIES
 #include "passes/Passes.h.inc"
 } // namespace mf::passes
@@ -46,9 +47,41 @@ struct OrderedOperator {
 /// chosen; that collective is then complete.
 class CopyScheduler {
 public:
-  explicit CopyScheduler(llvm::iterator_range<Block::iterator> half);
+  explicit CopyScheduler(llvm::iterator_range<Block::iterator> half) {
+    DenseMap<Operation *, int64_t> indices;
+    for (Operation &op : half) {
+      indices[&op] = static_cast<int64_t>(operators.size());
+      OrderedOperator entry;
+      entry.op = &op;
+      if (auto compute = dyn_cast<ComputeOpInterface>(op))
+        entry.communicates = compute.getEngine() == mf::Engine::Communication;
+      for (Value operand : op.getOperands()) {
+        auto producer = indices.find(operand.getDefiningOp());
+        const bool isHere =
+            operand.getDefiningOp() && producer != indices.end();
+        if (isHere)
+          entry.producers.push_back(producer->second);
+        entry.isConstant &= isHere && operators[producer->second].isConstant;
+      }
+      operators.push_back(std::move(entry));
+    }
+  }
 
-  void run();
+  void run() {
+    const auto count = static_cast<int64_t>(operators.size());
+    while (true) {
+      // Operators on parameters stay with the operator that follows them.
+      for (; head < count &&
+             (operators[head].isDone() || operators[head].isConstant);
+           ++head)
+        if (!operators[head].isDone())
+          schedule(head);
+      if (head == count)
+        return;
+      schedule(choose());
+    }
+  }
+
   void print(raw_ostream &os) const {
     for (int64_t index : order)
       operators[index].print(os);
@@ -66,12 +99,69 @@ public:
   int64_t getDistance() const { return distance; }
 
 private:
-  bool isReady(int64_t index) const;
+  /// An operator that depends on parameters alone is scheduled together with
+  /// its reader.
+  bool isReady(int64_t index) const {
+    return llvm::all_of(operators[index].producers, [&](int64_t producer) {
+      return operators[producer].isDone() || operators[producer].isConstant;
+    });
+  }
+
   /// Returns the last pending collective that an operator reads; -1 for none.
-  int64_t findAwaited(int64_t index) const;
-  int64_t choose() const;
-  void schedule(int64_t index);
-  void awaitUpTo(int64_t collective);
+  int64_t findAwaited(int64_t index) const {
+    int64_t last = -1;
+    for (int64_t producer : operators[index].producers)
+      if (operators[producer].isPending &&
+          (last < 0 || operators[producer].position > operators[last].position))
+        last = producer;
+    return last;
+  }
+
+  int64_t choose() const {
+    int64_t best = -1, bestAwaited = -1;
+    for (auto index = head; index < static_cast<int64_t>(operators.size());
+         ++index) {
+      if (operators[index].isDone() || operators[index].isConstant ||
+          !isReady(index))
+        continue;
+      const int64_t awaited = findAwaited(index);
+      if (awaited < 0)
+        return index;
+      if (best < 0 ||
+          operators[awaited].position < operators[bestAwaited].position) {
+        best = index;
+        bestAwaited = awaited;
+      }
+    }
+    return best;
+  }
+
+  void schedule(int64_t index) {
+    OrderedOperator &op = operators[index];
+    for (int64_t producer : op.producers)
+      if (!operators[producer].isDone())
+        schedule(producer);
+    const int64_t awaited = findAwaited(index);
+    if (awaited >= 0)
+      awaitUpTo(awaited);
+    op.position = static_cast<int64_t>(order.size());
+    order.push_back(index);
+    // A collective on constants is not pending, because all copies read it.
+    if (op.communicates && !op.isConstant) {
+      op.isPending = true;
+      pending.push_back(index);
+    }
+  }
+
+  /// Marks a collective as complete, with all that started before it.
+  void awaitUpTo(int64_t collective) {
+    while (operators[collective].isPending) {
+      OrderedOperator &first = operators[pending.front()];
+      first.isPending = false;
+      distance += static_cast<int64_t>(order.size()) - first.position - 1;
+      pending.erase(pending.begin());
+    }
+  }
 
   std::vector<OrderedOperator> operators;
   std::vector<int64_t> order;
@@ -81,107 +171,6 @@ private:
   int64_t head = 0;
   int64_t distance = 0;
 };
-
-} // namespace
-
-CopyScheduler::CopyScheduler(llvm::iterator_range<Block::iterator> half) {
-  DenseMap<Operation *, int64_t> indices;
-  for (Operation &op : half) {
-    indices[&op] = static_cast<int64_t>(operators.size());
-    OrderedOperator entry;
-    entry.op = &op;
-    if (auto compute = dyn_cast<ComputeOpInterface>(op))
-      entry.communicates = compute.getEngine() == mf::Engine::Communication;
-    for (Value operand : op.getOperands()) {
-      auto producer = indices.find(operand.getDefiningOp());
-      const bool isHere = operand.getDefiningOp() && producer != indices.end();
-      if (isHere)
-        entry.producers.push_back(producer->second);
-      entry.isConstant &= isHere && operators[producer->second].isConstant;
-    }
-    operators.push_back(std::move(entry));
-  }
-}
-
-/// An operator that depends on parameters alone is scheduled together with its
-/// reader.
-bool CopyScheduler::isReady(int64_t index) const {
-  return llvm::all_of(operators[index].producers, [&](int64_t producer) {
-    return operators[producer].isDone() || operators[producer].isConstant;
-  });
-}
-
-int64_t CopyScheduler::findAwaited(int64_t index) const {
-  int64_t last = -1;
-  for (int64_t producer : operators[index].producers)
-    if (operators[producer].isPending &&
-        (last < 0 || operators[producer].position > operators[last].position))
-      last = producer;
-  return last;
-}
-
-int64_t CopyScheduler::choose() const {
-  int64_t best = -1, bestAwaited = -1;
-  for (auto index = head; index < static_cast<int64_t>(operators.size());
-       ++index) {
-    if (operators[index].isDone() || operators[index].isConstant ||
-        !isReady(index))
-      continue;
-    const int64_t awaited = findAwaited(index);
-    if (awaited < 0)
-      return index;
-    if (best < 0 ||
-        operators[awaited].position < operators[bestAwaited].position) {
-      best = index;
-      bestAwaited = awaited;
-    }
-  }
-  return best;
-}
-
-/// Marks a collective as complete, with all that started before it.
-void CopyScheduler::awaitUpTo(int64_t collective) {
-  while (operators[collective].isPending) {
-    OrderedOperator &first = operators[pending.front()];
-    first.isPending = false;
-    distance += static_cast<int64_t>(order.size()) - first.position - 1;
-    pending.erase(pending.begin());
-  }
-}
-
-void CopyScheduler::schedule(int64_t index) {
-  OrderedOperator &op = operators[index];
-  for (int64_t producer : op.producers)
-    if (!operators[producer].isDone())
-      schedule(producer);
-  const int64_t awaited = findAwaited(index);
-  if (awaited >= 0)
-    awaitUpTo(awaited);
-  op.position = static_cast<int64_t>(order.size());
-  order.push_back(index);
-  // A collective on constants is not pending, because all copies read it.
-  if (op.communicates && !op.isConstant) {
-    op.isPending = true;
-    pending.push_back(index);
-  }
-}
-
-void CopyScheduler::run() {
-  const auto count = static_cast<int64_t>(operators.size());
-  while (true) {
-    // Operators on parameters stay with the operator that follows them.
-    for (; head < count &&
-           (operators[head].isDone() || operators[head].isConstant);
-         ++head)
-      if (!operators[head].isDone())
-        schedule(head);
-    if (head == count)
-      return;
-    schedule(choose());
-  }
-}
-
-namespace {
 
 struct OverlapCopiesPass
     : mf::passes::PrintingPass<

@@ -12,6 +12,7 @@
 #include "llvm/ADT/MapVector.h"
 
 namespace mf::passes {
+
 #define GEN_PASS_DEF_INSERTRECOMPUTE
 #include "passes/Passes.h.inc"
 } // namespace mf::passes
@@ -35,42 +36,40 @@ struct ForwardGraph {
   DenseMap<Operation *, int64_t> indices;
   std::vector<ForwardOperator> operators;
 
-  explicit ForwardGraph(ChunkOp chunk);
-};
-
-ForwardGraph::ForwardGraph(ChunkOp chunk) {
-  mf::passes::FreeValues freeValues;
-  for (Operation &op : chunk.getBody().front()) {
-    if (isa<CutOp>(op))
-      break;
-    auto index = static_cast<int64_t>(operations.size());
-    indices[&op] = index;
-    operations.push_back(&op);
-    ForwardOperator &entry = operators.emplace_back();
-    if (auto compute = dyn_cast<ComputeOpInterface>(op)) {
-      entry.name = compute.getCellName().str();
-      entry.flops = compute.getFlops();
-    }
-    entry.isMarked = isMarked(&op);
-    entry.isFree = freeValues.isFree(&op);
-    auto saved = dyn_cast<SavedFormOpInterface>(op);
-    if (saved && entry.isMarked) {
-      entry.isFree = false;
-      entry.savedBytes = getTensorBytes(saved.getSavedType());
-    }
-    for (Value operand : op.getOperands())
-      if (Operation *producer = operand.getDefiningOp())
-        entry.producers.push_back(indices.lookup(producer));
-  }
-  for (auto [index, op] : llvm::enumerate(operations))
-    for (Value result : op->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            return !indices.contains(user) && !isa<CutOp>(user);
-          })) {
-        operators[index].isReadByBackward = true;
-        operators[index].readBytes += getTensorBytes(result.getType());
+  explicit ForwardGraph(ChunkOp chunk) {
+    mf::passes::FreeValues freeValues;
+    for (Operation &op : chunk.getBody().front()) {
+      if (isa<CutOp>(op))
+        break;
+      auto index = static_cast<int64_t>(operations.size());
+      indices[&op] = index;
+      operations.push_back(&op);
+      ForwardOperator &entry = operators.emplace_back();
+      if (auto compute = dyn_cast<ComputeOpInterface>(op)) {
+        entry.name = compute.getCellName().str();
+        entry.flops = compute.getFlops();
       }
-}
+      entry.isMarked = isMarked(&op);
+      entry.isFree = freeValues.isFree(&op);
+      auto saved = dyn_cast<SavedFormOpInterface>(op);
+      if (saved && entry.isMarked) {
+        entry.isFree = false;
+        entry.savedBytes = getTensorBytes(saved.getSavedType());
+      }
+      for (Value operand : op.getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          entry.producers.push_back(indices.lookup(producer));
+    }
+    for (auto [index, op] : llvm::enumerate(operations))
+      for (Value result : op->getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+              return !indices.contains(user) && !isa<CutOp>(user);
+            })) {
+          operators[index].isReadByBackward = true;
+          operators[index].readBytes += getTensorBytes(result.getType());
+        }
+  }
+};
 
 /// Inserts the clones of a plan.
 class CloneInserter {
@@ -82,14 +81,81 @@ public:
       toClone.insert(graph.operations[index]);
   }
 
-  void run();
+  void run() {
+    for (Operation *op = cut->getNextNode(); op; op = op->getNextNode()) {
+      builder.setInsertionPoint(op);
+      for (OpOperand &operand : op->getOpOperands()) {
+        Operation *producer = operand.get().getDefiningOp();
+        if (!producer || !toClone.contains(producer))
+          continue;
+        unsigned number = cast<OpResult>(operand.get()).getResultNumber();
+        operand.set(getClone(producer, op)->getResult(number));
+      }
+    }
+  }
 
 private:
-  Value getInBackward(Value value, Operation *user);
-  Operation *getClone(Operation *op, Operation *user);
-  Operation *restore(SavedFormOpInterface op, Operation *user);
-  Value getBarrier(Value value, Operation *user);
-  Value getTrigger(Operation *user);
+  /// Returns the value that a clone reads for `value` of forward.
+  Value getInBackward(Value value, Operation *user) {
+    Operation *producer = value.getDefiningOp();
+    if (!producer)
+      return getBarrier(value, user);
+    if (isa<GetParamOp>(producer))
+      return value;
+    if (!toClone.contains(producer))
+      return getBarrier(value, user);
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    return getClone(producer, user)->getResult(number);
+  }
+
+  Operation *getClone(Operation *op, Operation *user) {
+    if (Operation *clone = clones.lookup(op))
+      return clone;
+    if (auto saved = dyn_cast<SavedFormOpInterface>(op))
+      return clones[op] = restore(saved, user);
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, getInBackward(operand, user));
+    Operation *clone = builder.clone(*op, mapping);
+    auto compute = cast<ComputeOpInterface>(clone);
+    compute.setRecomputeMark(std::nullopt);
+    compute.setSwapMark(std::nullopt);
+    clones[op] = clone;
+    return clone;
+  }
+
+  /// Makes forward keep another form of the result of `op`, and backward
+  /// compute the result from it.
+  Operation *restore(SavedFormOpInterface op, Operation *user) {
+    OpBuilder forward(op->getContext());
+    forward.setInsertionPointAfter(op);
+    Value saved = getBarrier(op.save(forward), user);
+    return op.restore(builder, saved).getDefiningOp();
+  }
+
+  Value getBarrier(Value value, Operation *user) {
+    Value &barrier = barriers[value];
+    if (!barrier) {
+      Value trigger = getTrigger(user);
+      auto op = BarrierOp::create(builder, value.getLoc(), value.getType(),
+                                  value, trigger, nullptr, nullptr, nullptr);
+      if (auto compute = value.getDefiningOp<ComputeOpInterface>())
+        op.setName(compute.getCellName());
+      barrier = op;
+    }
+    return barrier;
+  }
+
+  /// Returns a gradient that `user` reads, on which a barrier makes clones wait
+  /// until backward has reached this point.
+  Value getTrigger(Operation *user) {
+    for (Value operand : user->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        if (!graph.indices.contains(producer) && !isa<BarrierOp>(producer) &&
+            !clones.contains(producer))
+          return operand;
+    return cut.getOutputGradients().front();
+  }
 
   const ForwardGraph &graph;
   OpBuilder builder;
@@ -98,81 +164,6 @@ private:
   DenseMap<Operation *, Operation *> clones;
   DenseMap<Value, Value> barriers;
 };
-
-/// Returns a gradient that `user` reads, on which a barrier makes clones wait
-/// until backward has reached this point.
-Value CloneInserter::getTrigger(Operation *user) {
-  for (Value operand : user->getOperands())
-    if (Operation *producer = operand.getDefiningOp())
-      if (!graph.indices.contains(producer) && !isa<BarrierOp>(producer) &&
-          !clones.contains(producer))
-        return operand;
-  return cut.getOutputGradients().front();
-}
-
-Value CloneInserter::getBarrier(Value value, Operation *user) {
-  Value &barrier = barriers[value];
-  if (!barrier) {
-    Value trigger = getTrigger(user);
-    auto op = BarrierOp::create(builder, value.getLoc(), value.getType(), value,
-                                trigger, nullptr, nullptr, nullptr);
-    if (auto compute = value.getDefiningOp<ComputeOpInterface>())
-      op.setName(compute.getCellName());
-    barrier = op;
-  }
-  return barrier;
-}
-
-/// Makes forward keep another form of the result of `op`, and backward compute
-/// the result from it.
-Operation *CloneInserter::restore(SavedFormOpInterface op, Operation *user) {
-  OpBuilder forward(op->getContext());
-  forward.setInsertionPointAfter(op);
-  Value saved = getBarrier(op.save(forward), user);
-  return op.restore(builder, saved).getDefiningOp();
-}
-
-Operation *CloneInserter::getClone(Operation *op, Operation *user) {
-  if (Operation *clone = clones.lookup(op))
-    return clone;
-  if (auto saved = dyn_cast<SavedFormOpInterface>(op))
-    return clones[op] = restore(saved, user);
-  IRMapping mapping;
-  for (Value operand : op->getOperands())
-    mapping.map(operand, getInBackward(operand, user));
-  Operation *clone = builder.clone(*op, mapping);
-  auto compute = cast<ComputeOpInterface>(clone);
-  compute.setRecomputeMark(std::nullopt);
-  compute.setSwapMark(std::nullopt);
-  clones[op] = clone;
-  return clone;
-}
-
-/// Returns the value that a clone reads for `value` of forward.
-Value CloneInserter::getInBackward(Value value, Operation *user) {
-  Operation *producer = value.getDefiningOp();
-  if (!producer)
-    return getBarrier(value, user);
-  if (isa<GetParamOp>(producer))
-    return value;
-  if (!toClone.contains(producer))
-    return getBarrier(value, user);
-  unsigned number = cast<OpResult>(value).getResultNumber();
-  return getClone(producer, user)->getResult(number);
-}
-
-void CloneInserter::run() {
-  for (Operation *op = cut->getNextNode(); op; op = op->getNextNode()) {
-    builder.setInsertionPoint(op);
-    for (OpOperand &operand : op->getOpOperands()) {
-      Operation *producer = operand.get().getDefiningOp();
-      if (!producer || !toClone.contains(producer))
-        continue;
-      unsigned number = cast<OpResult>(operand.get()).getResultNumber();
-      operand.set(getClone(producer, op)->getResult(number));
-    }
-  }
-}
 
 /// Emits one remark per layer with the operators that run again and the values
 /// that need not be kept.

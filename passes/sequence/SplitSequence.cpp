@@ -9,6 +9,7 @@
 #include "passes/PrintedPlan.h"
 
 namespace mf::passes {
+
 #define GEN_PASS_DEF_SPLITSEQUENCE
 #include "passes/Passes.h.inc"
 } // namespace mf::passes
@@ -16,6 +17,13 @@ namespace mf::passes {
 using namespace mlir;
 using namespace mf::ir;
 using namespace mf::passes;
+
+static std::string getName(Operation *op) {
+  if (auto compute = dyn_cast<ComputeOpInterface>(op))
+    if (!compute.getCellName().empty())
+      return compute.getCellName().str();
+  return op->getName().getStringRef().str();
+}
 
 namespace {
 
@@ -30,13 +38,82 @@ struct SplitLayer {
 
   /// `hidden` has the cuts of the values from the previous layer.
   SplitLayer(LayerOp op, int64_t sequence,
-             ArrayRef<std::optional<PieceCut>> hidden);
-  LogicalResult makePlan(int64_t pieces);
-  SmallVector<std::optional<PieceCut>> getHiddenCuts();
+             ArrayRef<std::optional<PieceCut>> hidden)
+      : op(op) {
+    for (BlockArgument argument : op.getArguments()) {
+      auto type = cast<RankedTensorType>(argument.getType());
+      std::optional<PieceCut> cut;
+      if (argument.getArgNumber() < hidden.size())
+        cut = hidden[argument.getArgNumber()];
+      // Tokens and labels are [batch, sequence].
+      else if (type.getRank() >= 2 && type.getDimSize(1) == sequence)
+        cut = PieceCut{1, 1};
+      addValue(argument, cut);
+      layer.values.back().isData = !isFloatTensor(type);
+    }
+    for (Operation &inner : op.getBody().front().without_terminator()) {
+      operators.push_back(&inner);
+      PieceOperator &added = layer.operators.emplace_back();
+      added.name = ::getName(&inner);
+      for (Value operand : inner.getOperands())
+        added.operands.push_back(numbers.lookup(operand));
+      for (Value result : inner.getResults()) {
+        addValue(result, std::nullopt);
+        added.results.push_back(numbers.lookup(result));
+      }
+    }
+  }
+
+  LogicalResult makePlan(int64_t pieces) {
+    for (auto [op, known] : llvm::zip_equal(operators, layer.operators)) {
+      FailureOr<ShardingRule> rule = getShardingRule(op);
+      if (failed(rule))
+        return failure();
+      known.rule = std::move(*rule);
+    }
+    PieceError error;
+    std::optional<PiecePlan> made = planPieces(layer, pieces, error);
+    if (!made)
+      return operators[error.op]->emitOpError("cannot run in ")
+             << pieces
+             << " pieces of the sequence (seq_split_num): " << error.message
+             << "; expected flash attention (use_flash_attention: True) and "
+                "operators that work on each token alone";
+    plan = std::move(*made);
+    for (Value result : getReturn(op).getValues())
+      if (isLoss(result.getType()) &&
+          !plan.values[numbers.lookup(result)].isSummand)
+        return op.emitOpError("cannot run in ")
+               << pieces
+               << " pieces of the sequence (seq_split_num): it has a loss that "
+                  "is no sum over tokens";
+    return success();
+  }
+
+  SmallVector<std::optional<PieceCut>> getHiddenCuts() {
+    SmallVector<std::optional<PieceCut>> cuts;
+    for (Value result : getReturn(op).getValues())
+      if (!isLoss(result.getType()))
+        cuts.push_back(plan.values[numbers.lookup(result)].cut);
+    return cuts;
+  }
 
 private:
-  void addValue(Value value, std::optional<PieceCut> cut);
+  void addValue(Value value, std::optional<PieceCut> cut) {
+    numbers[value] = values.size();
+    values.push_back(value);
+    PieceValue &added = layer.values.emplace_back();
+    llvm::append_range(added.shape,
+                       cast<RankedTensorType>(value.getType()).getShape());
+    added.cut = cut;
+  }
 };
+
+} // namespace
+
+static void setName(Operation *op, StringRef name) {
+  cast<ComputeOpInterface>(op).setCellName(name);
+}
 
 /// Builds the layer of one piece.
 class PieceBuilder : public WholeOperands {
@@ -45,19 +122,182 @@ public:
                int64_t pieces)
       : source(source), builder(builder), piece(piece), pieces(pieces) {}
 
-  void build();
-  Value getWhole(unsigned number) override;
+  void build() {
+    OpBuilder::InsertionGuard guard(builder);
+    createLayer();
+    for (unsigned number = 0; number < source.operators.size(); ++number) {
+      cloneOperator(number);
+      if (auto read = dyn_cast<GetParamOp>(source.operators[number]))
+        wholes.map(read.getResult(), values.lookup(read.getResult()));
+    }
+    SmallVector<Value> results;
+    LayerOp whole = source.op;
+    for (Value result : getReturn(whole).getValues())
+      results.push_back(values.lookup(result));
+    if (!isLast())
+      for (unsigned kept : source.plan.kept)
+        results.push_back(values.lookup(source.values[kept]));
+    ReturnOp::create(builder, layer.getLoc(), results);
+    layer.setFunctionType(builder.getFunctionType(
+        layer.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
+    setLossParts(layer, findLossParts(whole));
+  }
+
+  Value getWhole(unsigned number) override {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(builder.getInsertionBlock(),
+                              std::prev(builder.getInsertionPoint()));
+    return makeWhole(now->getOperand(number));
+  }
+
   int64_t getPiece() const override { return piece; }
 
 private:
-  void createLayer();
-  void cloneOperator(unsigned number);
-  Value read(unsigned number, size_t operand);
-  Value getPart(Value value, const PieceCut &cut, StringRef name);
-  Value getPrefix(unsigned number, StringRef name);
-  Value makeWhole(Value original);
-  void makePart(unsigned number);
-  RankedTensorType getType(unsigned number);
+  void createLayer() {
+    LayerOp whole = source.op;
+    unsigned firstPast = whole.getFirstPast() + whole.getPast();
+    SmallVector<Type> arguments;
+    for (unsigned number = 0; number < firstPast; ++number)
+      arguments.push_back(getType(number));
+    for (int64_t earlier = 0; earlier < piece; ++earlier)
+      for (unsigned kept : source.plan.kept)
+        arguments.push_back(getType(kept));
+    llvm::append_range(arguments,
+                       whole.getArgumentTypes().drop_front(firstPast));
+    PlacementAttr at = whole.getPlacementAttr();
+    auto numKept = static_cast<int64_t>(source.plan.kept.size());
+    layer = LayerOp::create(
+        builder, whole.getLoc(),
+        (whole.getSymName() + getPieceSuffix(piece)).str(),
+        builder.getFunctionType(arguments, {}), whole.getKind(),
+        PlacementAttr::get(builder.getContext(), at.getStage(), at.getChunk(),
+                           piece, /*keeps=*/false),
+        whole.getSettingsAttr(), whole.getCellTreeAttr(), whole.getJoinsNext(),
+        piece * numKept, isLast() ? 0 : numKept, ArrayAttr(), ArrayAttr());
+    Block &body = layer.getBody().emplaceBlock();
+    for (Type type : arguments)
+      body.addArgument(type, whole.getLoc());
+    builder.setInsertionPointToEnd(&body);
+
+    unsigned next = 0;
+    for (; next < firstPast; ++next)
+      values.map(source.values[next], body.getArgument(next));
+    for (int64_t earlier = 0; earlier < piece; ++earlier)
+      for (unsigned kept : source.plan.kept)
+        past[kept].push_back(body.getArgument(next++));
+    for (unsigned number = firstPast; number < whole.getNumArguments();
+         ++number, ++next) {
+      Value input = body.getArgument(next);
+      wholes.map(source.values[number], input);
+      const std::optional<PieceCut> &cut = source.plan.values[number].cut;
+      values.map(source.values[number],
+                 cut ? getPart(input, *cut, "sequence_piece") : input);
+    }
+  }
+
+  void cloneOperator(unsigned number) {
+    now = source.operators[number];
+    if (source.plan.isWhole[number]) {
+      for (unsigned result : source.layer.operators[number].results)
+        makePart(result);
+      return;
+    }
+    SmallVector<Value> operands;
+    for (size_t operand = 0; operand < now->getNumOperands(); ++operand)
+      operands.push_back(read(number, operand));
+    Operation *clone = builder.clone(*now, values);
+    clone->setOperands(operands);
+    for (auto [result, value] : llvm::zip_equal(
+             clone->getResults(), source.layer.operators[number].results))
+      result.setType(getType(value));
+    bool isCut = llvm::any_of(clone->getOperands(), [&](Value operand) {
+      return !llvm::is_contained(now->getOperandTypes(), operand.getType());
+    });
+    if (!isCut)
+      return;
+    if (auto shardable = dyn_cast<ShardingRuleOpInterface>(clone))
+      shardable.takePiece(*this);
+  }
+
+  Value read(unsigned number, size_t operand) {
+    const PieceOperator &op = source.layer.operators[number];
+    unsigned value = op.operands[operand];
+    switch (source.plan.reads[number][operand]) {
+    case PieceRead::Own:
+      break;
+    case PieceRead::Part:
+      return getPart(values.lookup(source.values[value]),
+                     source.plan.cuts[number][operand], op.name);
+    case PieceRead::Prefix:
+      return getPrefix(value, op.name);
+    }
+    return values.lookup(source.values[value]);
+  }
+
+  /// Returns this piece's part of a whole value.
+  Value getPart(Value value, const PieceCut &cut, StringRef name) {
+    Value &part = parts[value];
+    if (part)
+      return part;
+    SmallVector<int64_t> sizes(
+        cast<RankedTensorType>(value.getType()).getShape());
+    SmallVector<int64_t> starts(sizes.size(), 0);
+    sizes[cut.dim] /= pieces;
+    starts[cut.dim] = piece * sizes[cut.dim];
+    auto slice = SliceOp::create(builder, value.getLoc(), value, starts, sizes);
+    setName(slice, name);
+    return part = slice;
+  }
+
+  /// Returns the values of all pieces so far, concatenated. Backward recomputes
+  /// them from values that are kept anyway.
+  Value getPrefix(unsigned number, StringRef name) {
+    Value own = values.lookup(source.values[number]);
+    SmallVector<Value> all = past.lookup(number);
+    if (all.empty())
+      return own;
+    Value &prefix = prefixes[number];
+    if (prefix)
+      return prefix;
+    all.push_back(own);
+    int64_t axis = source.plan.values[number].cut->dim;
+    auto concat = ConcatOp::create(builder, own.getLoc(), all, axis);
+    setName(concat, name);
+    cast<ComputeOpInterface>(concat.getOperation())
+        .setRecomputeMark(RecomputeKind::Preset);
+    return prefix = concat;
+  }
+
+  /// Clones the value if it is computed from step inputs and tables alone.
+  Value makeWhole(Value original) {
+    if (Value known = wholes.lookupOrNull(original))
+      return known;
+    Operation *producer = original.getDefiningOp();
+    if (!producer)
+      return {};
+    for (Value operand : producer->getOperands())
+      if (!makeWhole(operand))
+        return {};
+    builder.clone(*producer, wholes);
+    return wholes.lookup(original);
+  }
+
+  /// Maps a value that is computed for the whole sequence, or this piece's part
+  /// of it.
+  void makePart(unsigned number) {
+    Value original = source.values[number], whole = makeWhole(original);
+    const std::optional<PieceCut> &cut = source.plan.values[number].cut;
+    values.map(original, cut ? getPart(whole, *cut, ::getName(now)) : whole);
+  }
+
+  RankedTensorType getType(unsigned number) {
+    auto type = cast<RankedTensorType>(source.values[number].getType());
+    SmallVector<int64_t> shape(type.getShape());
+    if (const std::optional<PieceCut> &cut = source.plan.values[number].cut)
+      shape[cut->dim] /= pieces;
+    return type.clone(shape);
+  }
+
   bool isLast() const { return piece + 1 == pieces; }
 
   const SplitLayer &source;
@@ -75,269 +315,6 @@ private:
   DenseMap<unsigned, Value> prefixes;
   DenseMap<Value, Value> parts;
 };
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// Operators to split
-//===----------------------------------------------------------------------===//
-
-static std::string getName(Operation *op) {
-  if (auto compute = dyn_cast<ComputeOpInterface>(op))
-    if (!compute.getCellName().empty())
-      return compute.getCellName().str();
-  return op->getName().getStringRef().str();
-}
-
-void SplitLayer::addValue(Value value, std::optional<PieceCut> cut) {
-  numbers[value] = values.size();
-  values.push_back(value);
-  PieceValue &added = layer.values.emplace_back();
-  llvm::append_range(added.shape,
-                     cast<RankedTensorType>(value.getType()).getShape());
-  added.cut = cut;
-}
-
-SplitLayer::SplitLayer(LayerOp op, int64_t sequence,
-                       ArrayRef<std::optional<PieceCut>> hidden)
-    : op(op) {
-  for (BlockArgument argument : op.getArguments()) {
-    auto type = cast<RankedTensorType>(argument.getType());
-    std::optional<PieceCut> cut;
-    if (argument.getArgNumber() < hidden.size())
-      cut = hidden[argument.getArgNumber()];
-    // Tokens and labels are [batch, sequence].
-    else if (type.getRank() >= 2 && type.getDimSize(1) == sequence)
-      cut = PieceCut{1, 1};
-    addValue(argument, cut);
-    layer.values.back().isData = !isFloatTensor(type);
-  }
-  for (Operation &inner : op.getBody().front().without_terminator()) {
-    operators.push_back(&inner);
-    PieceOperator &added = layer.operators.emplace_back();
-    added.name = ::getName(&inner);
-    for (Value operand : inner.getOperands())
-      added.operands.push_back(numbers.lookup(operand));
-    for (Value result : inner.getResults()) {
-      addValue(result, std::nullopt);
-      added.results.push_back(numbers.lookup(result));
-    }
-  }
-}
-
-LogicalResult SplitLayer::makePlan(int64_t pieces) {
-  for (auto [op, known] : llvm::zip_equal(operators, layer.operators)) {
-    FailureOr<ShardingRule> rule = getShardingRule(op);
-    if (failed(rule))
-      return failure();
-    known.rule = std::move(*rule);
-  }
-  PieceError error;
-  std::optional<PiecePlan> made = planPieces(layer, pieces, error);
-  if (!made)
-    return operators[error.op]->emitOpError("cannot run in ")
-           << pieces
-           << " pieces of the sequence (seq_split_num): " << error.message
-           << "; expected flash attention (use_flash_attention: True) and "
-              "operators that work on each token alone";
-  plan = std::move(*made);
-  for (Value result : getReturn(op).getValues())
-    if (isLoss(result.getType()) &&
-        !plan.values[numbers.lookup(result)].isSummand)
-      return op.emitOpError("cannot run in ")
-             << pieces
-             << " pieces of the sequence (seq_split_num): it has a loss that "
-                "is no sum over tokens";
-  return success();
-}
-
-SmallVector<std::optional<PieceCut>> SplitLayer::getHiddenCuts() {
-  SmallVector<std::optional<PieceCut>> cuts;
-  for (Value result : getReturn(op).getValues())
-    if (!isLoss(result.getType()))
-      cuts.push_back(plan.values[numbers.lookup(result)].cut);
-  return cuts;
-}
-
-//===----------------------------------------------------------------------===//
-// The layer of a piece
-//===----------------------------------------------------------------------===//
-
-RankedTensorType PieceBuilder::getType(unsigned number) {
-  auto type = cast<RankedTensorType>(source.values[number].getType());
-  SmallVector<int64_t> shape(type.getShape());
-  if (const std::optional<PieceCut> &cut = source.plan.values[number].cut)
-    shape[cut->dim] /= pieces;
-  return type.clone(shape);
-}
-
-static void setName(Operation *op, StringRef name) {
-  cast<ComputeOpInterface>(op).setCellName(name);
-}
-
-/// Returns this piece's part of a whole value.
-Value PieceBuilder::getPart(Value value, const PieceCut &cut, StringRef name) {
-  Value &part = parts[value];
-  if (part)
-    return part;
-  SmallVector<int64_t> sizes(
-      cast<RankedTensorType>(value.getType()).getShape());
-  SmallVector<int64_t> starts(sizes.size(), 0);
-  sizes[cut.dim] /= pieces;
-  starts[cut.dim] = piece * sizes[cut.dim];
-  auto slice = SliceOp::create(builder, value.getLoc(), value, starts, sizes);
-  setName(slice, name);
-  return part = slice;
-}
-
-/// Returns the values of all pieces so far, concatenated. Backward recomputes
-/// them from values that are kept anyway.
-Value PieceBuilder::getPrefix(unsigned number, StringRef name) {
-  Value own = values.lookup(source.values[number]);
-  SmallVector<Value> all = past.lookup(number);
-  if (all.empty())
-    return own;
-  Value &prefix = prefixes[number];
-  if (prefix)
-    return prefix;
-  all.push_back(own);
-  int64_t axis = source.plan.values[number].cut->dim;
-  auto concat = ConcatOp::create(builder, own.getLoc(), all, axis);
-  setName(concat, name);
-  cast<ComputeOpInterface>(concat.getOperation())
-      .setRecomputeMark(RecomputeKind::Preset);
-  return prefix = concat;
-}
-
-Value PieceBuilder::read(unsigned number, size_t operand) {
-  const PieceOperator &op = source.layer.operators[number];
-  unsigned value = op.operands[operand];
-  switch (source.plan.reads[number][operand]) {
-  case PieceRead::Own:
-    break;
-  case PieceRead::Part:
-    return getPart(values.lookup(source.values[value]),
-                   source.plan.cuts[number][operand], op.name);
-  case PieceRead::Prefix:
-    return getPrefix(value, op.name);
-  }
-  return values.lookup(source.values[value]);
-}
-
-/// Clones the value if it is computed from step inputs and tables alone.
-Value PieceBuilder::makeWhole(Value original) {
-  if (Value known = wholes.lookupOrNull(original))
-    return known;
-  Operation *producer = original.getDefiningOp();
-  if (!producer)
-    return {};
-  for (Value operand : producer->getOperands())
-    if (!makeWhole(operand))
-      return {};
-  builder.clone(*producer, wholes);
-  return wholes.lookup(original);
-}
-
-/// Maps a value that is computed for the whole sequence, or this piece's part
-/// of it.
-void PieceBuilder::makePart(unsigned number) {
-  Value original = source.values[number], whole = makeWhole(original);
-  const std::optional<PieceCut> &cut = source.plan.values[number].cut;
-  values.map(original, cut ? getPart(whole, *cut, ::getName(now)) : whole);
-}
-
-Value PieceBuilder::getWhole(unsigned number) {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(builder.getInsertionBlock(),
-                            std::prev(builder.getInsertionPoint()));
-  return makeWhole(now->getOperand(number));
-}
-
-void PieceBuilder::cloneOperator(unsigned number) {
-  now = source.operators[number];
-  if (source.plan.isWhole[number]) {
-    for (unsigned result : source.layer.operators[number].results)
-      makePart(result);
-    return;
-  }
-  SmallVector<Value> operands;
-  for (size_t operand = 0; operand < now->getNumOperands(); ++operand)
-    operands.push_back(read(number, operand));
-  Operation *clone = builder.clone(*now, values);
-  clone->setOperands(operands);
-  for (auto [result, value] : llvm::zip_equal(
-           clone->getResults(), source.layer.operators[number].results))
-    result.setType(getType(value));
-  bool isCut = llvm::any_of(clone->getOperands(), [&](Value operand) {
-    return !llvm::is_contained(now->getOperandTypes(), operand.getType());
-  });
-  if (!isCut)
-    return;
-  if (auto shardable = dyn_cast<ShardingRuleOpInterface>(clone))
-    shardable.takePiece(*this);
-}
-
-void PieceBuilder::createLayer() {
-  LayerOp whole = source.op;
-  unsigned firstPast = whole.getFirstPast() + whole.getPast();
-  SmallVector<Type> arguments;
-  for (unsigned number = 0; number < firstPast; ++number)
-    arguments.push_back(getType(number));
-  for (int64_t earlier = 0; earlier < piece; ++earlier)
-    for (unsigned kept : source.plan.kept)
-      arguments.push_back(getType(kept));
-  llvm::append_range(arguments, whole.getArgumentTypes().drop_front(firstPast));
-  PlacementAttr at = whole.getPlacementAttr();
-  auto numKept = static_cast<int64_t>(source.plan.kept.size());
-  layer = LayerOp::create(
-      builder, whole.getLoc(),
-      (whole.getSymName() + getPieceSuffix(piece)).str(),
-      builder.getFunctionType(arguments, {}), whole.getKind(),
-      PlacementAttr::get(builder.getContext(), at.getStage(), at.getChunk(),
-                         piece, /*keeps=*/false),
-      whole.getSettingsAttr(), whole.getCellTreeAttr(), whole.getJoinsNext(),
-      piece * numKept, isLast() ? 0 : numKept, ArrayAttr(), ArrayAttr());
-  Block &body = layer.getBody().emplaceBlock();
-  for (Type type : arguments)
-    body.addArgument(type, whole.getLoc());
-  builder.setInsertionPointToEnd(&body);
-
-  unsigned next = 0;
-  for (; next < firstPast; ++next)
-    values.map(source.values[next], body.getArgument(next));
-  for (int64_t earlier = 0; earlier < piece; ++earlier)
-    for (unsigned kept : source.plan.kept)
-      past[kept].push_back(body.getArgument(next++));
-  for (unsigned number = firstPast; number < whole.getNumArguments();
-       ++number, ++next) {
-    Value input = body.getArgument(next);
-    wholes.map(source.values[number], input);
-    const std::optional<PieceCut> &cut = source.plan.values[number].cut;
-    values.map(source.values[number],
-               cut ? getPart(input, *cut, "sequence_piece") : input);
-  }
-}
-
-void PieceBuilder::build() {
-  OpBuilder::InsertionGuard guard(builder);
-  createLayer();
-  for (unsigned number = 0; number < source.operators.size(); ++number) {
-    cloneOperator(number);
-    if (auto read = dyn_cast<GetParamOp>(source.operators[number]))
-      wholes.map(read.getResult(), values.lookup(read.getResult()));
-  }
-  SmallVector<Value> results;
-  LayerOp whole = source.op;
-  for (Value result : getReturn(whole).getValues())
-    results.push_back(values.lookup(result));
-  if (!isLast())
-    for (unsigned kept : source.plan.kept)
-      results.push_back(values.lookup(source.values[kept]));
-  ReturnOp::create(builder, layer.getLoc(), results);
-  layer.setFunctionType(builder.getFunctionType(
-      layer.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
-  setLossParts(layer, findLossParts(whole));
-}
 
 //===----------------------------------------------------------------------===//
 // The model

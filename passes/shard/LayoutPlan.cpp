@@ -67,6 +67,22 @@ struct PlannedStart {
   bool isSettled;
 };
 
+} // namespace
+
+/// Returns the layout with the cuts that both layouts begin with.
+static Layout getCommon(const Layout &one, const Layout &other) {
+  Layout common(one.cuts.size());
+  for (auto [cut, left, right] : zip_equal(common.cuts, one.cuts, other.cuts)) {
+    const auto *end =
+        std::mismatch(left.begin(), left.end(), right.begin(), right.end())
+            .first;
+    cut.append(left.begin(), end);
+  }
+  return common;
+}
+
+namespace {
+
 class ModelPlanner {
 public:
   /// `gathered` has for each layer the axes over which its hidden input is
@@ -76,16 +92,185 @@ public:
       : model(model), gathered(std::move(gathered)), error(error),
         kinds(model) {}
 
-  std::optional<LayoutPlan> run();
+  std::optional<LayoutPlan> run() {
+    if (!placeParameters())
+      return std::nullopt;
+    for (const ShardedLayer &layer : model.layers) {
+      taken.emplace_back(layer.numArguments);
+      for (unsigned number : layer.data)
+        data.resize(std::max<size_t>(data.size(), number + 1));
+    }
+    // Parameters that several layers read settle after all of them have made
+    // their requests.
+    for (bool isSettled = false; !isSettled;) {
+      if (!planOnce(isSettled))
+        return std::nullopt;
+      isSettled = isSettled && !joinData();
+    }
+    return std::move(plan);
+  }
 
 private:
-  bool placeParameters();
-  bool planOnce(bool &isSettled);
-  bool joinData();
+  /// Cuts parameters as their strategies define, if they are divisible.
+  bool placeParameters() {
+    for (auto [number, parameter] : enumerate(model.parameters)) {
+      Layout layout(parameter.shape.size());
+      for (auto [dim, names] : enumerate(parameter.cuts)) {
+        Axes axes;
+        for (StringRef name : names)
+          axes.append(getMeshAxes(name, model.mesh));
+        int64_t parts = model.mesh.getNumParts(axes);
+        if (parameter.shape[dim] % parts == 0) {
+          layout.cuts[dim] = axes;
+          continue;
+        }
+        std::string problem =
+            ("dimension " + Twine(dim) + " of '" + parameter.name + "', " +
+             Twine(parameter.shape[dim]) + ", does not divide into " +
+             Twine(parts) + " parts over " + join(axes, " and "))
+                .str();
+        if (!parameter.mayStayWhole) {
+          error.message = problem;
+          error.axis = axes.back().str();
+          error.parameter = number;
+          return false;
+        }
+        plan.warnings.push_back(problem + "; all ranks have all of it");
+      }
+      plan.parameters.push_back(std::move(layout));
+    }
+    states.isChosen.assign(model.parameters.size(), false);
+    return true;
+  }
+
+  bool planOnce(bool &isSettled) {
+    isSettled = true;
+    plan.layers.clear();
+    std::vector<Layout> hidden;
+    // For each layer of the first piece, the layouts of the values that the
+    // pieces so far returned.
+    std::vector<std::vector<Layout>> past(model.layers.size());
+    for (auto [number, layer] : enumerate(model.layers)) {
+      hidden.resize(layer.numHidden - layer.numPast);
+      append_range(hidden, past[layer.firstPiece]);
+      if (!planLayer(number, hidden, isSettled))
+        return false;
+      const LayerLayouts &planned = plan.layers.back();
+      hidden.clear();
+      auto addTo = [&, &known = layer.values](std::vector<Layout> &given,
+                                              ArrayRef<unsigned> results,
+                                              ArrayRef<unsigned> values) {
+        for (auto [result, value] : zip_equal(results, values))
+          if (!known[value].shape.empty())
+            given.push_back(planned.layouts[result]);
+      };
+      ArrayRef<unsigned> results = planned.results, values = layer.results;
+      addTo(hidden, results.drop_back(layer.numFuture),
+            values.drop_back(layer.numFuture));
+      addTo(past[layer.firstPiece], results.take_back(layer.numFuture),
+            values.take_back(layer.numFuture));
+    }
+    return true;
+  }
+
+  /// Finds data that layers take with different layouts. Returns true if there
+  /// are any, so that these layers must be planned again.
+  bool joinData() {
+    std::vector<std::optional<Layout>> common(data.size());
+    std::vector<bool> isChanged(data.size(), false);
+    auto forEachTaken = [&](auto call) {
+      for (auto [number, layer] : enumerate(model.layers))
+        for (auto [place, which] : enumerate(layer.data)) {
+          unsigned argument = layer.numHidden + place;
+          call(which, plan.layers[number].layouts[argument],
+               taken[number][argument]);
+        }
+    };
+    forEachTaken([&](unsigned which, const Layout &layout, Layout &) {
+      isChanged[which] =
+          isChanged[which] || (common[which] && !(*common[which] == layout));
+      common[which] =
+          common[which] ? getCommon(*common[which], layout) : layout;
+    });
+    forEachTaken([&](unsigned which, const Layout &layout, Layout &own) {
+      if (!isChanged[which])
+        return;
+      own = layout;
+      data[which] = common[which];
+    });
+    if (!is_contained(isChanged, true))
+      return false;
+    known.clear();
+    return true;
+  }
+
   /// Plans one layer until it settles. Returns false for an error.
-  bool planLayer(unsigned number, ArrayRef<Layout> hidden, bool &isSettled);
-  LayerStart getStart(unsigned number, ArrayRef<Layout> hidden) const;
-  bool takeFromAlike(unsigned number, const LayerStart &start, bool &isSettled);
+  bool planLayer(unsigned number, ArrayRef<Layout> hidden, bool &isSettled) {
+    const ShardedLayer &layer = model.layers[number];
+    LayerStart start = getStart(number, hidden);
+    if (takeFromAlike(number, start, isSettled))
+      return true;
+    // The requirements of a layer on its arguments are known after a first
+    // attempt.
+    std::vector<Layout> arguments = taken[number];
+    WantedFactors wanted;
+    bool hasChanged = false;
+    while (true) {
+      LayerPlanner planner(model, layer, getStream(model, layer.position),
+                           gathered[number], plan.parameters, states, data,
+                           arguments, wanted, error);
+      std::optional<bool> settled = planner.plan(hidden);
+      if (!settled) {
+        error.layer = number;
+        return false;
+      }
+      if (*settled) {
+        plan.layers.push_back(planner.takePlan());
+        break;
+      }
+      hasChanged |= states.hasChanged;
+      states.hasChanged = false;
+    }
+    isSettled = isSettled && !hasChanged;
+    LayerStart end = getStart(number, hidden);
+    known[kinds.getKind(number)].push_back({number, std::move(start),
+                                            std::move(end), plan.layers.back(),
+                                            !hasChanged});
+    return true;
+  }
+
+  LayerStart getStart(unsigned number, ArrayRef<Layout> hidden) const {
+    LayerStart start{hidden.vec(), gathered[number], {}, {}};
+    for (unsigned parameter : kinds.getParameters(number)) {
+      start.parameters.push_back(plan.parameters[parameter]);
+      start.isChosen.push_back(states.isChosen[parameter]);
+    }
+    return start;
+  }
+
+  /// Reuses the result for a layer of the same kind with the same inputs,
+  /// because models have many layers of few kinds.
+  bool takeFromAlike(unsigned number, const LayerStart &start,
+                     bool &isSettled) {
+    for (const PlannedStart &alike : known[kinds.getKind(number)]) {
+      if (!(alike.start == start))
+        continue;
+      plan.layers.push_back(alike.planned);
+      // Reshards at the begin and end of a layer have the layer's name.
+      for (PlannedReshard &reshard : plan.layers.back().reshards)
+        if (reshard.name == model.layers[alike.layer].name)
+          reshard.name = model.layers[number].name;
+      for (auto [parameter, layout, isChosen] :
+           zip_equal(kinds.getParameters(number), alike.end.parameters,
+                     alike.end.isChosen)) {
+        plan.parameters[parameter] = layout;
+        states.isChosen[parameter] = isChosen;
+      }
+      isSettled = isSettled && alike.isSettled;
+      return true;
+    }
+    return false;
+  }
 
   const ShardedModel &model;
   std::vector<Axes> gathered;
@@ -103,197 +288,6 @@ private:
 };
 
 } // namespace
-
-/// Cuts parameters as their strategies define, if they are divisible.
-bool ModelPlanner::placeParameters() {
-  for (auto [number, parameter] : enumerate(model.parameters)) {
-    Layout layout(parameter.shape.size());
-    for (auto [dim, names] : enumerate(parameter.cuts)) {
-      Axes axes;
-      for (StringRef name : names)
-        axes.append(getMeshAxes(name, model.mesh));
-      int64_t parts = model.mesh.getNumParts(axes);
-      if (parameter.shape[dim] % parts == 0) {
-        layout.cuts[dim] = axes;
-        continue;
-      }
-      std::string problem =
-          ("dimension " + Twine(dim) + " of '" + parameter.name + "', " +
-           Twine(parameter.shape[dim]) + ", does not divide into " +
-           Twine(parts) + " parts over " + join(axes, " and "))
-              .str();
-      if (!parameter.mayStayWhole) {
-        error.message = problem;
-        error.axis = axes.back().str();
-        error.parameter = number;
-        return false;
-      }
-      plan.warnings.push_back(problem + "; all ranks have all of it");
-    }
-    plan.parameters.push_back(std::move(layout));
-  }
-  states.isChosen.assign(model.parameters.size(), false);
-  return true;
-}
-
-LayerStart ModelPlanner::getStart(unsigned number,
-                                  ArrayRef<Layout> hidden) const {
-  LayerStart start{hidden.vec(), gathered[number], {}, {}};
-  for (unsigned parameter : kinds.getParameters(number)) {
-    start.parameters.push_back(plan.parameters[parameter]);
-    start.isChosen.push_back(states.isChosen[parameter]);
-  }
-  return start;
-}
-
-/// Reuses the result for a layer of the same kind with the same inputs, because
-/// models have many layers of few kinds.
-bool ModelPlanner::takeFromAlike(unsigned number, const LayerStart &start,
-                                 bool &isSettled) {
-  for (const PlannedStart &alike : known[kinds.getKind(number)]) {
-    if (!(alike.start == start))
-      continue;
-    plan.layers.push_back(alike.planned);
-    // Reshards at the begin and end of a layer have the layer's name.
-    for (PlannedReshard &reshard : plan.layers.back().reshards)
-      if (reshard.name == model.layers[alike.layer].name)
-        reshard.name = model.layers[number].name;
-    for (auto [parameter, layout, isChosen] :
-         zip_equal(kinds.getParameters(number), alike.end.parameters,
-                   alike.end.isChosen)) {
-      plan.parameters[parameter] = layout;
-      states.isChosen[parameter] = isChosen;
-    }
-    isSettled = isSettled && alike.isSettled;
-    return true;
-  }
-  return false;
-}
-
-bool ModelPlanner::planLayer(unsigned number, ArrayRef<Layout> hidden,
-                             bool &isSettled) {
-  const ShardedLayer &layer = model.layers[number];
-  LayerStart start = getStart(number, hidden);
-  if (takeFromAlike(number, start, isSettled))
-    return true;
-  // The requirements of a layer on its arguments are known after a first
-  // attempt.
-  std::vector<Layout> arguments = taken[number];
-  WantedFactors wanted;
-  bool hasChanged = false;
-  while (true) {
-    LayerPlanner planner(model, layer, getStream(model, layer.position),
-                         gathered[number], plan.parameters, states, data,
-                         arguments, wanted, error);
-    std::optional<bool> settled = planner.plan(hidden);
-    if (!settled) {
-      error.layer = number;
-      return false;
-    }
-    if (*settled) {
-      plan.layers.push_back(planner.takePlan());
-      break;
-    }
-    hasChanged |= states.hasChanged;
-    states.hasChanged = false;
-  }
-  isSettled = isSettled && !hasChanged;
-  LayerStart end = getStart(number, hidden);
-  known[kinds.getKind(number)].push_back({number, std::move(start),
-                                          std::move(end), plan.layers.back(),
-                                          !hasChanged});
-  return true;
-}
-
-bool ModelPlanner::planOnce(bool &isSettled) {
-  isSettled = true;
-  plan.layers.clear();
-  std::vector<Layout> hidden;
-  // For each layer of the first piece, the layouts of the values that the
-  // pieces so far returned.
-  std::vector<std::vector<Layout>> past(model.layers.size());
-  for (auto [number, layer] : enumerate(model.layers)) {
-    hidden.resize(layer.numHidden - layer.numPast);
-    append_range(hidden, past[layer.firstPiece]);
-    if (!planLayer(number, hidden, isSettled))
-      return false;
-    const LayerLayouts &planned = plan.layers.back();
-    hidden.clear();
-    auto addTo = [&, &known = layer.values](std::vector<Layout> &given,
-                                            ArrayRef<unsigned> results,
-                                            ArrayRef<unsigned> values) {
-      for (auto [result, value] : zip_equal(results, values))
-        if (!known[value].shape.empty())
-          given.push_back(planned.layouts[result]);
-    };
-    ArrayRef<unsigned> results = planned.results, values = layer.results;
-    addTo(hidden, results.drop_back(layer.numFuture),
-          values.drop_back(layer.numFuture));
-    addTo(past[layer.firstPiece], results.take_back(layer.numFuture),
-          values.take_back(layer.numFuture));
-  }
-  return true;
-}
-
-/// Returns the layout with the cuts that both layouts begin with.
-static Layout getCommon(const Layout &one, const Layout &other) {
-  Layout common(one.cuts.size());
-  for (auto [cut, left, right] : zip_equal(common.cuts, one.cuts, other.cuts)) {
-    const auto *end =
-        std::mismatch(left.begin(), left.end(), right.begin(), right.end())
-            .first;
-    cut.append(left.begin(), end);
-  }
-  return common;
-}
-
-/// Finds data that layers take with different layouts. Returns true if there
-/// are any, so that these layers must be planned again.
-bool ModelPlanner::joinData() {
-  std::vector<std::optional<Layout>> common(data.size());
-  std::vector<bool> isChanged(data.size(), false);
-  auto forEachTaken = [&](auto call) {
-    for (auto [number, layer] : enumerate(model.layers))
-      for (auto [place, which] : enumerate(layer.data)) {
-        unsigned argument = layer.numHidden + place;
-        call(which, plan.layers[number].layouts[argument],
-             taken[number][argument]);
-      }
-  };
-  forEachTaken([&](unsigned which, const Layout &layout, Layout &) {
-    isChanged[which] =
-        isChanged[which] || (common[which] && !(*common[which] == layout));
-    common[which] = common[which] ? getCommon(*common[which], layout) : layout;
-  });
-  forEachTaken([&](unsigned which, const Layout &layout, Layout &own) {
-    if (!isChanged[which])
-      return;
-    own = layout;
-    data[which] = common[which];
-  });
-  if (!is_contained(isChanged, true))
-    return false;
-  known.clear();
-  return true;
-}
-
-std::optional<LayoutPlan> ModelPlanner::run() {
-  if (!placeParameters())
-    return std::nullopt;
-  for (const ShardedLayer &layer : model.layers) {
-    taken.emplace_back(layer.numArguments);
-    for (unsigned number : layer.data)
-      data.resize(std::max<size_t>(data.size(), number + 1));
-  }
-  // Parameters that several layers read settle after all of them have made
-  // their requests.
-  for (bool isSettled = false; !isSettled;) {
-    if (!planOnce(isSettled))
-      return std::nullopt;
-    isSettled = isSettled && !joinData();
-  }
-  return std::move(plan);
-}
 
 /// Finds values that are gathered at the begin of a layer and mirrored by this
 /// or a later layer. These can be gathered with a partial gradient at once:

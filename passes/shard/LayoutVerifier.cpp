@@ -146,14 +146,113 @@ public:
         rule(std::move(rule)), axes(this->rule.factors.size()),
         isKnown(this->rule.factors.size(), false) {}
 
-  LogicalResult verify();
+  LogicalResult verify() {
+    for (unsigned number = 0; number < op->getNumOperands(); ++number)
+      if (failed(readOperand(number)))
+        return failure();
+    if (failed(verifyUsedOnce()) || failed(verifyPartial()) ||
+        failed(verifyReduced()))
+      return failure();
+    return verifyResults();
+  }
 
 private:
-  LogicalResult readOperand(unsigned number);
-  LogicalResult verifyUsedOnce();
-  LogicalResult verifyPartial();
-  LogicalResult verifyReduced();
-  LogicalResult verifyResults();
+  LogicalResult readOperand(unsigned number) {
+    Layout layout = getLayout(op->getOperand(number));
+    for (auto [dim, factors, cut] :
+         llvm::enumerate(rule.operands[number], layout.cuts)) {
+      std::optional<SmallVector<Axes>> split =
+          splitAxes(cut, getSizes(rule, factors), mesh);
+      if (!split)
+        return op->emitOpError("expected dimension ")
+               << dim << " of operand " << number << " to divide over "
+               << llvm::join(cut, " and ");
+      for (auto [factor, part] : llvm::zip_equal(factors, *split)) {
+        if (!part.empty() && rule.factors[factor].kind == FactorKind::Whole)
+          return op->emitOpError("expected all of dimension ")
+                 << dim << " of operand " << number << ", but it is cut over "
+                 << llvm::join(part, " and ");
+        if (isKnown[factor] && axes[factor] != part)
+          return op->emitOpError("expected dimension ")
+                 << dim << " of operand " << number
+                 << " to be cut like those that go with it, but got "
+                 << LayoutAttr::find(op->getOperand(number).getType());
+        isKnown[factor] = true;
+        axes[factor] = part;
+      }
+    }
+    return success();
+  }
+
+  LogicalResult verifyUsedOnce() {
+    Axes seen;
+    for (const Axes &factor : axes)
+      for (StringRef axis : factor) {
+        if (llvm::is_contained(seen, axis))
+          return op->emitOpError("expected axis '")
+                 << axis << "' to cut one of its dimensions, but it cuts two";
+        seen.push_back(axis);
+      }
+    return success();
+  }
+
+  LogicalResult verifyPartial() {
+    SmallVector<Axes> all;
+    SmallVector<unsigned> summands;
+    for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+      all.push_back(getLayout(operand).partial);
+      if (!all.back().empty())
+        summands.push_back(number);
+      addMissing(partial, all.back());
+    }
+    const bool isAlone = summands.size() == 1 && !rule.linearity.empty() &&
+                         rule.linearity[summands.front()] == Linearity::Alone;
+    if (summands.empty() || isAlone ||
+        (rule.isLinear() && llvm::all_equal(all)))
+      return success();
+    return op->emitOpError("takes a value that is partial over ")
+           << llvm::join(partial, " and ")
+           << ", but is not linear in it; expected the sum";
+  }
+
+  /// An axis that cuts one operand makes the gradients of the others partial.
+  LogicalResult verifyReduced() {
+    Axes used = getUsed(axes);
+    for (Value operand : op->getOperands())
+      for (StringRef axis : getLayout(operand).reduced)
+        if (!llvm::is_contained(used, axis))
+          addMissing(lifted, axis);
+    Axes wanted = used;
+    addMissing(wanted, lifted);
+    for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+      Layout layout = getLayout(operand);
+      if (!differentiated.contains(operand))
+        continue;
+      for (StringRef axis : wanted)
+        if (!layout.cutsOver(axis) && !llvm::is_contained(layout.reduced, axis))
+          return op->emitOpError("expected operand ")
+                 << number << " to be reduced over '" << axis
+                 << "', as its gradient will be partial, but got "
+                 << LayoutAttr::find(operand.getType());
+    }
+    return success();
+  }
+
+  LogicalResult verifyResults() {
+    for (auto [result, dims] :
+         llvm::zip_equal(op->getResults(), rule.results)) {
+      Layout expected = passes::getLayout(dims, axes);
+      expected.partial = getSummed(rule, dims, axes);
+      addMissing(expected.partial, partial);
+      expected.reduced = lifted;
+      if (getLayout(result) != expected)
+        return op->emitOpError("expected result ")
+               << result.getResultNumber() << " to lie as "
+               << expected.getAttr(op->getContext()) << ", but got "
+               << LayoutAttr::find(result.getType());
+    }
+    return success();
+  }
 
   Operation *op;
   const MeshSizes &mesh;
@@ -165,111 +264,6 @@ private:
 };
 
 } // namespace
-
-LogicalResult OperatorVerifier::readOperand(unsigned number) {
-  Layout layout = getLayout(op->getOperand(number));
-  for (auto [dim, factors, cut] :
-       llvm::enumerate(rule.operands[number], layout.cuts)) {
-    std::optional<SmallVector<Axes>> split =
-        splitAxes(cut, getSizes(rule, factors), mesh);
-    if (!split)
-      return op->emitOpError("expected dimension ")
-             << dim << " of operand " << number << " to divide over "
-             << llvm::join(cut, " and ");
-    for (auto [factor, part] : llvm::zip_equal(factors, *split)) {
-      if (!part.empty() && rule.factors[factor].kind == FactorKind::Whole)
-        return op->emitOpError("expected all of dimension ")
-               << dim << " of operand " << number << ", but it is cut over "
-               << llvm::join(part, " and ");
-      if (isKnown[factor] && axes[factor] != part)
-        return op->emitOpError("expected dimension ")
-               << dim << " of operand " << number
-               << " to be cut like those that go with it, but got "
-               << LayoutAttr::find(op->getOperand(number).getType());
-      isKnown[factor] = true;
-      axes[factor] = part;
-    }
-  }
-  return success();
-}
-
-LogicalResult OperatorVerifier::verifyUsedOnce() {
-  Axes seen;
-  for (const Axes &factor : axes)
-    for (StringRef axis : factor) {
-      if (llvm::is_contained(seen, axis))
-        return op->emitOpError("expected axis '")
-               << axis << "' to cut one of its dimensions, but it cuts two";
-      seen.push_back(axis);
-    }
-  return success();
-}
-
-LogicalResult OperatorVerifier::verifyPartial() {
-  SmallVector<Axes> all;
-  SmallVector<unsigned> summands;
-  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
-    all.push_back(getLayout(operand).partial);
-    if (!all.back().empty())
-      summands.push_back(number);
-    addMissing(partial, all.back());
-  }
-  const bool isAlone = summands.size() == 1 && !rule.linearity.empty() &&
-                       rule.linearity[summands.front()] == Linearity::Alone;
-  if (summands.empty() || isAlone || (rule.isLinear() && llvm::all_equal(all)))
-    return success();
-  return op->emitOpError("takes a value that is partial over ")
-         << llvm::join(partial, " and ")
-         << ", but is not linear in it; expected the sum";
-}
-
-/// An axis that cuts one operand makes the gradients of the others partial.
-LogicalResult OperatorVerifier::verifyReduced() {
-  Axes used = getUsed(axes);
-  for (Value operand : op->getOperands())
-    for (StringRef axis : getLayout(operand).reduced)
-      if (!llvm::is_contained(used, axis))
-        addMissing(lifted, axis);
-  Axes wanted = used;
-  addMissing(wanted, lifted);
-  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
-    Layout layout = getLayout(operand);
-    if (!differentiated.contains(operand))
-      continue;
-    for (StringRef axis : wanted)
-      if (!layout.cutsOver(axis) && !llvm::is_contained(layout.reduced, axis))
-        return op->emitOpError("expected operand ")
-               << number << " to be reduced over '" << axis
-               << "', as its gradient will be partial, but got "
-               << LayoutAttr::find(operand.getType());
-  }
-  return success();
-}
-
-LogicalResult OperatorVerifier::verifyResults() {
-  for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule.results)) {
-    Layout expected = passes::getLayout(dims, axes);
-    expected.partial = getSummed(rule, dims, axes);
-    addMissing(expected.partial, partial);
-    expected.reduced = lifted;
-    if (getLayout(result) != expected)
-      return op->emitOpError("expected result ")
-             << result.getResultNumber() << " to lie as "
-             << expected.getAttr(op->getContext()) << ", but got "
-             << LayoutAttr::find(result.getType());
-  }
-  return success();
-}
-
-LogicalResult OperatorVerifier::verify() {
-  for (unsigned number = 0; number < op->getNumOperands(); ++number)
-    if (failed(readOperand(number)))
-      return failure();
-  if (failed(verifyUsedOnce()) || failed(verifyPartial()) ||
-      failed(verifyReduced()))
-    return failure();
-  return verifyResults();
-}
 
 static LogicalResult
 verifyOperator(Operation *op, const MeshSizes &mesh,

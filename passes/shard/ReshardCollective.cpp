@@ -73,7 +73,24 @@ public:
   ReshardPath(const Layout &from, const Layout &to) : at(from), to(to) {}
 
   /// Finds the collectives. Returns false if there is no path.
-  bool find();
+  bool find() {
+    if (at.cuts.size() != to.cuts.size())
+      return false;
+    reducePartial();
+    exchange();
+    gather();
+    if (!takeParts())
+      return false;
+    Axes mirrored = to.reduced;
+    removeAxes(mirrored, at.reduced);
+    if (any_of(mirrored, [&](StringRef axis) {
+          return at.cutsOver(axis) || is_contained(at.partial, axis);
+        }))
+      return false;
+    if (!mirrored.empty())
+      take({ReshardKind::Mirror, mirrored});
+    return at == to;
+  }
 
   SmallVector<ReshardCollective> collectives;
 
@@ -82,150 +99,122 @@ private:
     at = applyReshard(at, collective);
     collectives.push_back(std::move(collective));
   }
-  void reducePartial();
-  void exchange();
-  bool exchangeOne(size_t concat);
-  bool exchangeBehind(size_t concat);
-  std::optional<size_t> findSplit(size_t concat, size_t first, size_t count);
-  void gather();
-  void gatherTo(size_t dim, size_t kept);
-  bool takeParts();
+
+  void reducePartial() {
+    for (size_t dim = 0; dim < to.cuts.size(); ++dim) {
+      if (!isPrefix(at.cuts[dim], to.cuts[dim]))
+        continue;
+      Axes axes;
+      for (StringRef axis :
+           ArrayRef(to.cuts[dim]).drop_front(at.cuts[dim].size())) {
+        if (!is_contained(at.partial, axis))
+          break;
+        axes.push_back(axis);
+      }
+      if (!axes.empty())
+        take({ReshardKind::ReduceScatter, axes, static_cast<int64_t>(dim)});
+    }
+    Axes left = at.partial;
+    removeAxes(left, to.partial);
+    if (!left.empty())
+      take({ReshardKind::AllReduce, left});
+  }
+
+  void exchange() {
+    for (size_t dim = 0; dim < to.cuts.size(); ++dim)
+      exchangeOne(dim);
+    for (size_t dim = 0; dim < to.cuts.size(); ++dim)
+      exchangeBehind(dim);
+  }
+
+  /// Moves the innermost axes of dimension `concat` to the dimension to which
+  /// they belong.
+  bool exchangeOne(size_t concat) {
+    const Axes cut = at.cuts[concat];
+    for (size_t first = getCommonPrefix(cut, to.cuts[concat]);
+         first < cut.size(); ++first)
+      if (std::optional<size_t> split =
+              findSplit(concat, first, cut.size() - first)) {
+        take({ReshardKind::AllToAll, Axes(ArrayRef(cut).drop_front(first)),
+              static_cast<int64_t>(*split), static_cast<int64_t>(concat)});
+        return true;
+      }
+    return false;
+  }
+
+  /// Moves axes that are followed by axes which do not cut the dimension in the
+  /// final layout. Only those following axes are gathered first.
+  bool exchangeBehind(size_t concat) {
+    const Axes cut = at.cuts[concat];
+    size_t last = cut.size();
+    while (last > 0 && !to.cutsOver(cut[last - 1]))
+      --last;
+    size_t first = getCommonPrefix(cut, to.cuts[concat]);
+    if (last == cut.size())
+      return false;
+    for (; first < last; ++first)
+      if (findSplit(concat, first, last - first)) {
+        gatherTo(concat, last);
+        return exchangeOne(concat);
+      }
+    return false;
+  }
+
+  /// Returns the next dimension to which `count` axes of dimension `concat`
+  /// belong.
+  std::optional<size_t> findSplit(size_t concat, size_t first, size_t count) {
+    for (size_t split = 0; split < to.cuts.size(); ++split) {
+      Axes together = at.cuts[split];
+      together.append(Axes(ArrayRef(at.cuts[concat]).slice(first, count)));
+      if (split != concat && isPrefix(together, to.cuts[split]))
+        return split;
+    }
+    return std::nullopt;
+  }
+
+  void gather() {
+    for (size_t dim = 0; dim < to.cuts.size(); ++dim)
+      gatherTo(dim, getCommonPrefix(at.cuts[dim], to.cuts[dim]));
+  }
+
+  /// Gathers all but the `kept` outer axes of a dimension. Axes with the same
+  /// final state are gathered together, innermost first.
+  void gatherTo(size_t dim, size_t kept) {
+    auto isReplicated = [&](StringRef axis) {
+      return !is_contained(to.reduced, axis);
+    };
+    while (at.cuts[dim].size() > kept) {
+      ArrayRef<StringRef> cut = at.cuts[dim];
+      size_t first = cut.size() - 1;
+      while (first > kept &&
+             isReplicated(cut[first - 1]) == isReplicated(cut.back()))
+        --first;
+      take({ReshardKind::AllGather, Axes(cut.drop_front(first)),
+            static_cast<int64_t>(dim), 0, isReplicated(cut.back())});
+    }
+  }
+
+  /// Takes a rank's part of a value. This is only possible if the value has the
+  /// same gradient on all ranks.
+  bool takeParts() {
+    for (size_t dim = 0; dim < to.cuts.size(); ++dim) {
+      Axes rest(ArrayRef(to.cuts[dim]).drop_front(at.cuts[dim].size()));
+      if (rest.empty())
+        continue;
+      for (StringRef axis : rest)
+        if (at.cutsOver(axis) || is_contained(at.partial, axis) ||
+            is_contained(at.reduced, axis))
+          return false;
+      take({ReshardKind::OwnPart, rest, static_cast<int64_t>(dim)});
+    }
+    return true;
+  }
 
   Layout at;
   const Layout &to;
 };
 
 } // namespace
-
-void ReshardPath::reducePartial() {
-  for (size_t dim = 0; dim < to.cuts.size(); ++dim) {
-    if (!isPrefix(at.cuts[dim], to.cuts[dim]))
-      continue;
-    Axes axes;
-    for (StringRef axis :
-         ArrayRef(to.cuts[dim]).drop_front(at.cuts[dim].size())) {
-      if (!is_contained(at.partial, axis))
-        break;
-      axes.push_back(axis);
-    }
-    if (!axes.empty())
-      take({ReshardKind::ReduceScatter, axes, static_cast<int64_t>(dim)});
-  }
-  Axes left = at.partial;
-  removeAxes(left, to.partial);
-  if (!left.empty())
-    take({ReshardKind::AllReduce, left});
-}
-
-/// Returns the next dimension to which `count` axes of dimension `concat`
-/// belong.
-std::optional<size_t> ReshardPath::findSplit(size_t concat, size_t first,
-                                             size_t count) {
-  for (size_t split = 0; split < to.cuts.size(); ++split) {
-    Axes together = at.cuts[split];
-    together.append(Axes(ArrayRef(at.cuts[concat]).slice(first, count)));
-    if (split != concat && isPrefix(together, to.cuts[split]))
-      return split;
-  }
-  return std::nullopt;
-}
-
-/// Moves the innermost axes of dimension `concat` to the dimension to which
-/// they belong.
-bool ReshardPath::exchangeOne(size_t concat) {
-  const Axes cut = at.cuts[concat];
-  for (size_t first = getCommonPrefix(cut, to.cuts[concat]); first < cut.size();
-       ++first)
-    if (std::optional<size_t> split =
-            findSplit(concat, first, cut.size() - first)) {
-      take({ReshardKind::AllToAll, Axes(ArrayRef(cut).drop_front(first)),
-            static_cast<int64_t>(*split), static_cast<int64_t>(concat)});
-      return true;
-    }
-  return false;
-}
-
-/// Moves axes that are followed by axes which do not cut the dimension in the
-/// final layout. Only those following axes are gathered first.
-bool ReshardPath::exchangeBehind(size_t concat) {
-  const Axes cut = at.cuts[concat];
-  size_t last = cut.size();
-  while (last > 0 && !to.cutsOver(cut[last - 1]))
-    --last;
-  size_t first = getCommonPrefix(cut, to.cuts[concat]);
-  if (last == cut.size())
-    return false;
-  for (; first < last; ++first)
-    if (findSplit(concat, first, last - first)) {
-      gatherTo(concat, last);
-      return exchangeOne(concat);
-    }
-  return false;
-}
-
-void ReshardPath::exchange() {
-  for (size_t dim = 0; dim < to.cuts.size(); ++dim)
-    exchangeOne(dim);
-  for (size_t dim = 0; dim < to.cuts.size(); ++dim)
-    exchangeBehind(dim);
-}
-
-/// Gathers all but the `kept` outer axes of a dimension. Axes with the same
-/// final state are gathered together, innermost first.
-void ReshardPath::gatherTo(size_t dim, size_t kept) {
-  auto isReplicated = [&](StringRef axis) {
-    return !is_contained(to.reduced, axis);
-  };
-  while (at.cuts[dim].size() > kept) {
-    ArrayRef<StringRef> cut = at.cuts[dim];
-    size_t first = cut.size() - 1;
-    while (first > kept &&
-           isReplicated(cut[first - 1]) == isReplicated(cut.back()))
-      --first;
-    take({ReshardKind::AllGather, Axes(cut.drop_front(first)),
-          static_cast<int64_t>(dim), 0, isReplicated(cut.back())});
-  }
-}
-
-void ReshardPath::gather() {
-  for (size_t dim = 0; dim < to.cuts.size(); ++dim)
-    gatherTo(dim, getCommonPrefix(at.cuts[dim], to.cuts[dim]));
-}
-
-/// Takes a rank's part of a value. This is only possible if the value has the
-/// same gradient on all ranks.
-bool ReshardPath::takeParts() {
-  for (size_t dim = 0; dim < to.cuts.size(); ++dim) {
-    Axes rest(ArrayRef(to.cuts[dim]).drop_front(at.cuts[dim].size()));
-    if (rest.empty())
-      continue;
-    for (StringRef axis : rest)
-      if (at.cutsOver(axis) || is_contained(at.partial, axis) ||
-          is_contained(at.reduced, axis))
-        return false;
-    take({ReshardKind::OwnPart, rest, static_cast<int64_t>(dim)});
-  }
-  return true;
-}
-
-bool ReshardPath::find() {
-  if (at.cuts.size() != to.cuts.size())
-    return false;
-  reducePartial();
-  exchange();
-  gather();
-  if (!takeParts())
-    return false;
-  Axes mirrored = to.reduced;
-  removeAxes(mirrored, at.reduced);
-  if (any_of(mirrored, [&](StringRef axis) {
-        return at.cutsOver(axis) || is_contained(at.partial, axis);
-      }))
-    return false;
-  if (!mirrored.empty())
-    take({ReshardKind::Mirror, mirrored});
-  return at == to;
-}
 
 std::optional<std::vector<Layout>> getReshardPath(const Layout &from,
                                                   const Layout &to) {

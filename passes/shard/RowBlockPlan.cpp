@@ -26,34 +26,6 @@ struct RowFactor {
   }
 };
 
-/// Plans one layer.
-class RowBlockPlanner {
-public:
-  RowBlockPlanner(const ShardedModel &model, const ShardedLayer &layer)
-      : model(model), layer(layer) {}
-
-  RowBlockLayer plan(bool isFirst, bool isLast);
-
-private:
-  void readWeights();
-  void follow(const ShardedOperator &op);
-  std::optional<RowFactor> findCut(const ShardedOperator &op) const;
-  bool isAllowed(const ShardedOperator &op, bool isFirst, bool isLast) const;
-  void chooseOperators(bool isFirst, bool isLast);
-  bool any(ArrayRef<unsigned> values, const std::vector<bool> &flags) const {
-    return any_of(values, [&](unsigned value) { return flags[value]; });
-  }
-
-  const ShardedModel &model;
-  const ShardedLayer &layer;
-  RowBlockLayer planned;
-  /// For each value, `isWeight` tells whether it is computed from trained
-  /// parameters alone, and `isBehind` whether it depends on an operator that
-  /// mixes rows.
-  std::vector<bool> isWeight, isBehind;
-  std::vector<bool> mayCut;
-};
-
 } // namespace
 
 static int64_t multiplySizes(const ShardingRule &rule,
@@ -99,119 +71,142 @@ static std::optional<RowPlace> findPlace(const ShardingRule &rule,
   return std::nullopt;
 }
 
-void RowBlockPlanner::readWeights() {
-  isWeight.assign(layer.values.size(), false);
-  for (auto [number, value] : enumerate(layer.values))
-    if (value.parameter)
-      isWeight[number] = !model.parameters[*value.parameter].isTable;
-  for (const ShardedOperator &op : layer.operators) {
-    auto isConstant = [&](unsigned value) {
-      return isWeight[value] || layer.values[value].parameter;
-    };
-    if (any(op.operands, isWeight) && all_of(op.operands, isConstant))
-      for (unsigned result : op.results)
-        isWeight[result] = true;
+namespace {
+
+/// Plans one layer.
+class RowBlockPlanner {
+public:
+  RowBlockPlanner(const ShardedModel &model, const ShardedLayer &layer)
+      : model(model), layer(layer) {}
+
+  RowBlockLayer plan(bool isFirst, bool isLast) {
+    planned.takesBlocks = !isFirst;
+    planned.givesBlocks = !isLast;
+    planned.rows.resize(layer.values.size());
+    planned.rows[0] = RowPlace{1, 1, model.sequence, 1};
+    isBehind.assign(layer.values.size(), false);
+    readWeights();
+    for (const ShardedOperator &op : layer.operators)
+      follow(op);
+    chooseOperators(isFirst, isLast);
+    return std::move(planned);
   }
-}
 
-/// Returns the factor by which an operator may be cut; none if it needs other
-/// rows than those that it computes.
-std::optional<RowFactor>
-RowBlockPlanner::findCut(const ShardedOperator &op) const {
-  std::optional<RowFactor> rows;
-  if (op.rule.dependsOnPlace)
-    return std::nullopt;
-  for (auto [operand, dims] : zip_equal(op.operands, op.rule.operands)) {
-    if (!planned.rows[operand])
-      continue;
-    std::optional<RowFactor> found =
-        findFactor(op.rule, dims, *planned.rows[operand]);
-    if (!found || op.rule.factors[found->factor].kind != FactorKind::Pass ||
-        (rows && !(*rows == *found)))
-      return std::nullopt;
-    rows = found;
+private:
+  void readWeights() {
+    isWeight.assign(layer.values.size(), false);
+    for (auto [number, value] : enumerate(layer.values))
+      if (value.parameter)
+        isWeight[number] = !model.parameters[*value.parameter].isTable;
+    for (const ShardedOperator &op : layer.operators) {
+      auto isConstant = [&](unsigned value) {
+        return isWeight[value] || layer.values[value].parameter;
+      };
+      if (any(op.operands, isWeight) && all_of(op.operands, isConstant))
+        for (unsigned result : op.results)
+          isWeight[result] = true;
+    }
   }
-  if (!rows)
-    return std::nullopt;
-  auto hasRows = [&](const FactorDims &dims) {
-    return any_of(dims, [&](ArrayRef<unsigned> factors) {
-      return is_contained(factors, rows->factor);
-    });
-  };
-  for (auto [operand, dims] : zip_equal(op.operands, op.rule.operands))
-    if (!planned.rows[operand] && hasRows(dims))
-      return std::nullopt;
-  return all_of(op.rule.results, hasRows) ? rows : std::nullopt;
-}
 
-/// Computes where the rows of an operator's results are.
-void RowBlockPlanner::follow(const ShardedOperator &op) {
-  bool hasRows = false, behind = false;
-  for (auto [operand, dims] : zip_equal(op.operands, op.rule.operands)) {
-    if (!planned.rows[operand])
-      continue;
-    hasRows = true;
-    behind = behind || isBehind[operand];
-    std::optional<RowFactor> found =
-        findFactor(op.rule, dims, *planned.rows[operand]);
-    if (!found || op.rule.factors[found->factor].kind != FactorKind::Pass)
-      continue;
-    for (auto [result, resultDims] : zip_equal(op.results, op.rule.results))
-      if (!planned.rows[result])
-        planned.rows[result] =
-            findPlace(op.rule, resultDims, *found, model.sequence);
-  }
-  bool cuts = findCut(op).has_value();
-  mayCut.push_back(cuts);
-  for (unsigned result : op.results)
-    isBehind[result] = behind || (hasRows && !cuts);
-}
-
-bool RowBlockPlanner::isAllowed(const ShardedOperator &op, bool isFirst,
-                                bool isLast) const {
-  bool behind = any(op.operands, isBehind);
-  return (behind || !isFirst) && (!behind || !isLast);
-}
-
-/// Selects all operators from one that takes blocks or reads a weight to one
-/// that returns blocks or reads a weight. These run by blocks.
-void RowBlockPlanner::chooseOperators(bool isFirst, bool isLast) {
-  size_t count = layer.operators.size();
-  std::vector<bool> fromBlocks(layer.values.size(), false),
-      toBlocks(layer.values.size(), false), begins(count), ends(count);
-  fromBlocks[0] = planned.takesBlocks;
-  toBlocks[layer.results.front()] = planned.givesBlocks;
-  for (auto [number, op] : enumerate(layer.operators)) {
-    mayCut[number] = mayCut[number] && isAllowed(op, isFirst, isLast);
-    begins[number] = mayCut[number] && (any(op.operands, isWeight) ||
-                                        any(op.operands, fromBlocks));
+  /// Computes where the rows of an operator's results are.
+  void follow(const ShardedOperator &op) {
+    bool hasRows = false, behind = false;
+    for (auto [operand, dims] : zip_equal(op.operands, op.rule.operands)) {
+      if (!planned.rows[operand])
+        continue;
+      hasRows = true;
+      behind = behind || isBehind[operand];
+      std::optional<RowFactor> found =
+          findFactor(op.rule, dims, *planned.rows[operand]);
+      if (!found || op.rule.factors[found->factor].kind != FactorKind::Pass)
+        continue;
+      for (auto [result, resultDims] : zip_equal(op.results, op.rule.results))
+        if (!planned.rows[result])
+          planned.rows[result] =
+              findPlace(op.rule, resultDims, *found, model.sequence);
+    }
+    bool cuts = findCut(op).has_value();
+    mayCut.push_back(cuts);
     for (unsigned result : op.results)
-      fromBlocks[result] = begins[number];
+      isBehind[result] = behind || (hasRows && !cuts);
   }
-  for (size_t number = count; number-- > 0;) {
-    const ShardedOperator &op = layer.operators[number];
-    ends[number] = mayCut[number] &&
-                   (any(op.operands, isWeight) || any(op.results, toBlocks));
-    if (ends[number])
-      for (unsigned operand : op.operands)
-        toBlocks[operand] = true;
-  }
-  for (size_t number = 0; number < count; ++number)
-    planned.isCut.push_back(begins[number] && ends[number]);
-}
 
-RowBlockLayer RowBlockPlanner::plan(bool isFirst, bool isLast) {
-  planned.takesBlocks = !isFirst;
-  planned.givesBlocks = !isLast;
-  planned.rows.resize(layer.values.size());
-  planned.rows[0] = RowPlace{1, 1, model.sequence, 1};
-  isBehind.assign(layer.values.size(), false);
-  readWeights();
-  for (const ShardedOperator &op : layer.operators)
-    follow(op);
-  chooseOperators(isFirst, isLast);
-  return std::move(planned);
-}
+  /// Returns the factor by which an operator may be cut; none if it needs other
+  /// rows than those that it computes.
+  std::optional<RowFactor> findCut(const ShardedOperator &op) const {
+    std::optional<RowFactor> rows;
+    if (op.rule.dependsOnPlace)
+      return std::nullopt;
+    for (auto [operand, dims] : zip_equal(op.operands, op.rule.operands)) {
+      if (!planned.rows[operand])
+        continue;
+      std::optional<RowFactor> found =
+          findFactor(op.rule, dims, *planned.rows[operand]);
+      if (!found || op.rule.factors[found->factor].kind != FactorKind::Pass ||
+          (rows && !(*rows == *found)))
+        return std::nullopt;
+      rows = found;
+    }
+    if (!rows)
+      return std::nullopt;
+    auto hasRows = [&](const FactorDims &dims) {
+      return any_of(dims, [&](ArrayRef<unsigned> factors) {
+        return is_contained(factors, rows->factor);
+      });
+    };
+    for (auto [operand, dims] : zip_equal(op.operands, op.rule.operands))
+      if (!planned.rows[operand] && hasRows(dims))
+        return std::nullopt;
+    return all_of(op.rule.results, hasRows) ? rows : std::nullopt;
+  }
+
+  bool isAllowed(const ShardedOperator &op, bool isFirst, bool isLast) const {
+    bool behind = any(op.operands, isBehind);
+    return (behind || !isFirst) && (!behind || !isLast);
+  }
+
+  /// Selects all operators from one that takes blocks or reads a weight to one
+  /// that returns blocks or reads a weight. These run by blocks.
+  void chooseOperators(bool isFirst, bool isLast) {
+    size_t count = layer.operators.size();
+    std::vector<bool> fromBlocks(layer.values.size(), false),
+        toBlocks(layer.values.size(), false), begins(count), ends(count);
+    fromBlocks[0] = planned.takesBlocks;
+    toBlocks[layer.results.front()] = planned.givesBlocks;
+    for (auto [number, op] : enumerate(layer.operators)) {
+      mayCut[number] = mayCut[number] && isAllowed(op, isFirst, isLast);
+      begins[number] = mayCut[number] && (any(op.operands, isWeight) ||
+                                          any(op.operands, fromBlocks));
+      for (unsigned result : op.results)
+        fromBlocks[result] = begins[number];
+    }
+    for (size_t number = count; number-- > 0;) {
+      const ShardedOperator &op = layer.operators[number];
+      ends[number] = mayCut[number] &&
+                     (any(op.operands, isWeight) || any(op.results, toBlocks));
+      if (ends[number])
+        for (unsigned operand : op.operands)
+          toBlocks[operand] = true;
+    }
+    for (size_t number = 0; number < count; ++number)
+      planned.isCut.push_back(begins[number] && ends[number]);
+  }
+
+  bool any(ArrayRef<unsigned> values, const std::vector<bool> &flags) const {
+    return any_of(values, [&](unsigned value) { return flags[value]; });
+  }
+
+  const ShardedModel &model;
+  const ShardedLayer &layer;
+  RowBlockLayer planned;
+  /// For each value, `isWeight` tells whether it is computed from trained
+  /// parameters alone, and `isBehind` whether it depends on an operator that
+  /// mixes rows.
+  std::vector<bool> isWeight, isBehind;
+  std::vector<bool> mayCut;
+};
+
+} // namespace
 
 /// Returns whether a body layer takes and returns a single stream of whole
 /// sequences.

@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringSet.h"
 
 namespace mf::passes {
+
 #define GEN_PASS_DEF_ACCOUNTTRAINER
 #include "passes/Passes.h.inc"
 } // namespace mf::passes
@@ -39,12 +40,57 @@ public:
   explicit StateCounter(ModelOp model)
       : training(model.getTrainingAttr()), symbols(model) {}
 
-  void add(const TapedChunk &chunk);
-  TrainerStage finish();
+  void add(const TapedChunk &chunk) {
+    for (LayerOp layer : chunk.layers)
+      for (auto read : layer.getBody().getOps<GetParamOp>()) {
+        auto param = symbols.lookup<ParamOp>(read.getParam());
+        // On one stage, tied parameters are one weight of the trainer.
+        if (!param.getFrozen() &&
+            seen.insert(param.getTied().value_or(param.getSymName())).second)
+          add(param);
+      }
+  }
+
+  TrainerStage finish() {
+    // AdamW works on one weight at a time: the next weight, the denominator,
+    // the quotient and a product, in fp32.
+    constexpr int64_t numTemporaries = 4;
+    memory.update.bytes[TrainerCategory::Values] = numTemporaries * largest;
+    memory.update.bytes[TrainerCategory::GradientSums] = gradients;
+    memory.update.at = "largest weight";
+    return std::move(memory);
+  }
 
 private:
-  void add(ParamOp param);
-  bool hasSecondMoment(ParamOp param);
+  void add(ParamOp param) {
+    const int64_t elements = param.getStoredType().getNumElements();
+    Type kept = KeptType::find(param);
+    if (!kept)
+      kept = param.getTensorType().getElementType();
+    const int64_t width = kept.getIntOrFloatBitWidth() / 8;
+    const int64_t wide = getBlockBytes(elements * 4);
+    memory.always[TrainerCategory::States] += getBlockBytes(elements * width);
+    if (param.getGathered())
+      memory.always[TrainerCategory::GatheredWeights] +=
+          getBlockBytes(getTensorBytes(*param.getGathered()));
+    else if (training.getParallel().getStages() > 1 &&
+             mf::passes::findWholeSharing(param))
+      memory.always[TrainerCategory::GatheredWeights] +=
+          getBlockBytes(elements * width);
+    if (!param.needsGradient() || param.getUpdateRule())
+      return;
+    // A copy in fp32 of a narrower weight, and the moments.
+    memory.always[TrainerCategory::States] +=
+        wide * ((width < 4 ? 1 : 0) + (hasSecondMoment(param) ? 2 : 1));
+    largest = std::max(largest, wide);
+    gradients += wide;
+  }
+
+  bool hasSecondMoment(ParamOp param) {
+    MuonAttr muon = training.getOptimizer().getMuon();
+    return !muon || !muon.trains(param.getTied().value_or(param.getSymName()),
+                                 param.getTensorType().getRank());
+  }
 
   TrainingAttr training;
   SymbolTable symbols;
@@ -55,104 +101,7 @@ private:
   llvm::StringSet<> seen;
 };
 
-struct AccountTrainerPass
-    : mf::passes::impl::AccountTrainerBase<AccountTrainerPass> {
-  void runOnOperation() override;
-
-private:
-  FailureOr<TapedModel> readModel();
-};
-
 } // namespace
-
-bool StateCounter::hasSecondMoment(ParamOp param) {
-  MuonAttr muon = training.getOptimizer().getMuon();
-  return !muon || !muon.trains(param.getTied().value_or(param.getSymName()),
-                               param.getTensorType().getRank());
-}
-
-void StateCounter::add(ParamOp param) {
-  const int64_t elements = param.getStoredType().getNumElements();
-  Type kept = KeptType::find(param);
-  if (!kept)
-    kept = param.getTensorType().getElementType();
-  const int64_t width = kept.getIntOrFloatBitWidth() / 8;
-  const int64_t wide = getBlockBytes(elements * 4);
-  memory.always[TrainerCategory::States] += getBlockBytes(elements * width);
-  if (param.getGathered())
-    memory.always[TrainerCategory::GatheredWeights] +=
-        getBlockBytes(getTensorBytes(*param.getGathered()));
-  else if (training.getParallel().getStages() > 1 &&
-           mf::passes::findWholeSharing(param))
-    memory.always[TrainerCategory::GatheredWeights] +=
-        getBlockBytes(elements * width);
-  if (!param.needsGradient() || param.getUpdateRule())
-    return;
-  // A copy in fp32 of a narrower weight, and the moments.
-  memory.always[TrainerCategory::States] +=
-      wide * ((width < 4 ? 1 : 0) + (hasSecondMoment(param) ? 2 : 1));
-  largest = std::max(largest, wide);
-  gradients += wide;
-}
-
-void StateCounter::add(const TapedChunk &chunk) {
-  for (LayerOp layer : chunk.layers)
-    for (auto read : layer.getBody().getOps<GetParamOp>()) {
-      auto param = symbols.lookup<ParamOp>(read.getParam());
-      // On one stage, tied parameters are one weight of the trainer.
-      if (!param.getFrozen() &&
-          seen.insert(param.getTied().value_or(param.getSymName())).second)
-        add(param);
-    }
-}
-
-TrainerStage StateCounter::finish() {
-  // AdamW works on one weight at a time: the next weight, the denominator, the
-  // quotient and a product, in fp32.
-  constexpr int64_t numTemporaries = 4;
-  memory.update.bytes[TrainerCategory::Values] = numTemporaries * largest;
-  memory.update.bytes[TrainerCategory::GradientSums] = gradients;
-  memory.update.at = "largest weight";
-  return std::move(memory);
-}
-
-FailureOr<TapedModel> AccountTrainerPass::readModel() {
-  ModelOp model = getOperation();
-  ParallelAttr parallel = model.getTrainingAttr().getParallel();
-  TapedModel result;
-  schedule::Pipeline pipeline;
-  pipeline.stages = parallel.getStages();
-  pipeline.microBatches = parallel.getMicroBatches();
-  pipeline.stageOfChunk.clear();
-  PlacementAttr last;
-  for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
-    PlacementAttr placement = layer.getPlacementAttr();
-    if (!placement)
-      return layer.emitOpError("has no placement; run mf-partition first");
-    if (placement != last) {
-      pipeline.stageOfChunk.push_back(placement.getStage());
-      result.chunks.emplace_back();
-      result.chunks.back().hasInputGradient = static_cast<bool>(last);
-      last = placement;
-    }
-    result.chunks.back().layers.push_back(layer);
-  }
-  for (TapedChunk &chunk : llvm::drop_end(result.chunks))
-    chunk.hasReader = true;
-  llvm::Expected<const schedule::Policy *> policy = schedule::findPolicy(
-      getScheduleName(parallel.getScheduler(), parallel.getInterleave()));
-  if (!policy)
-    return model.emitOpError("cannot be scheduled: ")
-           << llvm::toString(policy.takeError()) << " ("
-           << mf::known::nameOf(&mf::ParallelConfig::pipelineScheduler) << ")";
-  llvm::Expected<schedule::Schedule> schedule =
-      schedule::buildSchedule(**policy, pipeline);
-  if (!schedule)
-    return model.emitOpError("cannot be scheduled: ")
-           << llvm::toString(schedule.takeError());
-  result.schedule = std::move(*schedule);
-  return result;
-}
 
 static DictionaryAttr toAttribute(const TrainerPeak &peak, Builder &builder) {
   NamedAttrList parts, attributes;
@@ -186,36 +135,84 @@ static void emitRemark(ModelOp model, int64_t stage, const TrainerPeak &peak) {
       << remark::metric("parts", parts);
 }
 
-void AccountTrainerPass::runOnOperation() {
-  // The attribute is for reports and limits.
-  markAllAnalysesPreserved();
-  ModelOp model = getOperation();
-  if (failed(mf::passes::checkTraining(model)))
-    return signalPassFailure();
-  // The compiler of the static graph plans a step as mf does.
-  if (!model.getTrainingAttr().getDynamicGraph())
-    return;
-  FailureOr<TapedModel> taped = readModel();
-  if (failed(taped))
-    return signalPassFailure();
-  std::vector<trainer::ChunkMemory> chunks;
-  for (const TapedChunk &chunk : taped->chunks)
-    chunks.push_back(mf::passes::tapeChunk(model, chunk));
-  Builder builder(&getContext());
-  SmallVector<Attribute> stages;
-  const schedule::Pipeline &pipeline = taped->schedule.pipeline;
-  for (int64_t stage = 0; stage < pipeline.stages; ++stage) {
-    StateCounter states(model);
-    for (auto [number, chunk] : llvm::enumerate(taped->chunks))
-      if (pipeline.stageOfChunk[number] == stage)
-        states.add(chunk);
-    TrainerStage memory = states.finish();
-    memory.always[TrainerCategory::Tables] +=
-        mf::passes::getLastingMaskBytes(model);
-    const TrainerPeak peak =
-        trainer::findPeak(taped->schedule, stage, chunks, memory);
-    stages.push_back(toAttribute(peak, builder));
-    emitRemark(model, stage, peak);
+namespace {
+
+struct AccountTrainerPass
+    : mf::passes::impl::AccountTrainerBase<AccountTrainerPass> {
+
+  void runOnOperation() override {
+    // The attribute is for reports and limits.
+    markAllAnalysesPreserved();
+    ModelOp model = getOperation();
+    if (failed(mf::passes::checkTraining(model)))
+      return signalPassFailure();
+    // The compiler of the static graph plans a step as mf does.
+    if (!model.getTrainingAttr().getDynamicGraph())
+      return;
+    FailureOr<TapedModel> taped = readModel();
+    if (failed(taped))
+      return signalPassFailure();
+    std::vector<trainer::ChunkMemory> chunks;
+    for (const TapedChunk &chunk : taped->chunks)
+      chunks.push_back(mf::passes::tapeChunk(model, chunk));
+    Builder builder(&getContext());
+    SmallVector<Attribute> stages;
+    const schedule::Pipeline &pipeline = taped->schedule.pipeline;
+    for (int64_t stage = 0; stage < pipeline.stages; ++stage) {
+      StateCounter states(model);
+      for (auto [number, chunk] : llvm::enumerate(taped->chunks))
+        if (pipeline.stageOfChunk[number] == stage)
+          states.add(chunk);
+      TrainerStage memory = states.finish();
+      memory.always[TrainerCategory::Tables] +=
+          mf::passes::getLastingMaskBytes(model);
+      const TrainerPeak peak =
+          trainer::findPeak(taped->schedule, stage, chunks, memory);
+      stages.push_back(toAttribute(peak, builder));
+      emitRemark(model, stage, peak);
+    }
+    model.setTrainerMemoryAttr(builder.getArrayAttr(stages));
   }
-  model.setTrainerMemoryAttr(builder.getArrayAttr(stages));
-}
+
+private:
+  FailureOr<TapedModel> readModel() {
+    ModelOp model = getOperation();
+    ParallelAttr parallel = model.getTrainingAttr().getParallel();
+    TapedModel result;
+    schedule::Pipeline pipeline;
+    pipeline.stages = parallel.getStages();
+    pipeline.microBatches = parallel.getMicroBatches();
+    pipeline.stageOfChunk.clear();
+    PlacementAttr last;
+    for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
+      PlacementAttr placement = layer.getPlacementAttr();
+      if (!placement)
+        return layer.emitOpError("has no placement; run mf-partition first");
+      if (placement != last) {
+        pipeline.stageOfChunk.push_back(placement.getStage());
+        result.chunks.emplace_back();
+        result.chunks.back().hasInputGradient = static_cast<bool>(last);
+        last = placement;
+      }
+      result.chunks.back().layers.push_back(layer);
+    }
+    for (TapedChunk &chunk : llvm::drop_end(result.chunks))
+      chunk.hasReader = true;
+    llvm::Expected<const schedule::Policy *> policy = schedule::findPolicy(
+        getScheduleName(parallel.getScheduler(), parallel.getInterleave()));
+    if (!policy)
+      return model.emitOpError("cannot be scheduled: ")
+             << llvm::toString(policy.takeError()) << " ("
+             << mf::known::nameOf(&mf::ParallelConfig::pipelineScheduler)
+             << ")";
+    llvm::Expected<schedule::Schedule> schedule =
+        schedule::buildSchedule(**policy, pipeline);
+    if (!schedule)
+      return model.emitOpError("cannot be scheduled: ")
+             << llvm::toString(schedule.takeError());
+    result.schedule = std::move(*schedule);
+    return result;
+  }
+};
+
+} // namespace
