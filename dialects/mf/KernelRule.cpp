@@ -17,13 +17,76 @@ public:
   KernelRule(const KernelParts &parts, const KernelSpec &spec)
       : parts(parts), spec(spec) {}
 
-  ShardingRule make() &&;
+  ShardingRule make() && {
+    for (auto [operand, shape] : llvm::zip_equal(parts.inputs, spec.inputs)) {
+      rule.operands.push_back(addOperand(operand, shape));
+      rule.linearity.push_back(operand.linearity);
+    }
+    for (auto [operand, shape] : llvm::zip_equal(parts.outputs, spec.outputs))
+      rule.results.push_back(addOperand(operand, shape));
+    return std::move(rule);
+  }
 
 private:
-  int64_t getExtent(const PartDim &dim) const;
-  FactorKind getKind(const PartDim &dim) const;
-  unsigned getFactor(const PartDim &dim, int64_t size);
-  FactorDims addOperand(const PartOperand &operand, const TensorShape &shape);
+  /// Returns the size of a dimension. Outputs are searched first, because an
+  /// operand with one element is broadcast along it.
+  int64_t getExtent(const PartDim &dim) const {
+    auto find = [&](ArrayRef<PartOperand> operands,
+                    ArrayRef<TensorShape> shapes) -> std::optional<int64_t> {
+      for (auto [operand, shape] : llvm::zip_equal(operands, shapes))
+        for (auto [candidate, size] :
+             llvm::zip_equal(operand.dims, shape.dims)) {
+          if (candidate == dim)
+            return size / candidate.innerExtent;
+          if (!dim.isLeading && candidate.inner == dim.letter)
+            return candidate.innerExtent;
+        }
+      return std::nullopt;
+    };
+    if (std::optional<int64_t> extent = find(parts.outputs, spec.outputs))
+      return *extent;
+    return find(parts.inputs, spec.inputs).value_or(1);
+  }
+
+  /// Returns the kind, which defines what an output that lacks the dimension
+  /// holds if it is cut. Kinds can only express sums, not other reductions.
+  FactorKind getKind(const PartDim &dim) const {
+    auto hasDim = [&](const PartOperand &output) {
+      return llvm::any_of(output.dims, [&](const PartDim &other) {
+        return other == dim || (!dim.isLeading && other.inner == dim.letter);
+      });
+    };
+    FactorKind kind = FactorKind::Pass;
+    for (const PartOperand &output : parts.outputs) {
+      if (hasDim(output))
+        continue;
+      if (output.reduction != PartReduction::Sum)
+        return FactorKind::Whole;
+      kind = FactorKind::Sum;
+    }
+    return kind;
+  }
+
+  unsigned getFactor(const PartDim &dim, int64_t size) {
+    for (const auto &[other, factor] : known)
+      if (other == dim && rule.factors[factor].size == size)
+        return factor;
+    if (!dim.mayBeCut() || getExtent(dim) != size)
+      return rule.addFactor(FactorKind::Whole, size);
+    const unsigned factor = rule.addFactor(getKind(dim), size);
+    known.emplace_back(dim, factor);
+    return factor;
+  }
+
+  FactorDims addOperand(const PartOperand &operand, const TensorShape &shape) {
+    FactorDims dims;
+    for (auto [dim, size] : llvm::zip_equal(operand.dims, shape.dims)) {
+      dims.push_back({getFactor(dim, size / dim.innerExtent)});
+      if (dim.inner != 0)
+        dims.back().push_back(getFactor({dim.inner, false}, dim.innerExtent));
+    }
+    return dims;
+  }
 
   const KernelParts &parts;
   const KernelSpec &spec;
@@ -33,76 +96,6 @@ private:
 };
 
 } // namespace
-
-/// Returns the size of a dimension. Outputs are searched first, because an
-/// operand with one element is broadcast along it.
-int64_t KernelRule::getExtent(const PartDim &dim) const {
-  auto find = [&](ArrayRef<PartOperand> operands,
-                  ArrayRef<TensorShape> shapes) -> std::optional<int64_t> {
-    for (auto [operand, shape] : llvm::zip_equal(operands, shapes))
-      for (auto [candidate, size] : llvm::zip_equal(operand.dims, shape.dims)) {
-        if (candidate == dim)
-          return size / candidate.innerExtent;
-        if (!dim.isLeading && candidate.inner == dim.letter)
-          return candidate.innerExtent;
-      }
-    return std::nullopt;
-  };
-  if (std::optional<int64_t> extent = find(parts.outputs, spec.outputs))
-    return *extent;
-  return find(parts.inputs, spec.inputs).value_or(1);
-}
-
-/// Returns the kind, which defines what an output that lacks the dimension
-/// holds if it is cut. Kinds can only express sums, not other reductions.
-FactorKind KernelRule::getKind(const PartDim &dim) const {
-  auto hasDim = [&](const PartOperand &output) {
-    return llvm::any_of(output.dims, [&](const PartDim &other) {
-      return other == dim || (!dim.isLeading && other.inner == dim.letter);
-    });
-  };
-  FactorKind kind = FactorKind::Pass;
-  for (const PartOperand &output : parts.outputs) {
-    if (hasDim(output))
-      continue;
-    if (output.reduction != PartReduction::Sum)
-      return FactorKind::Whole;
-    kind = FactorKind::Sum;
-  }
-  return kind;
-}
-
-unsigned KernelRule::getFactor(const PartDim &dim, int64_t size) {
-  for (const auto &[other, factor] : known)
-    if (other == dim && rule.factors[factor].size == size)
-      return factor;
-  if (!dim.mayBeCut() || getExtent(dim) != size)
-    return rule.addFactor(FactorKind::Whole, size);
-  const unsigned factor = rule.addFactor(getKind(dim), size);
-  known.emplace_back(dim, factor);
-  return factor;
-}
-
-FactorDims KernelRule::addOperand(const PartOperand &operand,
-                                  const TensorShape &shape) {
-  FactorDims dims;
-  for (auto [dim, size] : llvm::zip_equal(operand.dims, shape.dims)) {
-    dims.push_back({getFactor(dim, size / dim.innerExtent)});
-    if (dim.inner != 0)
-      dims.back().push_back(getFactor({dim.inner, false}, dim.innerExtent));
-  }
-  return dims;
-}
-
-ShardingRule KernelRule::make() && {
-  for (auto [operand, shape] : llvm::zip_equal(parts.inputs, spec.inputs)) {
-    rule.operands.push_back(addOperand(operand, shape));
-    rule.linearity.push_back(operand.linearity);
-  }
-  for (auto [operand, shape] : llvm::zip_equal(parts.outputs, spec.outputs))
-    rule.results.push_back(addOperand(operand, shape));
-  return std::move(rule);
-}
 
 /// Returns the rule by which every rank holds the whole of all operands, which
 /// is valid for any operator.

@@ -36,77 +36,23 @@ struct ActivePattern {
   llvm::DenseMap<const CellTree *, CellPattern::Result> results;
 };
 
-class LayerSettingPlanner {
-public:
-  LayerSettingPlanner(llvm::ArrayRef<PlannedLayer> layers, bool logs,
-                      DiagnosticList &diagnostics)
-      : layers(shareTrees(layers)), logs(logs), diagnostics(diagnostics) {}
-
-  LayerPlan run();
-
-private:
-  static std::vector<PlannedLayer>
-  shareTrees(llvm::ArrayRef<PlannedLayer> planned);
-  ActivePattern &getPattern(const LayerRequest &request);
-  void checkPatterns();
-  void checkPattern(ActivePattern &pattern, size_t &idleDefaults);
-  LayerEffects planLayer(const PlannedLayer &layer);
-  void apply(const PlannedLayer &layer, LayerKey key, llvm::StringRef what,
-             LayerEffects &effects);
-  void applySwap(const PlannedLayer &layer, LayerEffects &effects);
-  void findConflicts(const LayerEffects &effects);
-  void log(const PlannedLayer &layer, llvm::StringRef what,
-           llvm::ArrayRef<std::string> paths, LayerEffects &effects) const;
-
-  std::vector<PlannedLayer> layers;
-  bool logs;
-  DiagnosticList &diagnostics;
-  SwapConflicts conflicts;
-  std::vector<ActivePattern> patterns;
-  /// Their indices by key and text.
-  std::map<std::pair<LayerKey, std::string>, size_t> indices;
-};
-
 } // namespace
-
-/// Returns `planned` with one shared tree for all layers with the same names,
-/// so that patterns are matched once for them.
-std::vector<PlannedLayer>
-LayerSettingPlanner::shareTrees(llvm::ArrayRef<PlannedLayer> planned) {
-  std::vector<PlannedLayer> shared(planned.begin(), planned.end());
-  llvm::DenseMap<size_t, llvm::SmallVector<const CellTree *, 1>> byHash;
-  for (PlannedLayer &layer : shared) {
-    // Never a key that the map keeps for itself.
-    auto &trees = byHash[layer.tree->getHash() >> 1];
-    auto found = llvm::find_if(
-        trees, [&](const CellTree *tree) { return *tree == *layer.tree; });
-    if (found == trees.end())
-      trees.push_back(layer.tree);
-    else
-      layer.tree = *found;
-  }
-  return shared;
-}
 
 /// Returns `select_recompute 'feed_forward\.mul'`, for example.
 static std::string describe(const LayerRequest &request) {
   return (getName(request.key) + " " + quote(request.pattern)).str();
 }
 
-//===----------------------------------------------------------------------===//
-// Checks
-//===----------------------------------------------------------------------===//
-
 static void warnAboutNoMatch(const ActivePattern &pattern,
                              DiagnosticList &diagnostics) {
   if (pattern.request.meansWholePaths) {
-    diagnostics.warning(
-        pattern.request.location,
-        "select_module pattern " + quote(pattern.request.pattern) +
-            " did not match any module in the model; it must match the whole "
-            "path of a module below its layer" +
-            suggestPatterns(pattern.request.pattern,
-                            pattern.trees.getArrayRef()));
+    diagnostics.warning(pattern.request.location,
+                        "select_module pattern " +
+                            quote(pattern.request.pattern) +
+                            " did not match any module in the model; it must "
+                            "match the whole path of a module below its layer" +
+                            suggestPatterns(pattern.request.pattern,
+                                            pattern.trees.getArrayRef()));
     return;
   }
   Diagnostic &warning = diagnostics.warning(
@@ -119,73 +65,6 @@ static void warnAboutNoMatch(const ActivePattern &pattern,
     warning.attachNote("levels are separated by '\\.', and a '.' alone stands "
                        "for any character");
 }
-
-ActivePattern &LayerSettingPlanner::getPattern(const LayerRequest &request) {
-  auto [found, isNew] =
-      indices.try_emplace({request.key, request.pattern}, patterns.size());
-  if (isNew)
-    patterns.emplace_back(request);
-  return patterns[found->second];
-}
-
-void LayerSettingPlanner::checkPattern(ActivePattern &pattern,
-                                       size_t &idleDefaults) {
-  const LayerRequest &request = pattern.request;
-  bool matches = false;
-  for (const CellTree *tree : pattern.trees) {
-    const CellPattern::Result &result = pattern.matchIn(*tree);
-    matches |= !result.matches.empty();
-    if (!result.matchesPythonNames || isSwap(request.key) ||
-        request.meansWholePaths)
-      continue;
-    diagnostics.error(request.location,
-                      describe(request) +
-                          " ends in a wildcard that matches every "
-                          "attribute, even those that are no operators; "
-                          "name the operators");
-    return;
-  }
-  if (!matches && request.isUnnamed)
-    ++idleDefaults;
-  else if (!matches)
-    warnAboutNoMatch(pattern, diagnostics);
-}
-
-/// Reports patterns that have no effect, or that match Python's own attributes
-/// (`__class__`), in the order of keys and of places in the file.
-void LayerSettingPlanner::checkPatterns() {
-  for (const PlannedLayer &layer : layers)
-    for (const LayerRequest &request : layer.settings->requests)
-      if (namesOperators(request.key))
-        getPattern(request).trees.insert(layer.tree);
-  auto ordered = llvm::to_vector(llvm::make_pointer_range(patterns));
-  llvm::sort(ordered, [](ActivePattern *left, ActivePattern *right) {
-    auto getPlace = [](ActivePattern *pattern) {
-      const LayerRequest &request = pattern->request;
-      return std::tuple(request.key, request.location.line,
-                        request.location.column, pattern);
-    };
-    return getPlace(left) < getPlace(right);
-  });
-  for (size_t first = 0, end = 0; first < ordered.size(); first = end) {
-    const LayerRequest &request = ordered[first]->request;
-    size_t idleDefaults = 0;
-    for (; end < ordered.size() && ordered[end]->request.key == request.key;
-         ++end)
-      checkPattern(*ordered[end], idleDefaults);
-    if (idleDefaults > 0 && idleDefaults == end - first)
-      diagnostics.warning(request.location,
-                          getName(request.key) +
-                              " without operator names stands for " +
-                              quote(request.pattern) +
-                              " and the like, which match nothing in this "
-                              "model; name the operators");
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Effects
-//===----------------------------------------------------------------------===//
 
 /// Returns the parts of a cell that it does not call itself.
 static std::vector<std::string> getApart(const CellTree &tree, size_t cell) {
@@ -216,165 +95,267 @@ static void dropInnerCells(LayerEffects &effects,
   });
 }
 
-void LayerSettingPlanner::log(const PlannedLayer &layer, llvm::StringRef what,
-                              llvm::ArrayRef<std::string> paths,
-                              LayerEffects &effects) const {
-  if (logs && !paths.empty())
-    effects.logLines.push_back((what + " at layer " +
-                                llvm::Twine(layer.settings->layer) + ": " +
-                                llvm::join(paths, ", "))
-                                   .str());
-}
+namespace {
 
-/// Applies the patterns of a key, and logs the affected paths.
-void LayerSettingPlanner::apply(const PlannedLayer &layer, LayerKey key,
-                                llvm::StringRef what, LayerEffects &effects) {
-  const bool isComm = key == LayerKey::SelectCommRecompute ||
-                      key == LayerKey::SelectCommRecomputeExclude;
-  const bool isEnabled =
-      key == LayerKey::SelectRecompute || key == LayerKey::SelectCommRecompute;
-  bool meansWholePaths = false;
-  std::vector<std::string> paths;
-  for (const LayerRequest &request : layer.settings->requests) {
-    if (request.key != key)
-      continue;
-    meansWholePaths |= request.meansWholePaths;
-    for (const CellPattern::Match &match :
-         getPattern(request).matchIn(*layer.tree).matches) {
-      const std::string &path = layer.tree->get(match.entry).path;
-      if (match.isCell && key != LayerKey::SelectRecompute) {
-        effects.logLines.push_back(
-            std::string(key == LayerKey::SelectCommRecompute
-                            ? "For communication recompute, "
-                            : "For select recompute/comm_recompute exclude, ") +
-            std::string(path.find('.') == std::string::npos ? "." : "") + path +
-            " is expected to be operation but got cell, this configuration "
-            "will not be effective.");
-        continue;
-      }
-      (isComm ? effects.commRecompute : effects.recompute)
-          .push_back({{path, match.isCell, describe(request), request.location,
-                       getApart(*layer.tree, match.entry)},
-                      isEnabled});
-      paths.push_back(path);
-    }
-  }
-  if (key == LayerKey::SelectRecompute && meansWholePaths)
-    dropInnerCells(effects, paths);
-  log(layer, what, paths, effects);
-}
+class LayerSettingPlanner {
+public:
+  LayerSettingPlanner(llvm::ArrayRef<PlannedLayer> layers, bool logs,
+                      DiagnosticList &diagnostics)
+      : layers(shareTrees(layers)), logs(logs), diagnostics(diagnostics) {}
 
-void LayerSettingPlanner::applySwap(const PlannedLayer &layer,
-                                    LayerEffects &effects) {
-  const LayerSettings &settings = *layer.settings;
-  if (const LayerRequest *whole = settings.find(LayerKey::LayerSwap)) {
-    effects.swap.push_back(
-        {{"", /*isCell=*/true, getName(whole->key).str(), whole->location},
-         whole->prefetch,
-         whole->countsLayers});
-    if (logs)
-      effects.logLines.push_back(
-          "Set layer swap at layer " + std::to_string(settings.layer) +
-          " and value is: " + std::to_string(whole->prefetch));
-  }
-  std::vector<std::string> items;
-  for (const LayerRequest &request : settings.requests) {
-    if (request.key != LayerKey::OpSwap)
-      continue;
-    for (const CellPattern::Match &match :
-         getPattern(request).matchIn(*layer.tree).matches) {
-      const std::string &path = layer.tree->get(match.entry).path;
-      const bool isOneLevel = path.find('.') == std::string::npos;
-      items.push_back((isOneLevel ? "." : "") + path +
-                      ", value=" + std::to_string(request.prefetch));
-      effects.swap.push_back(
-          {{path, match.isCell, describe(request), request.location,
-            getApart(*layer.tree, match.entry)},
-           request.prefetch,
-           request.countsLayers});
-    }
-  }
-  log(layer, "Set op_swap", items, effects);
-}
-
-/// Finds each cell or operator of the layer that is both recomputed and
-/// swapped once; of two nested ones, the inner one.
-void LayerSettingPlanner::findConflicts(const LayerEffects &effects) {
-  // Several patterns may match the same cell or operator.
-  llvm::SmallMapVector<llvm::StringRef, const LayerTarget *, 4> swapped;
-  llvm::SmallMapVector<llvm::StringRef, const LayerTarget *, 4> recomputed;
-  for (const SwapTarget &target : effects.swap)
-    swapped[target.path] = &target;
-  for (const RecomputeTarget &target : effects.recompute)
-    recomputed[target.path] = &target;
-  llvm::SetVector<llvm::StringRef> paths;
-  for (const auto &[swapPath, swap] : swapped) {
-    for (const auto &[recomputePath, recompute] : recomputed) {
-      if (swap->contains(recomputePath))
-        paths.insert(recomputePath);
-      else if (recompute->contains(swapPath))
-        paths.insert(swapPath);
-    }
-  }
-  for (llvm::StringRef path : paths)
-    conflicts.add(effects, path, "", effects.getRecomputeSetting(path));
-}
-
-LayerEffects LayerSettingPlanner::planLayer(const PlannedLayer &layer) {
-  const LayerSettings &settings = *layer.settings;
-  LayerEffects effects;
-  effects.layer = layer.number;
-  effects.stage = layer.stage;
-  effects.chunk = layer.chunk;
-  effects.mpCommRecompute = settings.mpCommRecompute;
-  effects.commFusion = settings.commFusion;
-  for (const CellTree::Entry &entry : layer.tree->getEntries()) {
-    if (!entry.presetRecompute)
-      continue;
-    effects.presets.push_back(
-        {{entry.path, entry.isCell, "the model itself", Location()},
-         *entry.presetRecompute,
-         /*isPreset=*/true});
-  }
-  if (const LayerRequest *whole = settings.find(LayerKey::Recompute)) {
-    effects.fullRecompute = true;
-    effects.sliceActivation = settings.sliceActivation;
-    effects.recompute.push_back(
-        {{"", /*isCell=*/true,
-          ("recompute_config." + getName(whole->key)).str(), whole->location}});
-    // With swap enabled and a recompute setting of True, MindSpore Transformers
-    // logs nothing.
-    if (logs && !(settings.isSwapOn && whole->isUnnamed))
-      effects.logLines.push_back("Set full recompute at layer " +
-                                 std::to_string(settings.layer));
-  } else {
-    const std::string on = settings.isSwapOn ? "" : " on";
-    apply(layer, LayerKey::SelectRecompute, "Set select recompute" + on,
-          effects);
-    apply(layer, LayerKey::SelectCommRecompute,
-          "Set select comm recompute" + on, effects);
-  }
-  apply(layer, LayerKey::SelectRecomputeExclude, "Set select recompute exclude",
-        effects);
-  apply(layer, LayerKey::SelectCommRecomputeExclude,
-        "Set select comm recompute exclude", effects);
-  applySwap(layer, effects);
-  if (!effects.swap.empty())
-    findConflicts(effects);
-  return effects;
-}
-
-LayerPlan LayerSettingPlanner::run() {
-  LayerPlan plan;
-  checkPatterns();
-  if (diagnostics.hasErrors())
+  LayerPlan run() {
+    LayerPlan plan;
+    checkPatterns();
+    if (diagnostics.hasErrors())
+      return plan;
+    plan.layers.reserve(layers.size());
+    for (const PlannedLayer &layer : layers)
+      plan.layers.push_back(planLayer(layer));
+    conflicts.report(diagnostics);
     return plan;
-  plan.layers.reserve(layers.size());
-  for (const PlannedLayer &layer : layers)
-    plan.layers.push_back(planLayer(layer));
-  conflicts.report(diagnostics);
-  return plan;
-}
+  }
+
+private:
+  /// Returns `planned` with one shared tree for all layers with the same names,
+  /// so that patterns are matched once for them.
+  static std::vector<PlannedLayer>
+  shareTrees(llvm::ArrayRef<PlannedLayer> planned) {
+    std::vector<PlannedLayer> shared(planned.begin(), planned.end());
+    llvm::DenseMap<size_t, llvm::SmallVector<const CellTree *, 1>> byHash;
+    for (PlannedLayer &layer : shared) {
+      // Never a key that the map keeps for itself.
+      auto &trees = byHash[layer.tree->getHash() >> 1];
+      auto found = llvm::find_if(
+          trees, [&](const CellTree *tree) { return *tree == *layer.tree; });
+      if (found == trees.end())
+        trees.push_back(layer.tree);
+      else
+        layer.tree = *found;
+    }
+    return shared;
+  }
+
+  ActivePattern &getPattern(const LayerRequest &request) {
+    auto [found, isNew] =
+        indices.try_emplace({request.key, request.pattern}, patterns.size());
+    if (isNew)
+      patterns.emplace_back(request);
+    return patterns[found->second];
+  }
+
+  /// Reports patterns that have no effect, or that match Python's own
+  /// attributes (`__class__`), in the order of keys and of places in the file.
+  void checkPatterns() {
+    for (const PlannedLayer &layer : layers)
+      for (const LayerRequest &request : layer.settings->requests)
+        if (namesOperators(request.key))
+          getPattern(request).trees.insert(layer.tree);
+    auto ordered = llvm::to_vector(llvm::make_pointer_range(patterns));
+    llvm::sort(ordered, [](ActivePattern *left, ActivePattern *right) {
+      auto getPlace = [](ActivePattern *pattern) {
+        const LayerRequest &request = pattern->request;
+        return std::tuple(request.key, request.location.line,
+                          request.location.column, pattern);
+      };
+      return getPlace(left) < getPlace(right);
+    });
+    for (size_t first = 0, end = 0; first < ordered.size(); first = end) {
+      const LayerRequest &request = ordered[first]->request;
+      size_t idleDefaults = 0;
+      for (; end < ordered.size() && ordered[end]->request.key == request.key;
+           ++end)
+        checkPattern(*ordered[end], idleDefaults);
+      if (idleDefaults > 0 && idleDefaults == end - first)
+        diagnostics.warning(request.location,
+                            getName(request.key) +
+                                " without operator names stands for " +
+                                quote(request.pattern) +
+                                " and the like, which match nothing in this "
+                                "model; name the operators");
+    }
+  }
+
+  void checkPattern(ActivePattern &pattern, size_t &idleDefaults) {
+    const LayerRequest &request = pattern.request;
+    bool matches = false;
+    for (const CellTree *tree : pattern.trees) {
+      const CellPattern::Result &result = pattern.matchIn(*tree);
+      matches |= !result.matches.empty();
+      if (!result.matchesPythonNames || isSwap(request.key) ||
+          request.meansWholePaths)
+        continue;
+      diagnostics.error(
+          request.location,
+          describe(request) +
+              " ends in a wildcard that matches every attribute, even those "
+              "that are no operators; name the operators");
+      return;
+    }
+    if (!matches && request.isUnnamed)
+      ++idleDefaults;
+    else if (!matches)
+      warnAboutNoMatch(pattern, diagnostics);
+  }
+
+  LayerEffects planLayer(const PlannedLayer &layer) {
+    const LayerSettings &settings = *layer.settings;
+    LayerEffects effects;
+    effects.layer = layer.number;
+    effects.stage = layer.stage;
+    effects.chunk = layer.chunk;
+    effects.mpCommRecompute = settings.mpCommRecompute;
+    effects.commFusion = settings.commFusion;
+    for (const CellTree::Entry &entry : layer.tree->getEntries()) {
+      if (!entry.presetRecompute)
+        continue;
+      effects.presets.push_back(
+          {{entry.path, entry.isCell, "the model itself", Location()},
+           *entry.presetRecompute,
+           /*isPreset=*/true});
+    }
+    if (const LayerRequest *whole = settings.find(LayerKey::Recompute)) {
+      effects.fullRecompute = true;
+      effects.sliceActivation = settings.sliceActivation;
+      effects.recompute.push_back(
+          {{"", /*isCell=*/true,
+            ("recompute_config." + getName(whole->key)).str(),
+            whole->location}});
+      // With swap enabled and a recompute setting of True, MindSpore
+      // Transformers logs nothing.
+      if (logs && !(settings.isSwapOn && whole->isUnnamed))
+        effects.logLines.push_back("Set full recompute at layer " +
+                                   std::to_string(settings.layer));
+    } else {
+      const std::string on = settings.isSwapOn ? "" : " on";
+      apply(layer, LayerKey::SelectRecompute, "Set select recompute" + on,
+            effects);
+      apply(layer, LayerKey::SelectCommRecompute,
+            "Set select comm recompute" + on, effects);
+    }
+    apply(layer, LayerKey::SelectRecomputeExclude,
+          "Set select recompute exclude", effects);
+    apply(layer, LayerKey::SelectCommRecomputeExclude,
+          "Set select comm recompute exclude", effects);
+    applySwap(layer, effects);
+    if (!effects.swap.empty())
+      findConflicts(effects);
+    return effects;
+  }
+
+  /// Applies the patterns of a key, and logs the affected paths.
+  void apply(const PlannedLayer &layer, LayerKey key, llvm::StringRef what,
+             LayerEffects &effects) {
+    const bool isComm = key == LayerKey::SelectCommRecompute ||
+                        key == LayerKey::SelectCommRecomputeExclude;
+    const bool isEnabled = key == LayerKey::SelectRecompute ||
+                           key == LayerKey::SelectCommRecompute;
+    bool meansWholePaths = false;
+    std::vector<std::string> paths;
+    for (const LayerRequest &request : layer.settings->requests) {
+      if (request.key != key)
+        continue;
+      meansWholePaths |= request.meansWholePaths;
+      for (const CellPattern::Match &match :
+           getPattern(request).matchIn(*layer.tree).matches) {
+        const std::string &path = layer.tree->get(match.entry).path;
+        if (match.isCell && key != LayerKey::SelectRecompute) {
+          effects.logLines.push_back(
+              std::string(
+                  key == LayerKey::SelectCommRecompute
+                      ? "For communication recompute, "
+                      : "For select recompute/comm_recompute exclude, ") +
+              std::string(path.find('.') == std::string::npos ? "." : "") +
+              path +
+              " is expected to be operation but got cell, this configuration "
+              "will not be effective.");
+          continue;
+        }
+        (isComm ? effects.commRecompute : effects.recompute)
+            .push_back({{path, match.isCell, describe(request),
+                         request.location, getApart(*layer.tree, match.entry)},
+                        isEnabled});
+        paths.push_back(path);
+      }
+    }
+    if (key == LayerKey::SelectRecompute && meansWholePaths)
+      dropInnerCells(effects, paths);
+    log(layer, what, paths, effects);
+  }
+
+  void applySwap(const PlannedLayer &layer, LayerEffects &effects) {
+    const LayerSettings &settings = *layer.settings;
+    if (const LayerRequest *whole = settings.find(LayerKey::LayerSwap)) {
+      effects.swap.push_back(
+          {{"", /*isCell=*/true, getName(whole->key).str(), whole->location},
+           whole->prefetch,
+           whole->countsLayers});
+      if (logs)
+        effects.logLines.push_back(
+            "Set layer swap at layer " + std::to_string(settings.layer) +
+            " and value is: " + std::to_string(whole->prefetch));
+    }
+    std::vector<std::string> items;
+    for (const LayerRequest &request : settings.requests) {
+      if (request.key != LayerKey::OpSwap)
+        continue;
+      for (const CellPattern::Match &match :
+           getPattern(request).matchIn(*layer.tree).matches) {
+        const std::string &path = layer.tree->get(match.entry).path;
+        const bool isOneLevel = path.find('.') == std::string::npos;
+        items.push_back((isOneLevel ? "." : "") + path +
+                        ", value=" + std::to_string(request.prefetch));
+        effects.swap.push_back(
+            {{path, match.isCell, describe(request), request.location,
+              getApart(*layer.tree, match.entry)},
+             request.prefetch,
+             request.countsLayers});
+      }
+    }
+    log(layer, "Set op_swap", items, effects);
+  }
+
+  /// Finds each cell or operator of the layer that is both recomputed and
+  /// swapped once; of two nested ones, the inner one.
+  void findConflicts(const LayerEffects &effects) {
+    // Several patterns may match the same cell or operator.
+    llvm::SmallMapVector<llvm::StringRef, const LayerTarget *, 4> swapped;
+    llvm::SmallMapVector<llvm::StringRef, const LayerTarget *, 4> recomputed;
+    for (const SwapTarget &target : effects.swap)
+      swapped[target.path] = &target;
+    for (const RecomputeTarget &target : effects.recompute)
+      recomputed[target.path] = &target;
+    llvm::SetVector<llvm::StringRef> paths;
+    for (const auto &[swapPath, swap] : swapped) {
+      for (const auto &[recomputePath, recompute] : recomputed) {
+        if (swap->contains(recomputePath))
+          paths.insert(recomputePath);
+        else if (recompute->contains(swapPath))
+          paths.insert(swapPath);
+      }
+    }
+    for (llvm::StringRef path : paths)
+      conflicts.add(effects, path, "", effects.getRecomputeSetting(path));
+  }
+
+  void log(const PlannedLayer &layer, llvm::StringRef what,
+           llvm::ArrayRef<std::string> paths, LayerEffects &effects) const {
+    if (logs && !paths.empty())
+      effects.logLines.push_back((what + " at layer " +
+                                  llvm::Twine(layer.settings->layer) + ": " +
+                                  llvm::join(paths, ", "))
+                                     .str());
+  }
+
+  std::vector<PlannedLayer> layers;
+  bool logs;
+  DiagnosticList &diagnostics;
+  SwapConflicts conflicts;
+  std::vector<ActivePattern> patterns;
+  /// Their indices by key and text.
+  std::map<std::pair<LayerKey, std::string>, size_t> indices;
+};
+
+} // namespace
 
 LayerPlan planLayers(llvm::ArrayRef<PlannedLayer> layers, bool logs,
                      DiagnosticList &diagnostics) {

@@ -33,14 +33,58 @@ public:
         numExperts(config.moe.expertNum), isMcore(isMcore),
         diagnostics(diagnostics) {}
 
-  FusionConfig read();
+  FusionConfig read() {
+    FusionConfig fusions;
+    for (const FusionKeys &keys : getFusionKeys()) {
+      FusionSwitch &fusion = fusions.*keys.fusion;
+      if (keys.model)
+        readSwitch(model, keys.model->getAllNames(), fusion);
+      if (isMcore && keys.mcoreModel)
+        readSwitch(model, keys.mcoreModel->getNames(keys::Mcore), fusion);
+      // The YAML of a dense model may contain the section, too.
+      if (!isMcore && numExperts > 1 && !keys.classicExperts.empty())
+        readSwitch(moe, keys.classicExperts, fusion);
+      if (isMcore && keys.mcoreChoice)
+        readChoice(*keys.mcoreChoice, fusion);
+    }
+    return fusions;
+  }
 
 private:
   /// Sets a switch to the value that `section` has for the first of `names`.
   void readSwitch(const Node &section, llvm::ArrayRef<llvm::StringRef> names,
-                  FusionSwitch &fusion);
-  /// Takes the name that says the same as a switch, and compares the two.
-  void readChoice(const FusionChoice &choice, FusionSwitch &fusion);
+                  FusionSwitch &fusion) {
+    const llvm::StringRef key = findWritten(section, names);
+    Node value = section[key];
+    if (value.isUndefinedOrNull())
+      return;
+    fusion.key = key;
+    fusion.location = value.getLocation();
+    if (std::optional<bool> flag = value.getBool())
+      fusion.isOn = *flag;
+    else
+      diagnostics.error(value.getLocation(), "expected a bool for " +
+                                                 quote(key) + ", but got " +
+                                                 value.repr(60));
+  }
+
+  /// Takes the name that says the same as a switch, and compares the two. The
+  /// training graph can also request the fusion by the name of the activation.
+  void readChoice(const FusionChoice &choice, FusionSwitch &fusion) {
+    const llvm::StringRef key = choice.key.getName();
+    Node value = model[key];
+    llvm::StringRef name = value.getText();
+    if (name == choice.fused) {
+      fusion.isOn = true;
+      fusion.key = key;
+      fusion.location = value.getLocation();
+    } else if (fusion.isOn && value && name != choice.plain) {
+      diagnostics.warning(
+          fusion.location,
+          quote(fusion.key) + " is done, but MindSpore Transformers wants " +
+              key + " " + choice.plain + " with it, not " + value.repr(60));
+    }
+  }
 
   const Node &model, &moe;
   const int64_t numExperts;
@@ -49,58 +93,6 @@ private:
 };
 
 } // namespace
-
-void FusionReader::readSwitch(const Node &section,
-                              llvm::ArrayRef<llvm::StringRef> names,
-                              FusionSwitch &fusion) {
-  const llvm::StringRef key = findWritten(section, names);
-  Node value = section[key];
-  if (value.isUndefinedOrNull())
-    return;
-  fusion.key = key;
-  fusion.location = value.getLocation();
-  if (std::optional<bool> flag = value.getBool())
-    fusion.isOn = *flag;
-  else
-    diagnostics.error(value.getLocation(), "expected a bool for " + quote(key) +
-                                               ", but got " + value.repr(60));
-}
-
-/// The training graph can also request the fusion by the name of the
-/// activation.
-void FusionReader::readChoice(const FusionChoice &choice,
-                              FusionSwitch &fusion) {
-  const llvm::StringRef key = choice.key.getName();
-  Node value = model[key];
-  llvm::StringRef name = value.getText();
-  if (name == choice.fused) {
-    fusion.isOn = true;
-    fusion.key = key;
-    fusion.location = value.getLocation();
-  } else if (fusion.isOn && value && name != choice.plain) {
-    diagnostics.warning(
-        fusion.location,
-        quote(fusion.key) + " is done, but MindSpore Transformers wants " +
-            key + " " + choice.plain + " with it, not " + value.repr(60));
-  }
-}
-
-FusionConfig FusionReader::read() {
-  FusionConfig fusions;
-  for (const FusionKeys &keys : getFusionKeys()) {
-    FusionSwitch &fusion = fusions.*keys.fusion;
-    if (keys.model)
-      readSwitch(model, keys.model->getAllNames(), fusion);
-    if (isMcore && keys.mcoreModel)
-      readSwitch(model, keys.mcoreModel->getNames(keys::Mcore), fusion);
-    // The YAML of a dense model may contain the section, too.
-    if (!isMcore && numExperts > 1 && !keys.classicExperts.empty())
-      readSwitch(moe, keys.classicExperts, fusion);
-    if (isMcore && keys.mcoreChoice)
-      readChoice(*keys.mcoreChoice, fusion);
-  }
-  return fusions;
-}
 
 FusionConfig readFusionConfig(const TrainingConfig &config, bool isMcore,
                               DiagnosticList &diagnostics) {

@@ -101,15 +101,223 @@ public:
         diagnostics(diagnostics),
         normalizer(stages, config.swap.swap, diagnostics) {}
 
-  ResolvedLayers run();
+  ResolvedLayers run() {
+    resolved.mpCommRecompute = config.recompute.mpCommRecompute;
+    resolved.parallelOptimizerCommRecompute =
+        config.recompute.parallelOptimizerCommRecompute;
+    logStages();
+    resolveRecompute();
+    if (config.swap.swap)
+      resolveSwap();
+    // The trainer of the dynamic graph does not log what layers get.
+    if (config.recompute.isOfDynamicGraph)
+      resolved.initLines.clear();
+    const size_t patterns = resolved.patterns.size() + resolved.opSwap.size();
+    const auto layers = static_cast<size_t>(stages.getNumLayers());
+    if (patterns * layers > mostPatternLayers)
+      diagnostics.error({}, "too many settings: " + llvm::Twine(patterns) +
+                                " patterns for " + llvm::Twine(layers) +
+                                " layers");
+    else
+      checkPatterns();
+    if (diagnostics.hasErrors())
+      return std::move(resolved);
+    for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer)
+      resolved.layers.push_back(resolveLayer(layer));
+    return std::move(resolved);
+  }
 
 private:
-  void logStages();
-  void resolveRecompute();
-  void resolveSwap();
-  void checkPatterns();
-  LayerSettings resolveLayer(int64_t layer);
-  void addSwaps(int64_t layer, LayerSettings &settings);
+  void logStages() {
+    std::vector<int64_t> pipelineIds;
+    std::vector<int64_t> interleaveIds;
+    auto count = static_cast<size_t>(stages.getNumCounted());
+    pipelineIds.reserve(count);
+    interleaveIds.reserve(count);
+    for (int64_t layer = 0; layer < stages.getNumCounted(); ++layer) {
+      pipelineIds.push_back(stages.getPlace(layer).stage);
+      interleaveIds.push_back(stages.getPlace(layer).chunk);
+    }
+    resolved.initLines = {
+        "num_layers per stage: " + reprMatrix(stages.getLayersPerStage()),
+        "Accumulated num_layers per stage: " +
+            reprMatrix(stages.getAccumulated()),
+        "Pipeline id list with start_stage: " + reprList(pipelineIds),
+        "Interleave id list: " + reprList(interleaveIds)};
+  }
+
+  void resolveRecompute() {
+    const RecomputeConfig &recompute = config.recompute;
+    resolved.recompute = normalizer.normalize(recompute.recompute.selection,
+                                              getName(LayerKey::Recompute));
+    // Excludes are counted over stages even with swap on.
+    LayerNormalizer perStage(stages, /*isSwapOn=*/false, diagnostics);
+    auto resolve = [&](const LayerSetting &setting, LayerKey key,
+                       llvm::ArrayRef<llvm::StringRef> defaults,
+                       LayerNormalizer &with) {
+      return resolvePatterns(setting, key, defaults, with, diagnostics);
+    };
+    auto select = resolve(recompute.selectRecompute, LayerKey::SelectRecompute,
+                          selection, normalizer);
+    auto comm =
+        resolve(recompute.selectCommRecompute, LayerKey::SelectCommRecompute,
+                getDefaultCommPatterns(), normalizer);
+    auto exclude = resolve(recompute.selectRecomputeExclude,
+                           LayerKey::SelectRecomputeExclude, {}, perStage);
+    auto commExclude =
+        resolve(recompute.selectCommRecomputeExclude,
+                LayerKey::SelectCommRecomputeExclude, {}, perStage);
+    resolved.initLines.push_back("Formative layer_recompute: " +
+                                 resolved.recompute.repr());
+    resolved.initLines.push_back(
+        ("The configuration of " + getName(LayerKey::SelectRecomputeExclude) +
+         " and " + getName(LayerKey::SelectCommRecomputeExclude) +
+         " have the highest priority.")
+            .str());
+    dropExcluded(select, exclude, resolved.initLines);
+    dropExcluded(comm, commExclude, resolved.initLines);
+    for (auto [key, patterns] :
+         {std::pair(LayerKey::SelectRecompute, &select),
+          std::pair(LayerKey::SelectCommRecompute, &comm),
+          std::pair(LayerKey::SelectRecomputeExclude, &exclude),
+          std::pair(LayerKey::SelectCommRecomputeExclude, &commExclude)}) {
+      resolved.initLines.push_back(
+          ("Formative " + getName(key) + ": " + reprPatterns(*patterns)).str());
+      llvm::append_range(resolved.patterns, *patterns);
+    }
+  }
+
+  void resolveSwap() {
+    const SwapConfig &swap = config.swap;
+    resolved.swap = true;
+    if (swap.layerSwap)
+      resolved.layerSwap = *swap.layerSwap;
+    if (swap.opSwap)
+      resolved.opSwap = *swap.opSwap;
+    if (!swap.layerSwap && !swap.opSwap) {
+      SwapEntry entry;
+      entry.prefetch = swap.defaultPrefetch;
+      entry.allLayers = true;
+      entry.location = swap.location;
+      resolved.opSwap = {
+          {getDefaultSwapPattern().str(), {entry}, entry.location}};
+    } else if (swap.prefetchLocation.isKnown()) {
+      diagnostics.warning(
+          swap.prefetchLocation,
+          quote(known::nameOf(&SwapConfig::defaultPrefetch)) +
+              " has no effect: it is for the default policy, and " +
+              getName(LayerKey::LayerSwap) + " or " +
+              getName(LayerKey::OpSwap) + " is given");
+    }
+    for (const SwapConfig::OperatorSwap &op : resolved.opSwap)
+      for (const SwapEntry &entry : op.entries)
+        checkLayers(entry, op.pattern, stages, diagnostics);
+    for (const SwapEntry &entry : resolved.layerSwap)
+      checkLayers(entry, getName(LayerKey::LayerSwap), stages, diagnostics);
+    resolved.initLines.push_back("Formative layer swap: " +
+                                 reprSwapEntries(resolved.layerSwap));
+    resolved.initLines.push_back("Formative op swap: " +
+                                 reprOpSwap(resolved.opSwap));
+    for (LayerKey key : {LayerKey::SelectRecomputeExclude,
+                         LayerKey::SelectCommRecomputeExclude})
+      if (std::vector<PatternLayers> ignored = resolved.getPatterns(key);
+          !ignored.empty())
+        diagnostics.warning(ignored.front().request.location,
+                            getName(key) + " has no effect with swap on");
+  }
+
+  /// Reports patterns that are not regular expressions.
+  void checkPatterns() {
+    auto check = [&](const LayerRequest &request, bool isUsed) {
+      const std::string error = getPattern(request).getError();
+      if (error.empty())
+        return;
+      const std::string message = ("invalid " + getName(request.key) + " " +
+                                   quote(request.pattern) + ": " + error)
+                                      .str();
+      if (isUsed)
+        diagnostics.error(request.location, message);
+      else
+        diagnostics.warning(request.location, message);
+    };
+    auto isUsed = [&](llvm::function_ref<bool(int64_t)> covers) {
+      for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer)
+        if (covers(layer))
+          return true;
+      return false;
+    };
+    for (const PatternLayers &pattern : resolved.patterns)
+      if (!resolved.swap ||
+          pattern.request.key < LayerKey::SelectRecomputeExclude)
+        check(pattern.request, isUsed([&](int64_t layer) {
+                return pattern.layers.covers(stages, layer);
+              }));
+    for (const SwapConfig::OperatorSwap &op : resolved.opSwap) {
+      LayerRequest request;
+      request.key = LayerKey::OpSwap;
+      request.pattern = op.pattern;
+      request.location = op.location;
+      request.meansWholePaths =
+          !op.entries.empty() && op.entries.front().countsLayers;
+      check(request, isUsed([&](int64_t layer) {
+              return llvm::any_of(op.entries, [&](const SwapEntry &entry) {
+                return entry.covers(stages.getSettingLayer(layer));
+              });
+            }));
+    }
+  }
+
+  LayerSettings resolveLayer(int64_t layer) {
+    const RecomputeConfig &recompute = config.recompute;
+    LayerSettings settings;
+    settings.layer = stages.getSettingLayer(layer);
+    settings.commFusion =
+        stages.getCommFusion(layer, config.parallel.gradientAggregationGroup);
+    settings.mpCommRecompute = recompute.mpCommRecompute;
+    settings.sliceActivation = recompute.recomputeSliceActivation;
+    settings.selectsOperators = recompute.selectRecompute.isTruthy();
+    settings.isSwapOn = resolved.swap;
+    settings.keptOperators = recompute.keptOperators;
+    if (resolved.recompute.covers(stages, layer)) {
+      LayerRequest request;
+      request.location = recompute.recompute.location;
+      request.isUnnamed =
+          recompute.recompute.selection.kind == LayerSelection::Kind::Bool;
+      settings.requests.push_back(std::move(request));
+    }
+    for (const PatternLayers &pattern : resolved.patterns)
+      if (pattern.layers.covers(stages, layer) &&
+          (!resolved.swap ||
+           pattern.request.key < LayerKey::SelectRecomputeExclude))
+        settings.requests.push_back(pattern.request);
+    if (resolved.swap)
+      addSwaps(layer, settings);
+    return settings;
+  }
+
+  void addSwaps(int64_t layer, LayerSettings &settings) {
+    auto add = [&](LayerKey key, llvm::StringRef pattern,
+                   llvm::ArrayRef<SwapEntry> entries) {
+      const auto *entry =
+          llvm::find_if(entries, [&](const SwapEntry &candidate) {
+            return candidate.covers(stages.getSettingLayer(layer));
+          });
+      if (entry == entries.end())
+        return;
+      LayerRequest request;
+      request.key = key;
+      request.pattern = pattern.str();
+      request.location = entry->location;
+      request.prefetch = entry->prefetch;
+      request.countsLayers = entry->countsLayers;
+      request.meansWholePaths =
+          key == LayerKey::OpSwap && entries.front().countsLayers;
+      settings.requests.push_back(std::move(request));
+    };
+    add(LayerKey::LayerSwap, "", resolved.layerSwap);
+    for (const SwapConfig::OperatorSwap &op : resolved.opSwap)
+      add(LayerKey::OpSwap, op.pattern, op.entries);
+  }
 
   const TrainingConfig &config;
   const StageMap &stages;
@@ -120,222 +328,6 @@ private:
 };
 
 } // namespace
-
-void LayerResolver::logStages() {
-  std::vector<int64_t> pipelineIds;
-  std::vector<int64_t> interleaveIds;
-  auto count = static_cast<size_t>(stages.getNumCounted());
-  pipelineIds.reserve(count);
-  interleaveIds.reserve(count);
-  for (int64_t layer = 0; layer < stages.getNumCounted(); ++layer) {
-    pipelineIds.push_back(stages.getPlace(layer).stage);
-    interleaveIds.push_back(stages.getPlace(layer).chunk);
-  }
-  resolved.initLines = {
-      "num_layers per stage: " + reprMatrix(stages.getLayersPerStage()),
-      "Accumulated num_layers per stage: " +
-          reprMatrix(stages.getAccumulated()),
-      "Pipeline id list with start_stage: " + reprList(pipelineIds),
-      "Interleave id list: " + reprList(interleaveIds)};
-}
-
-void LayerResolver::resolveRecompute() {
-  const RecomputeConfig &recompute = config.recompute;
-  resolved.recompute = normalizer.normalize(recompute.recompute.selection,
-                                            getName(LayerKey::Recompute));
-  // Excludes are counted over stages even with swap on.
-  LayerNormalizer perStage(stages, /*isSwapOn=*/false, diagnostics);
-  auto resolve = [&](const LayerSetting &setting, LayerKey key,
-                     llvm::ArrayRef<llvm::StringRef> defaults,
-                     LayerNormalizer &with) {
-    return resolvePatterns(setting, key, defaults, with, diagnostics);
-  };
-  auto select = resolve(recompute.selectRecompute, LayerKey::SelectRecompute,
-                        selection, normalizer);
-  auto comm =
-      resolve(recompute.selectCommRecompute, LayerKey::SelectCommRecompute,
-              getDefaultCommPatterns(), normalizer);
-  auto exclude = resolve(recompute.selectRecomputeExclude,
-                         LayerKey::SelectRecomputeExclude, {}, perStage);
-  auto commExclude =
-      resolve(recompute.selectCommRecomputeExclude,
-              LayerKey::SelectCommRecomputeExclude, {}, perStage);
-  resolved.initLines.push_back("Formative layer_recompute: " +
-                               resolved.recompute.repr());
-  resolved.initLines.push_back(
-      ("The configuration of " + getName(LayerKey::SelectRecomputeExclude) +
-       " and " + getName(LayerKey::SelectCommRecomputeExclude) +
-       " have the highest priority.")
-          .str());
-  dropExcluded(select, exclude, resolved.initLines);
-  dropExcluded(comm, commExclude, resolved.initLines);
-  for (auto [key, patterns] :
-       {std::pair(LayerKey::SelectRecompute, &select),
-        std::pair(LayerKey::SelectCommRecompute, &comm),
-        std::pair(LayerKey::SelectRecomputeExclude, &exclude),
-        std::pair(LayerKey::SelectCommRecomputeExclude, &commExclude)}) {
-    resolved.initLines.push_back(
-        ("Formative " + getName(key) + ": " + reprPatterns(*patterns)).str());
-    llvm::append_range(resolved.patterns, *patterns);
-  }
-}
-
-void LayerResolver::resolveSwap() {
-  const SwapConfig &swap = config.swap;
-  resolved.swap = true;
-  if (swap.layerSwap)
-    resolved.layerSwap = *swap.layerSwap;
-  if (swap.opSwap)
-    resolved.opSwap = *swap.opSwap;
-  if (!swap.layerSwap && !swap.opSwap) {
-    SwapEntry entry;
-    entry.prefetch = swap.defaultPrefetch;
-    entry.allLayers = true;
-    entry.location = swap.location;
-    resolved.opSwap = {
-        {getDefaultSwapPattern().str(), {entry}, entry.location}};
-  } else if (swap.prefetchLocation.isKnown()) {
-    diagnostics.warning(swap.prefetchLocation,
-                        quote(known::nameOf(&SwapConfig::defaultPrefetch)) +
-                            " has no effect: it is for the default policy, "
-                            "and " +
-                            getName(LayerKey::LayerSwap) + " or " +
-                            getName(LayerKey::OpSwap) + " is given");
-  }
-  for (const SwapConfig::OperatorSwap &op : resolved.opSwap)
-    for (const SwapEntry &entry : op.entries)
-      checkLayers(entry, op.pattern, stages, diagnostics);
-  for (const SwapEntry &entry : resolved.layerSwap)
-    checkLayers(entry, getName(LayerKey::LayerSwap), stages, diagnostics);
-  resolved.initLines.push_back("Formative layer swap: " +
-                               reprSwapEntries(resolved.layerSwap));
-  resolved.initLines.push_back("Formative op swap: " +
-                               reprOpSwap(resolved.opSwap));
-  for (LayerKey key :
-       {LayerKey::SelectRecomputeExclude, LayerKey::SelectCommRecomputeExclude})
-    if (std::vector<PatternLayers> ignored = resolved.getPatterns(key);
-        !ignored.empty())
-      diagnostics.warning(ignored.front().request.location,
-                          getName(key) + " has no effect with swap on");
-}
-
-/// Reports patterns that are not regular expressions.
-void LayerResolver::checkPatterns() {
-  auto check = [&](const LayerRequest &request, bool isUsed) {
-    const std::string error = getPattern(request).getError();
-    if (error.empty())
-      return;
-    const std::string message = ("invalid " + getName(request.key) + " " +
-                                 quote(request.pattern) + ": " + error)
-                                    .str();
-    if (isUsed)
-      diagnostics.error(request.location, message);
-    else
-      diagnostics.warning(request.location, message);
-  };
-  auto isUsed = [&](llvm::function_ref<bool(int64_t)> covers) {
-    for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer)
-      if (covers(layer))
-        return true;
-    return false;
-  };
-  for (const PatternLayers &pattern : resolved.patterns)
-    if (!resolved.swap ||
-        pattern.request.key < LayerKey::SelectRecomputeExclude)
-      check(pattern.request, isUsed([&](int64_t layer) {
-              return pattern.layers.covers(stages, layer);
-            }));
-  for (const SwapConfig::OperatorSwap &op : resolved.opSwap) {
-    LayerRequest request;
-    request.key = LayerKey::OpSwap;
-    request.pattern = op.pattern;
-    request.location = op.location;
-    request.meansWholePaths =
-        !op.entries.empty() && op.entries.front().countsLayers;
-    check(request, isUsed([&](int64_t layer) {
-            return llvm::any_of(op.entries, [&](const SwapEntry &entry) {
-              return entry.covers(stages.getSettingLayer(layer));
-            });
-          }));
-  }
-}
-
-void LayerResolver::addSwaps(int64_t layer, LayerSettings &settings) {
-  auto add = [&](LayerKey key, llvm::StringRef pattern,
-                 llvm::ArrayRef<SwapEntry> entries) {
-    const auto *entry = llvm::find_if(entries, [&](const SwapEntry &candidate) {
-      return candidate.covers(stages.getSettingLayer(layer));
-    });
-    if (entry == entries.end())
-      return;
-    LayerRequest request;
-    request.key = key;
-    request.pattern = pattern.str();
-    request.location = entry->location;
-    request.prefetch = entry->prefetch;
-    request.countsLayers = entry->countsLayers;
-    request.meansWholePaths =
-        key == LayerKey::OpSwap && entries.front().countsLayers;
-    settings.requests.push_back(std::move(request));
-  };
-  add(LayerKey::LayerSwap, "", resolved.layerSwap);
-  for (const SwapConfig::OperatorSwap &op : resolved.opSwap)
-    add(LayerKey::OpSwap, op.pattern, op.entries);
-}
-
-LayerSettings LayerResolver::resolveLayer(int64_t layer) {
-  const RecomputeConfig &recompute = config.recompute;
-  LayerSettings settings;
-  settings.layer = stages.getSettingLayer(layer);
-  settings.commFusion =
-      stages.getCommFusion(layer, config.parallel.gradientAggregationGroup);
-  settings.mpCommRecompute = recompute.mpCommRecompute;
-  settings.sliceActivation = recompute.recomputeSliceActivation;
-  settings.selectsOperators = recompute.selectRecompute.isTruthy();
-  settings.isSwapOn = resolved.swap;
-  settings.keptOperators = recompute.keptOperators;
-  if (resolved.recompute.covers(stages, layer)) {
-    LayerRequest request;
-    request.location = recompute.recompute.location;
-    request.isUnnamed =
-        recompute.recompute.selection.kind == LayerSelection::Kind::Bool;
-    settings.requests.push_back(std::move(request));
-  }
-  for (const PatternLayers &pattern : resolved.patterns)
-    if (pattern.layers.covers(stages, layer) &&
-        (!resolved.swap ||
-         pattern.request.key < LayerKey::SelectRecomputeExclude))
-      settings.requests.push_back(pattern.request);
-  if (resolved.swap)
-    addSwaps(layer, settings);
-  return settings;
-}
-
-ResolvedLayers LayerResolver::run() {
-  resolved.mpCommRecompute = config.recompute.mpCommRecompute;
-  resolved.parallelOptimizerCommRecompute =
-      config.recompute.parallelOptimizerCommRecompute;
-  logStages();
-  resolveRecompute();
-  if (config.swap.swap)
-    resolveSwap();
-  // The trainer of the dynamic graph does not log what layers get.
-  if (config.recompute.isOfDynamicGraph)
-    resolved.initLines.clear();
-  const size_t patterns = resolved.patterns.size() + resolved.opSwap.size();
-  const auto layers = static_cast<size_t>(stages.getNumLayers());
-  if (patterns * layers > mostPatternLayers)
-    diagnostics.error({}, "too many settings: " + llvm::Twine(patterns) +
-                              " patterns for " + llvm::Twine(layers) +
-                              " layers");
-  else
-    checkPatterns();
-  if (diagnostics.hasErrors())
-    return std::move(resolved);
-  for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer)
-    resolved.layers.push_back(resolveLayer(layer));
-  return std::move(resolved);
-}
 
 ResolvedLayers resolveLayers(const TrainingConfig &config,
                              const StageMap &stages,

@@ -27,8 +27,7 @@ std::optional<StageMap> makeStageMap(const TrainingConfig &config,
     diagnostics.error(config.model.config.isDefined()
                           ? config.model.config.getLocation()
                           : config.root.getLocation(),
-                      "expected the number of layers in model.model_config "
-                      "(" +
+                      "expected the number of layers in model.model_config (" +
                           keys::numLayers.getName() + " or " +
                           keys::numLayers.getNames(keys::Mcore).front() +
                           "), but it is not given");
@@ -149,14 +148,63 @@ public:
     return getTable(
         stages, normalizer.normalize(config.recompute.recompute.selection, ""));
   }
+
   std::optional<std::vector<OperatorCounts>>
   readOperators(const LayerSetting &setting,
-                std::optional<ArrayRef<StringRef>> defaults);
-  std::vector<SwapItem> readSwap();
+                std::optional<ArrayRef<StringRef>> defaults) {
+    const bool isUnnamed =
+        setting.kind == LayerSetting::Kind::Selection && setting.isTruthy();
+    if (isUnnamed && !defaults)
+      return std::nullopt;
+    std::vector<OperatorCounts> operators;
+    for (const PatternLayers &pattern : resolvePatterns(
+             setting, LayerKey::SelectRecompute,
+             defaults.value_or(ArrayRef<StringRef>()), normalizer, ignored)) {
+      std::optional<StageTable> table = getTable(stages, pattern.layers);
+      if (!table)
+        return std::nullopt;
+      if (!hasNoLayers(*table))
+        operators.push_back({pattern.request.pattern, std::move(*table)});
+    }
+    return operators;
+  }
+
+  std::vector<SwapItem> readSwap() {
+    std::vector<SwapItem> items;
+    const SwapConfig &swap = config.swap;
+    if (!swap.swap)
+      return items;
+    if (swap.layerSwap)
+      addItems("", *swap.layerSwap, items);
+    if (swap.opSwap)
+      for (const SwapConfig::OperatorSwap &named : *swap.opSwap)
+        addItems(named.pattern, named.entries, items);
+    if (!swap.layerSwap && !swap.opSwap) {
+      SwapEntry entry;
+      entry.prefetch = swap.defaultPrefetch;
+      entry.allLayers = true;
+      addItems(getDefaultSwapPattern(), entry, items);
+    }
+    return groupByPrefetch(items);
+  }
 
 private:
+  /// If several entries cover a layer, only the first counts.
   void addItems(StringRef name, ArrayRef<SwapEntry> entries,
-                std::vector<SwapItem> &items) const;
+                std::vector<SwapItem> &items) const {
+    std::vector<bool> isTaken(static_cast<size_t>(stages.getNumLayers()));
+    for (const SwapEntry &entry : entries) {
+      SwapItem item = {name.str(), entry.prefetch, {}};
+      for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer) {
+        if (isTaken[static_cast<size_t>(layer)] || !entry.covers(layer))
+          continue;
+        isTaken[static_cast<size_t>(layer)] = true;
+        item.layers.push_back(layer);
+      }
+      if (!item.layers.empty())
+        items.push_back(std::move(item));
+    }
+  }
 
   const TrainingConfig &config;
   const StageMap &stages;
@@ -166,62 +214,6 @@ private:
 };
 
 } // namespace
-
-std::optional<std::vector<OperatorCounts>>
-SettingReader::readOperators(const LayerSetting &setting,
-                             std::optional<ArrayRef<StringRef>> defaults) {
-  const bool isUnnamed =
-      setting.kind == LayerSetting::Kind::Selection && setting.isTruthy();
-  if (isUnnamed && !defaults)
-    return std::nullopt;
-  std::vector<OperatorCounts> operators;
-  for (const PatternLayers &pattern : resolvePatterns(
-           setting, LayerKey::SelectRecompute,
-           defaults.value_or(ArrayRef<StringRef>()), normalizer, ignored)) {
-    std::optional<StageTable> table = getTable(stages, pattern.layers);
-    if (!table)
-      return std::nullopt;
-    if (!hasNoLayers(*table))
-      operators.push_back({pattern.request.pattern, std::move(*table)});
-  }
-  return operators;
-}
-
-/// If several entries cover a layer, only the first counts.
-void SettingReader::addItems(StringRef name, ArrayRef<SwapEntry> entries,
-                             std::vector<SwapItem> &items) const {
-  std::vector<bool> isTaken(static_cast<size_t>(stages.getNumLayers()));
-  for (const SwapEntry &entry : entries) {
-    SwapItem item = {name.str(), entry.prefetch, {}};
-    for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer) {
-      if (isTaken[static_cast<size_t>(layer)] || !entry.covers(layer))
-        continue;
-      isTaken[static_cast<size_t>(layer)] = true;
-      item.layers.push_back(layer);
-    }
-    if (!item.layers.empty())
-      items.push_back(std::move(item));
-  }
-}
-
-std::vector<SwapItem> SettingReader::readSwap() {
-  std::vector<SwapItem> items;
-  const SwapConfig &swap = config.swap;
-  if (!swap.swap)
-    return items;
-  if (swap.layerSwap)
-    addItems("", *swap.layerSwap, items);
-  if (swap.opSwap)
-    for (const SwapConfig::OperatorSwap &named : *swap.opSwap)
-      addItems(named.pattern, named.entries, items);
-  if (!swap.layerSwap && !swap.opSwap) {
-    SwapEntry entry;
-    entry.prefetch = swap.defaultPrefetch;
-    entry.allLayers = true;
-    addItems(getDefaultSwapPattern(), entry, items);
-  }
-  return groupByPrefetch(items);
-}
 
 std::vector<SwapItem> groupByPrefetch(ArrayRef<SwapItem> items) {
   std::vector<SwapItem> groups;

@@ -23,12 +23,14 @@ static constexpr llvm::StringLiteral prefixLengthKey = "pre_seq_len",
 //===----------------------------------------------------------------------===//
 
 namespace {
+
 /// A class of releases 0.6 and 0.7 that has adapters in fixed places.
 struct AdapterClass {
   llvm::StringLiteral name;
   llvm::StringLiteral base;
   llvm::StringLiteral target;
 };
+
 } // namespace
 
 static constexpr AdapterClass adapterClasses[] = {
@@ -70,157 +72,11 @@ static constexpr llvm::StringLiteral passedKeys[] = {
     "reg_rules",
 };
 
-namespace {
-class LoraReader {
-public:
-  LoraReader(const Node &section, llvm::StringRef name, bool isMcore,
-             std::optional<Release> release, DiagnosticList &diagnostics)
-      : reader(section, name, diagnostics), isMcore(isMcore), release(release),
-        diagnostics(diagnostics) {}
-
-  LoraSpec read(const AdapterClass *fixed, const Node &architecture);
-  /// Reads the section of the dynamic graph.
-  LoraSpec readDynamic();
-
-private:
-  bool isBefore(unsigned major, unsigned minor) const {
-    return release && *release < Release{major, minor};
-  }
-  void readSizes(LoraSpec &spec, double dropout);
-  void readMcoreRules(LoraSpec &spec);
-  void readTypes(LoraSpec &spec);
-  void readTarget(LoraSpec &spec, const AdapterClass *fixed,
-                  const Node &architecture);
-  std::vector<std::string> readTexts(const SpecReader::Keys &keys);
-  void checkRegex(const std::string &text, const Location &place);
-  void reportUnknown();
-
-  SpecReader reader;
-  bool isMcore;
-  std::optional<Release> release;
-  DiagnosticList &diagnostics;
-};
-} // namespace
-
-void LoraReader::readSizes(LoraSpec &spec, double dropout) {
-  spec.rank = reader.readStrictSize(adapter::rank, 8);
-  spec.alpha = reader.readStrictPositive(adapter::alpha, 16);
-  spec.dropout = reader.readStrictShare(adapter::dropout, dropout);
-}
-
 /// The standard deviation of MindSpore's `normal` initializer.
 static constexpr double normalDeviation = 0.01;
 
 static constexpr llvm::StringLiteral layerTypeKeys[] = {"param_init_type",
                                                         "compute_dtype"};
-
-/// Layers of the mcore graph have adapters of their own type, and nothing is
-/// frozen before the lists are applied.
-void LoraReader::readMcoreRules(LoraSpec &spec) {
-  spec.nameA = "lora_A.weight";
-  spec.nameB = "lora_B.weight";
-  spec.deviationA = normalDeviation;
-  spec.trainsOthers = true;
-  for (const llvm::StringLiteral &key : layerTypeKeys) {
-    if (Node written = reader.getNode().getKeyNode(key))
-      diagnostics.warning(written.getLocation(),
-                          quote(key) + " in " + keys::adapters.getName() +
-                              " has no effect on the "
-                              "mcore training graph, whose adapters "
-                              "have the types of their layers");
-    reader.markRead({key});
-  }
-  if (!spec.freezeInclude.empty() || !spec.freezeExclude.empty())
-    return;
-  spec.freezeInclude = {"*"};
-  spec.freezeExclude = {"*lora*"};
-  diagnostics.warning(
-      reader.getNode().getLocation(),
-      "MindSpore Transformers wants " + quote(adapter::frozen) + " or " +
-          quote(adapter::trained) + " in " + keys::adapters.getName() +
-          " of the mcore training graph; all but the adapters is frozen, as "
-          "with " +
-          adapter::frozen + ": ['*'] and " + adapter::trained + ": ['*lora*']");
-}
-
-/// Releases up to 0.8 have types of their own, from 1.3 on the layer's.
-void LoraReader::readTypes(LoraSpec &spec) {
-  const bool readsKeys = !isBefore(1, 0);
-  auto readType = [&](llvm::StringLiteral key) -> std::optional<DType> {
-    const bool hasKey = static_cast<bool>(reader.find({key}));
-    if (hasKey || isBefore(1, 3))
-      return reader.readType({key}, DType::F16);
-    return std::nullopt;
-  };
-  spec.paramType = readType("param_init_type");
-  spec.computeType = readType("compute_dtype");
-  if (!readsKeys) {
-    spec.paramType = DType::F32;
-    spec.computeType = DType::F16;
-  }
-}
-
-void LoraReader::checkRegex(const std::string &text, const Location &place) {
-  NameRegex regex(text);
-  if (!regex.isValid())
-    diagnostics.error(place, quote(text) + " is not a regular expression: " +
-                                 regex.getMessage());
-}
-
-std::vector<std::string> LoraReader::readTexts(const SpecReader::Keys &keys) {
-  std::vector<std::string> texts;
-  Node list = reader.find(keys);
-  if (!list)
-    return texts;
-  if (!list.isList()) {
-    diagnostics.error(
-        list.getLocation(),
-        "expected a list of strings for " + quote(reader.nameOf(keys)) +
-            " in " + keys::adapters.getName() + ", but got " + list.repr() +
-            (list.isString() ? "; put it into brackets" : ""));
-    return texts;
-  }
-  for (const Node &element : list.getElements()) {
-    if (element.isString())
-      texts.push_back(element.getText().str());
-    else
-      diagnostics.error(element.getLocation(),
-                        "expected a string in " + quote(reader.nameOf(keys)) +
-                            " of " + keys::adapters.getName() + ", but got " +
-                            element.repr());
-  }
-  return texts;
-}
-
-void LoraReader::readTarget(LoraSpec &spec, const AdapterClass *fixed,
-                            const Node &architecture) {
-  std::string given = reader.readString(adapter::targets, "");
-  if (fixed) {
-    spec.target = fixed->target.str();
-    spec.location = architecture.getLocation();
-    if (!given.empty() && given != spec.target)
-      diagnostics.warning(reader.locate(adapter::targets),
-                          quote(fixed->name) + " has its adapters in " +
-                              quote(spec.target) + "; " +
-                              quote(adapter::targets) + " is ignored");
-    return;
-  }
-  spec.target = given;
-  spec.location = reader.locate(adapter::targets);
-  if (spec.target.empty())
-    diagnostics.error(
-        spec.location,
-        "expected " + quote(adapter::targets) + " in " + reader.getName() +
-            ", a regular expression such as " +
-            (spec.matchesPaths ? "'linear_qkv|linear_proj' that matches parts "
-                                 "of the paths"
-             : isMcore         ? "'.*linear_qkv|.*linear_proj' that matches "
-                                 "the names"
-                               : "'.*wq|.*wv' that matches the names") +
-            " of the linear layers to adapt");
-  else
-    checkRegex(spec.target, spec.location);
-}
 
 /// Returns the path of the section in messages.
 static std::string describePath() {
@@ -242,72 +98,210 @@ static void reportUnknownKeys(const SpecReader &reader,
   }
 }
 
-void LoraReader::reportUnknown() {
-  reportUnknownKeys(reader, passedKeys);
-  for (llvm::StringRef key : uniformKeys)
-    if (Node written = reader.getNode().getKeyNode(key))
-      diagnostics.warning(written.getLocation(),
-                          quote(key) + " in " + keys::adapters.getName() +
-                              " is read by no release of MindSpore "
-                              "Transformers; A begins " +
-                              (isMcore ? "normal" : "uniform") + " and B zero");
-}
+namespace {
 
-LoraSpec LoraReader::read(const AdapterClass *fixed, const Node &architecture) {
-  LoraSpec spec;
-  if (fixed && !release)
-    release = Release{0, 7};
-  if (isBefore(0, 8)) {
-    spec.nameA = "tk_delta_lora_a";
-    spec.nameB = "tk_delta_lora_b";
-  }
-  readSizes(spec, 0.01);
-  if (!isMcore)
-    readTypes(spec);
-  readTarget(spec, fixed, architecture);
-  spec.exclude = readTexts(adapter::excluded);
-  for (const std::string &text : spec.exclude)
-    checkRegex(text, reader.locate(adapter::excluded));
-  spec.freezeInclude = readTexts(adapter::frozen);
-  spec.freezeExclude = readTexts(adapter::trained);
-  if (isBefore(1, 0) &&
-      !(spec.freezeInclude.empty() && spec.freezeExclude.empty())) {
-    diagnostics.warning(reader.getNode().getLocation(),
-                        "freeze lists of " + keys::adapters.getName() +
-                            " are read from release 1.0 on; they are ignored");
-    spec.freezeInclude.clear();
-    spec.freezeExclude.clear();
-  }
-  if (isMcore)
-    readMcoreRules(spec);
-  reportUnknown();
-  return spec;
-}
+class LoraReader {
+public:
+  LoraReader(const Node &section, llvm::StringRef name, bool isMcore,
+             std::optional<Release> release, DiagnosticList &diagnostics)
+      : reader(section, name, diagnostics), isMcore(isMcore), release(release),
+        diagnostics(diagnostics) {}
 
-LoraSpec LoraReader::readDynamic() {
-  LoraSpec spec;
-  spec.matchesPaths = true;
-  spec.nameA = "lora_a";
-  spec.nameB = "lora_b";
-  readSizes(spec, 0.0);
-  auto readDeviation = [&](llvm::StringLiteral key, double missing) {
-    const double deviation = reader.readNumber({key}).value_or(missing);
-    if (deviation < 0)
-      reader.error({key}, "expected a standard deviation of at least 0 for " +
-                              quote(key) + ", but got " +
-                              reader.find({key}).repr(60));
-    return deviation;
-  };
-  spec.deviationA = readDeviation("lora_a_std", normalDeviation);
-  spec.deviationB = readDeviation("lora_b_std", 0.0);
-  readTarget(spec, nullptr, Node());
-  spec.exclude = {reader.readString(adapter::excluded, "")};
-  if (spec.exclude.front().empty())
-    spec.exclude.clear();
-  else
-    checkRegex(spec.exclude.front(), reader.locate(adapter::excluded));
-  return spec;
-}
+  LoraSpec read(const AdapterClass *fixed, const Node &architecture) {
+    LoraSpec spec;
+    if (fixed && !release)
+      release = Release{0, 7};
+    if (isBefore(0, 8)) {
+      spec.nameA = "tk_delta_lora_a";
+      spec.nameB = "tk_delta_lora_b";
+    }
+    readSizes(spec, 0.01);
+    if (!isMcore)
+      readTypes(spec);
+    readTarget(spec, fixed, architecture);
+    spec.exclude = readTexts(adapter::excluded);
+    for (const std::string &text : spec.exclude)
+      checkRegex(text, reader.locate(adapter::excluded));
+    spec.freezeInclude = readTexts(adapter::frozen);
+    spec.freezeExclude = readTexts(adapter::trained);
+    if (isBefore(1, 0) &&
+        !(spec.freezeInclude.empty() && spec.freezeExclude.empty())) {
+      diagnostics.warning(
+          reader.getNode().getLocation(),
+          "freeze lists of " + keys::adapters.getName() +
+              " are read from release 1.0 on; they are ignored");
+      spec.freezeInclude.clear();
+      spec.freezeExclude.clear();
+    }
+    if (isMcore)
+      readMcoreRules(spec);
+    reportUnknown();
+    return spec;
+  }
+
+  /// Reads the section of the dynamic graph.
+  LoraSpec readDynamic() {
+    LoraSpec spec;
+    spec.matchesPaths = true;
+    spec.nameA = "lora_a";
+    spec.nameB = "lora_b";
+    readSizes(spec, 0.0);
+    auto readDeviation = [&](llvm::StringLiteral key, double missing) {
+      const double deviation = reader.readNumber({key}).value_or(missing);
+      if (deviation < 0)
+        reader.error({key}, "expected a standard deviation of at least 0 for " +
+                                quote(key) + ", but got " +
+                                reader.find({key}).repr(60));
+      return deviation;
+    };
+    spec.deviationA = readDeviation("lora_a_std", normalDeviation);
+    spec.deviationB = readDeviation("lora_b_std", 0.0);
+    readTarget(spec, nullptr, Node());
+    spec.exclude = {reader.readString(adapter::excluded, "")};
+    if (spec.exclude.front().empty())
+      spec.exclude.clear();
+    else
+      checkRegex(spec.exclude.front(), reader.locate(adapter::excluded));
+    return spec;
+  }
+
+private:
+  bool isBefore(unsigned major, unsigned minor) const {
+    return release && *release < Release{major, minor};
+  }
+
+  void readSizes(LoraSpec &spec, double dropout) {
+    spec.rank = reader.readStrictSize(adapter::rank, 8);
+    spec.alpha = reader.readStrictPositive(adapter::alpha, 16);
+    spec.dropout = reader.readStrictShare(adapter::dropout, dropout);
+  }
+
+  /// Layers of the mcore graph have adapters of their own type, and nothing is
+  /// frozen before the lists are applied.
+  void readMcoreRules(LoraSpec &spec) {
+    spec.nameA = "lora_A.weight";
+    spec.nameB = "lora_B.weight";
+    spec.deviationA = normalDeviation;
+    spec.trainsOthers = true;
+    for (const llvm::StringLiteral &key : layerTypeKeys) {
+      if (Node written = reader.getNode().getKeyNode(key))
+        diagnostics.warning(
+            written.getLocation(),
+            quote(key) + " in " + keys::adapters.getName() +
+                " has no effect on the mcore training graph, whose adapters "
+                "have the types of their layers");
+      reader.markRead({key});
+    }
+    if (!spec.freezeInclude.empty() || !spec.freezeExclude.empty())
+      return;
+    spec.freezeInclude = {"*"};
+    spec.freezeExclude = {"*lora*"};
+    diagnostics.warning(
+        reader.getNode().getLocation(),
+        "MindSpore Transformers wants " + quote(adapter::frozen) + " or " +
+            quote(adapter::trained) + " in " + keys::adapters.getName() +
+            " of the mcore training graph; all but the adapters is frozen, as "
+            "with " +
+            adapter::frozen + ": ['*'] and " + adapter::trained +
+            ": ['*lora*']");
+  }
+
+  /// Releases up to 0.8 have types of their own, from 1.3 on the layer's.
+  void readTypes(LoraSpec &spec) {
+    const bool readsKeys = !isBefore(1, 0);
+    auto readType = [&](llvm::StringLiteral key) -> std::optional<DType> {
+      const bool hasKey = static_cast<bool>(reader.find({key}));
+      if (hasKey || isBefore(1, 3))
+        return reader.readType({key}, DType::F16);
+      return std::nullopt;
+    };
+    spec.paramType = readType("param_init_type");
+    spec.computeType = readType("compute_dtype");
+    if (!readsKeys) {
+      spec.paramType = DType::F32;
+      spec.computeType = DType::F16;
+    }
+  }
+
+  void readTarget(LoraSpec &spec, const AdapterClass *fixed,
+                  const Node &architecture) {
+    std::string given = reader.readString(adapter::targets, "");
+    if (fixed) {
+      spec.target = fixed->target.str();
+      spec.location = architecture.getLocation();
+      if (!given.empty() && given != spec.target)
+        diagnostics.warning(reader.locate(adapter::targets),
+                            quote(fixed->name) + " has its adapters in " +
+                                quote(spec.target) + "; " +
+                                quote(adapter::targets) + " is ignored");
+      return;
+    }
+    spec.target = given;
+    spec.location = reader.locate(adapter::targets);
+    if (spec.target.empty())
+      diagnostics.error(
+          spec.location,
+          "expected " + quote(adapter::targets) + " in " + reader.getName() +
+              ", a regular expression such as " +
+              (spec.matchesPaths
+                   ? "'linear_qkv|linear_proj' that matches parts of the paths"
+               : isMcore ? "'.*linear_qkv|.*linear_proj' that matches the names"
+                         : "'.*wq|.*wv' that matches the names") +
+              " of the linear layers to adapt");
+    else
+      checkRegex(spec.target, spec.location);
+  }
+
+  std::vector<std::string> readTexts(const SpecReader::Keys &keys) {
+    std::vector<std::string> texts;
+    Node list = reader.find(keys);
+    if (!list)
+      return texts;
+    if (!list.isList()) {
+      diagnostics.error(
+          list.getLocation(),
+          "expected a list of strings for " + quote(reader.nameOf(keys)) +
+              " in " + keys::adapters.getName() + ", but got " + list.repr() +
+              (list.isString() ? "; put it into brackets" : ""));
+      return texts;
+    }
+    for (const Node &element : list.getElements()) {
+      if (element.isString())
+        texts.push_back(element.getText().str());
+      else
+        diagnostics.error(element.getLocation(),
+                          "expected a string in " + quote(reader.nameOf(keys)) +
+                              " of " + keys::adapters.getName() + ", but got " +
+                              element.repr());
+    }
+    return texts;
+  }
+
+  void checkRegex(const std::string &text, const Location &place) {
+    NameRegex regex(text);
+    if (!regex.isValid())
+      diagnostics.error(place, quote(text) + " is not a regular expression: " +
+                                   regex.getMessage());
+  }
+
+  void reportUnknown() {
+    reportUnknownKeys(reader, passedKeys);
+    for (llvm::StringRef key : uniformKeys)
+      if (Node written = reader.getNode().getKeyNode(key))
+        diagnostics.warning(
+            written.getLocation(),
+            quote(key) + " in " + keys::adapters.getName() +
+                " is read by no release of MindSpore Transformers; A begins " +
+                (isMcore ? "normal" : "uniform") + " and B zero");
+  }
+
+  SpecReader reader;
+  bool isMcore;
+  std::optional<Release> release;
+  DiagnosticList &diagnostics;
+};
+
+} // namespace
 
 std::optional<LoraSpec> readDynamicLora(const Node &section,
                                         DiagnosticList &diagnostics) {
@@ -356,8 +350,7 @@ std::optional<LoraSpec> readLora(const Node &section, const Node &architecture,
                         : "expected a " + adapter::type + " in " +
                               keys::adapters.getName() + ", but got " +
                               type.repr() + suggestName(type.getText(), known)))
-        .attachNote(supported + "; remove the section to train all "
-                                "parameters");
+        .attachNote(supported + "; remove the section to train all parameters");
     return std::nullopt;
   }
   LoraSpec spec = LoraReader(section, keys::adapters.getName(), isMcore,
@@ -446,10 +439,9 @@ void checkPrefix(const TrainingConfig &config, const ModelSpec &spec,
                      node.repr() + "; set it to 1");
   const PrefixHeads heads = getFamily(spec.family).prefix;
   if (heads == PrefixHeads::None || spec.latent || spec.usesAlibi)
-    refuse(section[adapter::type],
-           "is supported for classes LlamaForCausalLM and "
-           "ChatGLM2WithPtuning2 alone; take " +
-               adapter::type + " lora");
+    refuse(section[adapter::type], "is supported for classes LlamaForCausalLM "
+                                   "and ChatGLM2WithPtuning2 alone; take " +
+                                       adapter::type + " lora");
   else if (heads == PrefixHeads::Queries &&
            spec.numKeyValueHeads != spec.numHeads)
     refuse(section[adapter::type],
@@ -458,16 +450,15 @@ void checkPrefix(const TrainingConfig &config, const ModelSpec &spec,
                llvm::Twine(spec.numKeyValueHeads) + "; take " + adapter::type +
                " lora");
   if (spec.ranks.contextParallel > 1)
-    refuse(known::find(config.parallel, &ParallelConfig::contextParallel),
-           "does not run with " +
-               known::nameOf(&ParallelConfig::contextParallel) +
-               " above 1: a prefix is before the "
-               "first part of a sequence alone");
+    refuse(
+        known::find(config.parallel, &ParallelConfig::contextParallel),
+        "does not run with " + known::nameOf(&ParallelConfig::contextParallel) +
+            " above 1: a prefix is before the first part of a sequence alone");
   if (config.parallel.seqSplitNum > 1)
-    refuse(known::find(config.parallel, &ParallelConfig::seqSplitNum),
-           "does not run with " + known::nameOf(&ParallelConfig::seqSplitNum) +
-               " above 1: a prefix is before the "
-               "first piece of a sequence alone");
+    refuse(
+        known::find(config.parallel, &ParallelConfig::seqSplitNum),
+        "does not run with " + known::nameOf(&ParallelConfig::seqSplitNum) +
+            " above 1: a prefix is before the first piece of a sequence alone");
 }
 
 } // namespace mf

@@ -14,6 +14,7 @@ using namespace mlir;
 using namespace mf::ir;
 
 namespace mf {
+
 namespace {
 
 /// The place of each choice and the token of each place.
@@ -33,18 +34,93 @@ public:
         numChosen(experts.router.numChosen),
         numChoices(experts.getNumChoices()) {}
 
-  Places build(Value chosen);
+  Places build(Value chosen) {
+    Value flat = flatten(chosen);
+    Value mask = cells.create<OneHotOp>("onehot_2d", flat, experts.numExperts)
+                     .getResult();
+    Value places = numberWithinExperts(mask);
+    Value base = cells.scale(cells.cast(flat, DType::F32, "cast"),
+                             static_cast<double>(capacity + 1), "mul_2d_1d");
+    Value combine = restore(cells.add(base, places, "add_2d"));
+    Places result;
+    result.kept = compare(restore(places), Comparison::Greater, 0.0, "gt");
+    combine = cells.castToIndex(combine, "cast");
+    result.combine = cells.reshape(combine, {rows, numChoices}, "reshape");
+    result.dispatch = findTokens(mask, places);
+    return result;
+  }
 
 private:
   Value compare(Value value, Comparison comparison, double with,
                 StringRef leaf) {
     return cells.compare(value, comparison, with, leaf);
   }
-  Value flatten(Value chosen);
-  Value restore(Value flat);
-  Value numberWithinExperts(Value mask);
-  Value sortChoices(Value mask, Value places);
-  Value findTokens(Value mask, Value places);
+
+  /// Reshapes [rows, tokens, k] to [rows, choices], in the order in which
+  /// choices are assigned places.
+  Value flatten(Value chosen) {
+    if (!byToken)
+      chosen = cells.transpose(chosen, {0, 2, 1}, "transpose_3d");
+    return cells.reshape(chosen, {rows, numChoices}, "reshape");
+  }
+
+  Value restore(Value flat) {
+    if (byToken)
+      return cells.reshape(flat, {rows, tokens, numChosen}, "reshape");
+    flat = cells.reshape(flat, {rows, numChosen, tokens}, "reshape");
+    return cells.transpose(flat, {0, 2, 1}, "transpose_3d");
+  }
+
+  /// Returns the place of each choice in its expert, starting with 1, or 0 for
+  /// the other experts. `mask` marks the experts of choices: [rows, choices,
+  /// experts].
+  Value numberWithinExperts(Value mask) {
+    Value places =
+        cells.multiply(cells.cumsum(mask, 1, "cumsum"), mask, "mul_3d");
+    Value within = compare(places, Comparison::Less,
+                           static_cast<double>(capacity + 1), "less");
+    places = cells.multiply(places, within, "mul_3d");
+    return cells.reduceSum(places, {2}, "reduce_sum");
+  }
+
+  /// For each expert, returns its choices in ascending order, followed by
+  /// numbers that are too large for a choice: [rows, experts, choices].
+  Value sortChoices(Value mask, Value places) {
+    const double safe = 2.0 * static_cast<double>(numChoices);
+    Value selected = cells.transpose(mask, {0, 2, 1}, "transpose_3d");
+    // 0, 1, ... of each row; MindSpore Transformers has a table of them.
+    Value numbers = compare(places, Comparison::AtLeast, 0.0, "slice_range");
+    numbers = cells.cumsum(numbers, 1, "slice_range");
+    numbers = cells.addScalar(numbers, -1.0, "slice_range");
+    numbers = cells.reshape(numbers, {rows, 1, numChoices}, "reshape");
+    Value large = cells.addScalar(numbers, safe, "add_range");
+    Value others = compare(selected, Comparison::Less, 1.0, "sub_range");
+    Value raw = cells.add(cells.multiply(selected, numbers, "mul_range"),
+                          cells.multiply(others, large, "mul_range"), "add_3d");
+    return cells.create<SortOp>("sort_range", raw).getValues();
+  }
+
+  /// 1 + the token of each place, 0 for an empty one: [rows, experts *
+  /// capacity].
+  Value findTokens(Value mask, Value places) {
+    const double safe = 2.0 * static_cast<double>(numChoices);
+    int64_t filled = std::min(capacity, numChoices);
+    Value choices =
+        cells.sliceLast(sortChoices(mask, places), 0, filled, "slice");
+    Value isChoice = compare(choices, Comparison::Less, safe, "less");
+    Value token = byToken ? cells.floorDivide(choices, numChosen, "mod")
+                          : cells.remainder(choices, tokens, "mod");
+    token = cells.addScalar(token, 1.0, "add_one");
+    token = cells.multiply(token, isChoice, "mul_3d");
+    if (filled < capacity)
+      token = cells
+                  .create<PadOp>("concat_3d", token, ArrayRef<int64_t>{0, 0, 0},
+                                 ArrayRef<int64_t>{0, 0, capacity - filled})
+                  .getResult();
+    token = cells.castToIndex(token, "cast");
+    return cells.reshape(token, {rows, experts.numExperts * capacity},
+                         "reshape");
+  }
 
   CellBuilder &cells;
   const ExpertSpec &experts;
@@ -53,86 +129,6 @@ private:
 };
 
 } // namespace
-
-/// Reshapes [rows, tokens, k] to [rows, choices], in the order in which choices
-/// are assigned places.
-Value PlaceBuilder::flatten(Value chosen) {
-  if (!byToken)
-    chosen = cells.transpose(chosen, {0, 2, 1}, "transpose_3d");
-  return cells.reshape(chosen, {rows, numChoices}, "reshape");
-}
-
-Value PlaceBuilder::restore(Value flat) {
-  if (byToken)
-    return cells.reshape(flat, {rows, tokens, numChosen}, "reshape");
-  flat = cells.reshape(flat, {rows, numChosen, tokens}, "reshape");
-  return cells.transpose(flat, {0, 2, 1}, "transpose_3d");
-}
-
-/// Returns the place of each choice in its expert, starting with 1, or 0 for
-/// the other experts. `mask` marks the experts of choices: [rows, choices,
-/// experts].
-Value PlaceBuilder::numberWithinExperts(Value mask) {
-  Value places =
-      cells.multiply(cells.cumsum(mask, 1, "cumsum"), mask, "mul_3d");
-  Value within = compare(places, Comparison::Less,
-                         static_cast<double>(capacity + 1), "less");
-  places = cells.multiply(places, within, "mul_3d");
-  return cells.reduceSum(places, {2}, "reduce_sum");
-}
-
-/// For each expert, returns its choices in ascending order, followed by numbers
-/// that are too large for a choice: [rows, experts, choices].
-Value PlaceBuilder::sortChoices(Value mask, Value places) {
-  const double safe = 2.0 * static_cast<double>(numChoices);
-  Value selected = cells.transpose(mask, {0, 2, 1}, "transpose_3d");
-  // 0, 1, ... of each row; MindSpore Transformers has a table of them.
-  Value numbers = compare(places, Comparison::AtLeast, 0.0, "slice_range");
-  numbers = cells.cumsum(numbers, 1, "slice_range");
-  numbers = cells.addScalar(numbers, -1.0, "slice_range");
-  numbers = cells.reshape(numbers, {rows, 1, numChoices}, "reshape");
-  Value large = cells.addScalar(numbers, safe, "add_range");
-  Value others = compare(selected, Comparison::Less, 1.0, "sub_range");
-  Value raw = cells.add(cells.multiply(selected, numbers, "mul_range"),
-                        cells.multiply(others, large, "mul_range"), "add_3d");
-  return cells.create<SortOp>("sort_range", raw).getValues();
-}
-
-/// 1 + the token of each place, 0 for an empty one: [rows, experts * capacity].
-Value PlaceBuilder::findTokens(Value mask, Value places) {
-  const double safe = 2.0 * static_cast<double>(numChoices);
-  int64_t filled = std::min(capacity, numChoices);
-  Value choices =
-      cells.sliceLast(sortChoices(mask, places), 0, filled, "slice");
-  Value isChoice = compare(choices, Comparison::Less, safe, "less");
-  Value token = byToken ? cells.floorDivide(choices, numChosen, "mod")
-                        : cells.remainder(choices, tokens, "mod");
-  token = cells.addScalar(token, 1.0, "add_one");
-  token = cells.multiply(token, isChoice, "mul_3d");
-  if (filled < capacity)
-    token = cells
-                .create<PadOp>("concat_3d", token, ArrayRef<int64_t>{0, 0, 0},
-                               ArrayRef<int64_t>{0, 0, capacity - filled})
-                .getResult();
-  token = cells.castToIndex(token, "cast");
-  return cells.reshape(token, {rows, experts.numExperts * capacity}, "reshape");
-}
-
-Places PlaceBuilder::build(Value chosen) {
-  Value flat = flatten(chosen);
-  Value mask =
-      cells.create<OneHotOp>("onehot_2d", flat, experts.numExperts).getResult();
-  Value places = numberWithinExperts(mask);
-  Value base = cells.scale(cells.cast(flat, DType::F32, "cast"),
-                           static_cast<double>(capacity + 1), "mul_2d_1d");
-  Value combine = restore(cells.add(base, places, "add_2d"));
-  Places result;
-  result.kept = compare(restore(places), Comparison::Greater, 0.0, "gt");
-  combine = cells.castToIndex(combine, "cast");
-  result.combine = cells.reshape(combine, {rows, numChoices}, "reshape");
-  result.dispatch = findTokens(mask, places);
-  return result;
-}
 
 //===----------------------------------------------------------------------===//
 // Experts

@@ -28,7 +28,35 @@ using Starts = std::array<int64_t, 4>;
 class MemorySavingV : public PolicyOfV {
 public:
   void addRules(const Pipeline &pipeline, int64_t stage,
-                Rules &rules) const override;
+                Rules &rules) const override {
+    constexpr int64_t period = 6;
+    const int64_t stages = pipeline.stages;
+    const auto down = static_cast<int32_t>(stage);
+    const auto up = static_cast<int32_t>(2 * stages - 1 - stage);
+    const Starts starts = getStarts(stages, stage);
+    const Task slots[] = {{Phase::Forward, down},
+                          {Phase::Forward, up},
+                          {Phase::InputGradient, up},
+                          {Phase::InputGradient, down}};
+    std::vector<std::pair<int64_t, Task>> timed;
+    for (int32_t number = 0; number < pipeline.microBatches; ++number)
+      for (auto [start, slot] : llvm::zip_equal(starts, slots))
+        timed.push_back(
+            {start + period * number, Task{slot.phase, slot.chunk, number}});
+    llvm::sort(timed, llvm::less_first());
+
+    std::vector<Task> order, forwards, weights;
+    for (const auto &[start, task] : timed) {
+      order.push_back(task);
+      if (task.phase == Phase::Forward)
+        forwards.push_back(task);
+      else
+        weights.push_back({Phase::WeightGradient, task.chunk, task.microBatch});
+    }
+    rules.addOrder(order);
+    rules.addOrder(weights);
+    rules.addLimit(forwards, weights, 2 * getPeak(stages));
+  }
 
 protected:
   int64_t getLeastMicroBatches(int64_t) const override { return 1; }
@@ -37,37 +65,6 @@ protected:
   /// both chunks.
   virtual int64_t getPeak(int64_t stages) const = 0;
 };
-
-void MemorySavingV::addRules(const Pipeline &pipeline, int64_t stage,
-                             Rules &rules) const {
-  constexpr int64_t period = 6;
-  const int64_t stages = pipeline.stages;
-  const auto down = static_cast<int32_t>(stage);
-  const auto up = static_cast<int32_t>(2 * stages - 1 - stage);
-  const Starts starts = getStarts(stages, stage);
-  const Task slots[] = {{Phase::Forward, down},
-                        {Phase::Forward, up},
-                        {Phase::InputGradient, up},
-                        {Phase::InputGradient, down}};
-  std::vector<std::pair<int64_t, Task>> timed;
-  for (int32_t number = 0; number < pipeline.microBatches; ++number)
-    for (auto [start, slot] : llvm::zip_equal(starts, slots))
-      timed.push_back(
-          {start + period * number, Task{slot.phase, slot.chunk, number}});
-  llvm::sort(timed, llvm::less_first());
-
-  std::vector<Task> order, forwards, weights;
-  for (const auto &[start, task] : timed) {
-    order.push_back(task);
-    if (task.phase == Phase::Forward)
-      forwards.push_back(task);
-    else
-      weights.push_back({Phase::WeightGradient, task.chunk, task.microBatch});
-  }
-  rules.addOrder(order);
-  rules.addOrder(weights);
-  rules.addLimit(forwards, weights, 2 * getPeak(stages));
-}
 
 class HalfMemoryV : public MemorySavingV {
 public:

@@ -47,56 +47,49 @@ public:
     if (chunks % pipeline.stages != 0)
       return llvm::createStringError(
           "schedule '" + getName() +
-          "' takes as many chunks on each stage, "
-          "but " +
+          "' takes as many chunks on each stage, but " +
           Twine(pipeline.stages) + " stages have " + Twine(chunks) +
           " chunks, expected a multiple of " + Twine(pipeline.stages));
     return checkPlacement(*this, pipeline);
   }
 
   void addRules(const Pipeline &pipeline, int64_t stage,
-                Rules &rules) const override;
+                Rules &rules) const override {
+    const GroupedRuns runs = getGroupedRuns(pipeline, rules.getChunks());
+    llvm::ArrayRef<Task> forwards = runs.forwards;
+    const auto alone = std::min<size_t>(runs.untilFirstBackward +
+                                            2 * (pipeline.stages - stage - 1),
+                                        forwards.size());
+    std::vector<Task> order = forwards.take_front(alone).vec();
+    forwards = forwards.drop_front(alone);
+    for (const Task &backward : runs.backwards) {
+      std::vector<Task> slot = getGradients(backward);
+      if (!forwards.empty())
+        slot.insert(slot.begin(), forwards.front());
+      llvm::append_range(order, slot);
+      if (forwards.empty())
+        continue;
+      if (isSplit && stage > 0)
+        slot.pop_back();
+      rules.addSlot(slot);
+      forwards = forwards.drop_front();
+    }
+    rules.addOrder(order);
+  }
 
 private:
   /// Returns the tasks of a backward, in order.
-  std::vector<Task> getGradients(const Task &backward) const;
+  std::vector<Task> getGradients(const Task &backward) const {
+    if (!isSplit)
+      return {backward};
+    Task input = backward, weight = backward;
+    input.phase = Phase::InputGradient;
+    weight.phase = Phase::WeightGradient;
+    return {input, weight};
+  }
 
   bool isSplit;
 };
-
-std::vector<Task>
-PairedOneForwardOneBackward::getGradients(const Task &backward) const {
-  if (!isSplit)
-    return {backward};
-  Task input = backward, weight = backward;
-  input.phase = Phase::InputGradient;
-  weight.phase = Phase::WeightGradient;
-  return {input, weight};
-}
-
-void PairedOneForwardOneBackward::addRules(const Pipeline &pipeline,
-                                           int64_t stage, Rules &rules) const {
-  const GroupedRuns runs = getGroupedRuns(pipeline, rules.getChunks());
-  llvm::ArrayRef<Task> forwards = runs.forwards;
-  const auto alone = std::min<size_t>(runs.untilFirstBackward +
-                                          2 * (pipeline.stages - stage - 1),
-                                      forwards.size());
-  std::vector<Task> order = forwards.take_front(alone).vec();
-  forwards = forwards.drop_front(alone);
-  for (const Task &backward : runs.backwards) {
-    std::vector<Task> slot = getGradients(backward);
-    if (!forwards.empty())
-      slot.insert(slot.begin(), forwards.front());
-    llvm::append_range(order, slot);
-    if (forwards.empty())
-      continue;
-    if (isSplit && stage > 0)
-      slot.pop_back();
-    rules.addSlot(slot);
-    forwards = forwards.drop_front();
-  }
-  rules.addOrder(order);
-}
 
 } // namespace
 
