@@ -183,16 +183,61 @@ std::optional<std::vector<UsedBytes>> findBytes(const Routine &routine) {
   return joined;
 }
 
+/// Adds a use that later writes must follow.
+static void addUse(CallSummary::Effect &effect, const Use &use) {
+  for (Use &read : effect.reads)
+    if (read.stream == use.stream) {
+      if (read.streamPosition < use.streamPosition)
+        read = use;
+      return;
+    }
+  effect.reads.push_back(use);
+}
+
 namespace {
 
 /// Walks a routine once. The bases of its addresses are placed in separate
 /// memories, so that they do not overlap.
 class CallSummarizer {
 public:
-  CallSummarizer(const StageProgram &stage, const Routine &routine);
+  CallSummarizer(const StageProgram &stage, const Routine &routine)
+      : routine(routine) {
+    const size_t numStreams = stage.streams.size();
+    CallClock nothing;
+    nothing.positions.assign(numStreams, 0);
+    nothing.sources.resize(numStreams + routine.numEventArguments);
+    events.assign(routine.body.numEvents, nothing);
+    clocks.assign(numStreams, nothing);
+    for (size_t stream = 0; stream < numStreams; ++stream)
+      clocks[stream].sources.set(stream);
+  }
 
-  bool run(const CallForm &form);
-  CallSummary take();
+  bool run(const CallForm &form) {
+    if (!placeBuffers(form))
+      return false;
+    const auto *next = form.records.begin();
+    for (auto [number, instruction] :
+         llvm::enumerate(routine.body.instructions)) {
+      if (!visit(instruction, number))
+        return false;
+      for (; next != form.records.end() && next->first == number; ++next) {
+        ++clocks[next->second].positions[next->second];
+        summary.records.push_back(clocks[next->second]);
+      }
+    }
+    return next == form.records.end();
+  }
+
+  CallSummary take() {
+    std::vector<Demand> reads, writes;
+    for (const Demand &demand : demands)
+      (demand.isRead ? reads : writes).push_back(demand);
+    simplifyReads(std::move(reads));
+    joinWrites(std::move(writes));
+    addEffects();
+    summary.streams = std::move(clocks);
+    return std::move(summary);
+  }
 
 private:
   using Demand = CallSummary::Demand;
@@ -206,14 +251,112 @@ private:
     return bytes > -baseBytes / 16 && bytes < baseBytes / 16;
   }
 
-  bool placeBuffers(const CallForm &form);
-  bool visit(const Instruction &instruction, uint32_t number);
-  void begin(const Instruction &instruction);
-  bool read(const MemoryRange &range);
-  bool write(const MemoryRange &range);
+  /// Places bases that overlap in a call at the distances that they have there.
+  bool placeBuffers(const CallForm &form) {
+    for (const Buffer &buffer : routine.body.buffers) {
+      const uint32_t base = getBaseNumber(buffer.address, routine.numArguments);
+      const auto [first, distance] =
+          base < form.places.size() ? form.places[base] : std::pair(base, 0L);
+      if (first >= maxBases || !isNear(distance) ||
+          !isNear(buffer.address.offset))
+        return false;
+      places.push_back(first * baseBytes + baseBytes / 2 + distance +
+                       buffer.address.offset);
+    }
+    return true;
+  }
+
+  bool visit(const Instruction &instruction, uint32_t number) {
+    if (instruction.work == Work::Call)
+      return false;
+    begin(instruction);
+    current.stream = instruction.stream;
+    current.instruction = number;
+    current.streamPosition =
+        clocks[instruction.stream].positions[instruction.stream];
+    ranges.clear();
+    for (const auto &[bytes, access, shared] : instruction.accesses) {
+      if (!isNear(bytes.offset) || !isNear(bytes.bytes) || bytes.bytes < 0)
+        return false;
+      const int64_t begin = getPlace(bytes);
+      ranges.push_back({Space::Device, begin, bytes.bytes, bytes.buffer});
+    }
+    if (findOverlap(instruction, ranges))
+      return false;
+    for (auto [access, range] : llvm::zip_equal(instruction.accesses, ranges))
+      if (readsMemory(access.access) && range.bytes > 0 && !read(range))
+        return false;
+    for (auto [access, range] : llvm::zip_equal(instruction.accesses, ranges))
+      if (writesMemory(access.access) && range.bytes > 0 && !write(range))
+        return false;
+    if (instruction.recorded)
+      events[*instruction.recorded] = clocks[instruction.stream];
+    return true;
+  }
+
+  void begin(const Instruction &instruction) {
+    CallClock &clock = clocks[instruction.stream];
+    for (const AwaitedEvent &awaited : instruction.awaited)
+      if (awaited.isArgument)
+        clock.sources.set(clocks.size() + awaited.event);
+      else
+        clock.join(events[awaited.event]);
+    ++clock.positions[instruction.stream];
+  }
+
+  bool read(const MemoryRange &range) {
+    addCallers(range);
+    const int64_t end = range.offset + range.bytes;
+    return map.read(range.offset, end, current,
+                    [&](int64_t begin, const Segment &segment) {
+                      if (segment.instance != range.instance)
+                        return false;
+                      if (!isCallers(segment))
+                        return isOrdered(segment.write);
+                      addDemand(std::max(begin, range.offset),
+                                std::min(segment.end, end), range.instance,
+                                /*isRead=*/true);
+                      return true;
+                    });
+  }
+
+  bool write(const MemoryRange &range) {
+    addCallers(range);
+    const int64_t end = range.offset + range.bytes;
+    return map.write(range.offset, end, range.instance, current,
+                     [&](int64_t begin, const Segment &segment) {
+                       if (!llvm::all_of(segment.reads, [&](const Use &use) {
+                             return isOrdered(use);
+                           }))
+                         return false;
+                       if (!isCallers(segment))
+                         return isOrdered(segment.write);
+                       addDemand(std::max(begin, range.offset),
+                                 std::min(segment.end, end), range.instance,
+                                 /*isRead=*/false);
+                       return true;
+                     });
+  }
+
   /// Bytes that the call has not accessed before count as written by the
   /// caller.
-  void addCallers(const MemoryRange &range);
+  void addCallers(const MemoryRange &range) {
+    const int64_t end = range.offset + range.bytes;
+    llvm::SmallVector<std::pair<int64_t, int64_t>, 4> gaps;
+    int64_t position = range.offset;
+    map.visit(range.offset, end, [&](int64_t begin, const Segment &segment) {
+      if (begin > position)
+        gaps.push_back({position, begin});
+      position = segment.end;
+      return true;
+    });
+    if (position < end)
+      gaps.push_back({position, end});
+    for (auto [first, last] : gaps)
+      map.write(first, last, range.instance, Use(),
+                [](int64_t, const Segment &) { return true; });
+  }
+
   bool isOrdered(const Use &before) const {
     return clocks[current.stream].positions[before.stream] >=
            before.streamPosition;
@@ -221,7 +364,16 @@ private:
   static bool isCallers(const Segment &segment) {
     return segment.write.stream == Use::host;
   }
-  void addDemand(int64_t begin, int64_t end, uint64_t buffer, bool isRead);
+
+  void addDemand(int64_t begin, int64_t end, uint64_t buffer, bool isRead) {
+    const llvm::SmallBitVector &sources = clocks[current.stream].sources;
+    auto found = llvm::find(summary.sources, sources);
+    const uint32_t number = found - summary.sources.begin();
+    if (found == summary.sources.end())
+      summary.sources.push_back(sources);
+    demands.push_back({getOperand(begin, end, buffer), isRead, number});
+  }
+
   Operand getOperand(int64_t begin, int64_t end, uint64_t buffer) const {
     return {static_cast<uint32_t>(buffer), begin - places[buffer], end - begin};
   }
@@ -229,10 +381,82 @@ private:
     return places[bytes.buffer] + bytes.offset;
   }
 
-  void simplifyReads(std::vector<Demand> demands);
-  void joinWrites(std::vector<Demand> demands);
-  void addEffects();
-  bool continues(const Effect &last, int64_t begin) const;
+  /// If several reads use the same bytes, keeps those whose sources know least.
+  void simplifyReads(std::vector<Demand> demands) {
+    auto getKey = [&](const Demand &demand) {
+      return std::make_tuple(getPlace(demand.bytes), demand.bytes.bytes,
+                             demand.bytes.buffer);
+    };
+    llvm::sort(demands, [&](const Demand &a, const Demand &b) {
+      return std::make_tuple(getKey(a), summary.sources[a.sources].count(),
+                             a.sources) <
+             std::make_tuple(getKey(b), summary.sources[b.sources].count(),
+                             b.sources);
+    });
+    size_t first = summary.demands.size();
+    for (const Demand &demand : demands) {
+      if (first < summary.demands.size() &&
+          getKey(summary.demands[first]) != getKey(demand))
+        first = summary.demands.size();
+      const bool isImplied =
+          llvm::any_of(llvm::ArrayRef(summary.demands).drop_front(first),
+                       [&](const Demand &weaker) {
+                         // `test` returns whether the first vector has a bit
+                         // that the second lacks.
+                         return !summary.sources[weaker.sources].test(
+                             summary.sources[demand.sources]);
+                       });
+      if (!isImplied)
+        summary.demands.push_back(demand);
+    }
+  }
+
+  /// The bytes that the joined writes cover are disjoint.
+  void joinWrites(std::vector<Demand> demands) {
+    llvm::sort(demands, [&](const Demand &a, const Demand &b) {
+      return getPlace(a.bytes) < getPlace(b.bytes);
+    });
+    Demand *last = nullptr;
+    for (const Demand &demand : demands) {
+      if (last && last->sources == demand.sources &&
+          getPlace(last->bytes) + last->bytes.bytes == getPlace(demand.bytes)) {
+        last->bytes.bytes += demand.bytes.bytes;
+        continue;
+      }
+      summary.demands.push_back(demand);
+      last = &summary.demands.back();
+    }
+  }
+
+  void addEffects() {
+    map.visitAll([&](int64_t begin, const Segment &segment) {
+      const bool isTemporary =
+          routine.body.buffers[segment.instance].kind == BufferKind::Temporary;
+      Effect *last =
+          summary.effects.empty() ? nullptr : &summary.effects.back();
+      if (last && isTemporary && !isCallers(segment) &&
+          continues(*last, begin)) {
+        last->bytes.bytes += segment.end - begin;
+        addUse(*last, segment.write);
+        for (const Use &read : segment.reads)
+          addUse(*last, read);
+        return true;
+      }
+      summary.effects.push_back(
+          {getOperand(begin, segment.end, segment.instance),
+           !isCallers(segment), segment.write, segment.reads});
+      return true;
+    });
+  }
+
+  /// The caller does not read temporaries after the call, so adjacent ones form
+  /// one effect.
+  bool continues(const Effect &last, int64_t begin) const {
+    return last.isWritten &&
+           routine.body.buffers[last.bytes.buffer].kind ==
+               BufferKind::Temporary &&
+           getPlace(last.bytes) + last.bytes.bytes == begin;
+  }
 
   const Routine &routine;
   CallSummary summary;
@@ -247,250 +471,6 @@ private:
 };
 
 } // namespace
-
-CallSummarizer::CallSummarizer(const StageProgram &stage,
-                               const Routine &routine)
-    : routine(routine) {
-  const size_t numStreams = stage.streams.size();
-  CallClock nothing;
-  nothing.positions.assign(numStreams, 0);
-  nothing.sources.resize(numStreams + routine.numEventArguments);
-  events.assign(routine.body.numEvents, nothing);
-  clocks.assign(numStreams, nothing);
-  for (size_t stream = 0; stream < numStreams; ++stream)
-    clocks[stream].sources.set(stream);
-}
-
-/// Places bases that overlap in a call at the distances that they have there.
-bool CallSummarizer::placeBuffers(const CallForm &form) {
-  for (const Buffer &buffer : routine.body.buffers) {
-    const uint32_t base = getBaseNumber(buffer.address, routine.numArguments);
-    const auto [first, distance] =
-        base < form.places.size() ? form.places[base] : std::pair(base, 0L);
-    if (first >= maxBases || !isNear(distance) ||
-        !isNear(buffer.address.offset))
-      return false;
-    places.push_back(first * baseBytes + baseBytes / 2 + distance +
-                     buffer.address.offset);
-  }
-  return true;
-}
-
-bool CallSummarizer::run(const CallForm &form) {
-  if (!placeBuffers(form))
-    return false;
-  const auto *next = form.records.begin();
-  for (auto [number, instruction] :
-       llvm::enumerate(routine.body.instructions)) {
-    if (!visit(instruction, number))
-      return false;
-    for (; next != form.records.end() && next->first == number; ++next) {
-      ++clocks[next->second].positions[next->second];
-      summary.records.push_back(clocks[next->second]);
-    }
-  }
-  return next == form.records.end();
-}
-
-bool CallSummarizer::visit(const Instruction &instruction, uint32_t number) {
-  if (instruction.work == Work::Call)
-    return false;
-  begin(instruction);
-  current.stream = instruction.stream;
-  current.instruction = number;
-  current.streamPosition =
-      clocks[instruction.stream].positions[instruction.stream];
-  ranges.clear();
-  for (const auto &[bytes, access, shared] : instruction.accesses) {
-    if (!isNear(bytes.offset) || !isNear(bytes.bytes) || bytes.bytes < 0)
-      return false;
-    const int64_t begin = getPlace(bytes);
-    ranges.push_back({Space::Device, begin, bytes.bytes, bytes.buffer});
-  }
-  if (findOverlap(instruction, ranges))
-    return false;
-  for (auto [access, range] : llvm::zip_equal(instruction.accesses, ranges))
-    if (readsMemory(access.access) && range.bytes > 0 && !read(range))
-      return false;
-  for (auto [access, range] : llvm::zip_equal(instruction.accesses, ranges))
-    if (writesMemory(access.access) && range.bytes > 0 && !write(range))
-      return false;
-  if (instruction.recorded)
-    events[*instruction.recorded] = clocks[instruction.stream];
-  return true;
-}
-
-void CallSummarizer::begin(const Instruction &instruction) {
-  CallClock &clock = clocks[instruction.stream];
-  for (const AwaitedEvent &awaited : instruction.awaited)
-    if (awaited.isArgument)
-      clock.sources.set(clocks.size() + awaited.event);
-    else
-      clock.join(events[awaited.event]);
-  ++clock.positions[instruction.stream];
-}
-
-void CallSummarizer::addCallers(const MemoryRange &range) {
-  const int64_t end = range.offset + range.bytes;
-  llvm::SmallVector<std::pair<int64_t, int64_t>, 4> gaps;
-  int64_t position = range.offset;
-  map.visit(range.offset, end, [&](int64_t begin, const Segment &segment) {
-    if (begin > position)
-      gaps.push_back({position, begin});
-    position = segment.end;
-    return true;
-  });
-  if (position < end)
-    gaps.push_back({position, end});
-  for (auto [first, last] : gaps)
-    map.write(first, last, range.instance, Use(),
-              [](int64_t, const Segment &) { return true; });
-}
-
-bool CallSummarizer::read(const MemoryRange &range) {
-  addCallers(range);
-  const int64_t end = range.offset + range.bytes;
-  return map.read(range.offset, end, current,
-                  [&](int64_t begin, const Segment &segment) {
-                    if (segment.instance != range.instance)
-                      return false;
-                    if (!isCallers(segment))
-                      return isOrdered(segment.write);
-                    addDemand(std::max(begin, range.offset),
-                              std::min(segment.end, end), range.instance,
-                              /*isRead=*/true);
-                    return true;
-                  });
-}
-
-bool CallSummarizer::write(const MemoryRange &range) {
-  addCallers(range);
-  const int64_t end = range.offset + range.bytes;
-  return map.write(range.offset, end, range.instance, current,
-                   [&](int64_t begin, const Segment &segment) {
-                     if (!llvm::all_of(segment.reads, [&](const Use &use) {
-                           return isOrdered(use);
-                         }))
-                       return false;
-                     if (!isCallers(segment))
-                       return isOrdered(segment.write);
-                     addDemand(std::max(begin, range.offset),
-                               std::min(segment.end, end), range.instance,
-                               /*isRead=*/false);
-                     return true;
-                   });
-}
-
-void CallSummarizer::addDemand(int64_t begin, int64_t end, uint64_t buffer,
-                               bool isRead) {
-  const llvm::SmallBitVector &sources = clocks[current.stream].sources;
-  auto found = llvm::find(summary.sources, sources);
-  const uint32_t number = found - summary.sources.begin();
-  if (found == summary.sources.end())
-    summary.sources.push_back(sources);
-  demands.push_back({getOperand(begin, end, buffer), isRead, number});
-}
-
-//===----------------------------------------------------------------------===//
-// The summary
-//===----------------------------------------------------------------------===//
-
-CallSummary CallSummarizer::take() {
-  std::vector<Demand> reads, writes;
-  for (const Demand &demand : demands)
-    (demand.isRead ? reads : writes).push_back(demand);
-  simplifyReads(std::move(reads));
-  joinWrites(std::move(writes));
-  addEffects();
-  summary.streams = std::move(clocks);
-  return std::move(summary);
-}
-
-/// If several reads use the same bytes, keeps those whose sources know least.
-void CallSummarizer::simplifyReads(std::vector<Demand> demands) {
-  auto getKey = [&](const Demand &demand) {
-    return std::make_tuple(getPlace(demand.bytes), demand.bytes.bytes,
-                           demand.bytes.buffer);
-  };
-  llvm::sort(demands, [&](const Demand &a, const Demand &b) {
-    return std::make_tuple(getKey(a), summary.sources[a.sources].count(),
-                           a.sources) <
-           std::make_tuple(getKey(b), summary.sources[b.sources].count(),
-                           b.sources);
-  });
-  size_t first = summary.demands.size();
-  for (const Demand &demand : demands) {
-    if (first < summary.demands.size() &&
-        getKey(summary.demands[first]) != getKey(demand))
-      first = summary.demands.size();
-    const bool isImplied =
-        llvm::any_of(llvm::ArrayRef(summary.demands).drop_front(first),
-                     [&](const Demand &weaker) {
-                       // `test` returns whether the first vector has a bit that
-                       // the second lacks.
-                       return !summary.sources[weaker.sources].test(
-                           summary.sources[demand.sources]);
-                     });
-    if (!isImplied)
-      summary.demands.push_back(demand);
-  }
-}
-
-/// The bytes that the joined writes cover are disjoint.
-void CallSummarizer::joinWrites(std::vector<Demand> demands) {
-  llvm::sort(demands, [&](const Demand &a, const Demand &b) {
-    return getPlace(a.bytes) < getPlace(b.bytes);
-  });
-  Demand *last = nullptr;
-  for (const Demand &demand : demands) {
-    if (last && last->sources == demand.sources &&
-        getPlace(last->bytes) + last->bytes.bytes == getPlace(demand.bytes)) {
-      last->bytes.bytes += demand.bytes.bytes;
-      continue;
-    }
-    summary.demands.push_back(demand);
-    last = &summary.demands.back();
-  }
-}
-
-/// Adds a use that later writes must follow.
-static void addUse(CallSummary::Effect &effect, const Use &use) {
-  for (Use &read : effect.reads)
-    if (read.stream == use.stream) {
-      if (read.streamPosition < use.streamPosition)
-        read = use;
-      return;
-    }
-  effect.reads.push_back(use);
-}
-
-/// The caller does not read temporaries after the call, so adjacent ones form
-/// one effect.
-bool CallSummarizer::continues(const Effect &last, int64_t begin) const {
-  return last.isWritten &&
-         routine.body.buffers[last.bytes.buffer].kind ==
-             BufferKind::Temporary &&
-         getPlace(last.bytes) + last.bytes.bytes == begin;
-}
-
-void CallSummarizer::addEffects() {
-  map.visitAll([&](int64_t begin, const Segment &segment) {
-    const bool isTemporary =
-        routine.body.buffers[segment.instance].kind == BufferKind::Temporary;
-    Effect *last = summary.effects.empty() ? nullptr : &summary.effects.back();
-    if (last && isTemporary && !isCallers(segment) && continues(*last, begin)) {
-      last->bytes.bytes += segment.end - begin;
-      addUse(*last, segment.write);
-      for (const Use &read : segment.reads)
-        addUse(*last, read);
-      return true;
-    }
-    summary.effects.push_back({getOperand(begin, segment.end, segment.instance),
-                               !isCallers(segment), segment.write,
-                               segment.reads});
-    return true;
-  });
-}
 
 std::optional<CallSummary> summarize(const StageProgram &stage,
                                      const Routine &routine,

@@ -77,17 +77,99 @@ public:
       : program(program), stage(stage), sent(sent),
         calls(stage.frames.size(), 0) {}
 
-  void run();
+  void run() {
+    for (const Instruction &instruction : stage.step.instructions) {
+      if (const Call *call = stage.step.getCall(instruction)) {
+        runCall(*call, instruction.location);
+      } else if (instruction.work == Work::Copy) {
+        const Operand &source = instruction.accesses[0].operand;
+        const Buffer &buffer = stage.step.buffers[source.buffer];
+        if (buffer.kind == BufferKind::Static)
+          put(instruction.accesses[1].operand,
+              {Origin::Kind::Load, stage.statics[buffer.index].name,
+               stage.statics[buffer.index].bytes, source.offset});
+      } else if (const Exchange *exchange =
+                     stage.step.getExchange(instruction)) {
+        if (program.channels[exchange->channel].isTransfer)
+          runTransfer(*exchange, instruction.accesses[0].operand);
+      }
+    }
+  }
+
   std::vector<TakenMessage> taken;
 
 private:
   using Key = std::pair<uint32_t, int64_t>;
 
-  void runCall(const Call &call, uint32_t location);
-  void runForward(const Call &call, uint32_t location);
-  void runBackward(const Call &call, uint32_t location);
-  void runTransfer(const Exchange &exchange, const Operand &operand);
-  Origin find(const Operand &operand) const;
+  void runCall(const Call &call, uint32_t location) {
+    const Routine &routine = stage.routines[call.routine];
+    // The first part takes and gives all that the whole does.
+    if (!call.frame || routine.recomputes || routine.continues)
+      return;
+    const int64_t number = calls[*call.frame]++;
+    if (number == 0)
+      runForward(call, location);
+    else if (number == 1)
+      runBackward(call, location);
+  }
+
+  void runForward(const Call &call, uint32_t location) {
+    const Frame &frame = stage.frames[*call.frame];
+    const FrameLayout &layout = stage.layouts[frame.layout];
+    const auto numArguments =
+        static_cast<size_t>(layout.computes->numArguments);
+    for (auto [number, operand] : llvm::enumerate(call.arguments)) {
+      const auto index = static_cast<int64_t>(number);
+      if (number < numArguments)
+        taken.push_back(
+            {&frame, &getChunk(layout), location, false, index, find(operand)});
+      else
+        put(operand, {Origin::Kind::Output, getChunk(layout).name,
+                      index - layout.computes->numArguments, frame.microBatch});
+    }
+  }
+
+  void runBackward(const Call &call, uint32_t location) {
+    const Frame &frame = stage.frames[*call.frame];
+    const FrameLayout &layout = stage.layouts[frame.layout];
+    const std::string &routine = stage.routines[call.routine].name;
+    const Certificate &computes = *layout.computes;
+    for (const CertifiedArguments &entry : computes.taken) {
+      if (entry.routine != routine)
+        continue;
+      for (auto [value, operand] : llvm::zip(entry.values, call.arguments))
+        if (value < computes.numGradients)
+          taken.push_back({&frame, &getChunk(layout), location, true, value,
+                           find(operand)});
+      const llvm::ArrayRef<Operand> rest =
+          llvm::ArrayRef(call.arguments)
+              .drop_front(std::min(entry.values.size(), call.arguments.size()));
+      // Buffers of values that are copied back early may follow.
+      const size_t results =
+          std::min(computes.inputGradients.size(), rest.size());
+      for (auto [number, operand] : llvm::enumerate(rest.take_front(results)))
+        put(operand, {Origin::Kind::Gradient, getChunk(layout).name,
+                      static_cast<int64_t>(number), frame.microBatch});
+    }
+  }
+
+  void runTransfer(const Exchange &exchange, const Operand &operand) {
+    if (exchange.isSend)
+      sent[exchange.channel].push_back(find(operand));
+    else
+      put(operand, {Origin::Kind::Receive, "", received[exchange.channel]++,
+                    exchange.channel});
+  }
+
+  Origin find(const Operand &operand) const {
+    const Buffer &buffer = stage.step.buffers[operand.buffer];
+    if (buffer.kind == BufferKind::Static)
+      return {Origin::Kind::Static, stage.statics[buffer.index].name,
+              operand.offset, 0};
+    auto found = origins.find({operand.buffer, operand.offset});
+    return found == origins.end() ? Origin() : found->second;
+  }
+
   /// The first layout of the chunk, for all of its versions.
   const FrameLayout &getChunk(const FrameLayout &layout) const {
     return stage.layouts[layout.chunk];
@@ -106,93 +188,6 @@ private:
 };
 
 } // namespace
-
-Origin StageMessages::find(const Operand &operand) const {
-  const Buffer &buffer = stage.step.buffers[operand.buffer];
-  if (buffer.kind == BufferKind::Static)
-    return {Origin::Kind::Static, stage.statics[buffer.index].name,
-            operand.offset, 0};
-  auto found = origins.find({operand.buffer, operand.offset});
-  return found == origins.end() ? Origin() : found->second;
-}
-
-void StageMessages::runForward(const Call &call, uint32_t location) {
-  const Frame &frame = stage.frames[*call.frame];
-  const FrameLayout &layout = stage.layouts[frame.layout];
-  const auto numArguments = static_cast<size_t>(layout.computes->numArguments);
-  for (auto [number, operand] : llvm::enumerate(call.arguments)) {
-    const auto index = static_cast<int64_t>(number);
-    if (number < numArguments)
-      taken.push_back(
-          {&frame, &getChunk(layout), location, false, index, find(operand)});
-    else
-      put(operand, {Origin::Kind::Output, getChunk(layout).name,
-                    index - layout.computes->numArguments, frame.microBatch});
-  }
-}
-
-void StageMessages::runBackward(const Call &call, uint32_t location) {
-  const Frame &frame = stage.frames[*call.frame];
-  const FrameLayout &layout = stage.layouts[frame.layout];
-  const std::string &routine = stage.routines[call.routine].name;
-  const Certificate &computes = *layout.computes;
-  for (const CertifiedArguments &entry : computes.taken) {
-    if (entry.routine != routine)
-      continue;
-    for (auto [value, operand] : llvm::zip(entry.values, call.arguments))
-      if (value < computes.numGradients)
-        taken.push_back(
-            {&frame, &getChunk(layout), location, true, value, find(operand)});
-    const llvm::ArrayRef<Operand> rest =
-        llvm::ArrayRef(call.arguments)
-            .drop_front(std::min(entry.values.size(), call.arguments.size()));
-    // Buffers of values that are copied back early may follow.
-    const size_t results =
-        std::min(computes.inputGradients.size(), rest.size());
-    for (auto [number, operand] : llvm::enumerate(rest.take_front(results)))
-      put(operand, {Origin::Kind::Gradient, getChunk(layout).name,
-                    static_cast<int64_t>(number), frame.microBatch});
-  }
-}
-
-void StageMessages::runCall(const Call &call, uint32_t location) {
-  const Routine &routine = stage.routines[call.routine];
-  // The first part takes and gives all that the whole does.
-  if (!call.frame || routine.recomputes || routine.continues)
-    return;
-  const int64_t number = calls[*call.frame]++;
-  if (number == 0)
-    runForward(call, location);
-  else if (number == 1)
-    runBackward(call, location);
-}
-
-void StageMessages::runTransfer(const Exchange &exchange,
-                                const Operand &operand) {
-  if (exchange.isSend)
-    sent[exchange.channel].push_back(find(operand));
-  else
-    put(operand, {Origin::Kind::Receive, "", received[exchange.channel]++,
-                  exchange.channel});
-}
-
-void StageMessages::run() {
-  for (const Instruction &instruction : stage.step.instructions) {
-    if (const Call *call = stage.step.getCall(instruction)) {
-      runCall(*call, instruction.location);
-    } else if (instruction.work == Work::Copy) {
-      const Operand &source = instruction.accesses[0].operand;
-      const Buffer &buffer = stage.step.buffers[source.buffer];
-      if (buffer.kind == BufferKind::Static)
-        put(instruction.accesses[1].operand,
-            {Origin::Kind::Load, stage.statics[buffer.index].name,
-             stage.statics[buffer.index].bytes, source.offset});
-    } else if (const Exchange *exchange = stage.step.getExchange(instruction)) {
-      if (program.channels[exchange->channel].isTransfer)
-        runTransfer(*exchange, instruction.accesses[0].operand);
-    }
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // Comparison
@@ -242,7 +237,36 @@ public:
       ++numFrames[&stage.layouts[stage.layouts[frame.layout].chunk]];
   }
 
-  Error verify(const TakenMessage &message);
+  Error verify(const TakenMessage &message) {
+    const Origin origin = resolve(message.origin, sent);
+    const int64_t microBatch = message.frame->microBatch;
+    Origin wanted = origin;
+    const bool isMade = origin.kind == Origin::Kind::Output ||
+                        origin.kind == Origin::Kind::Gradient;
+    if (isMade)
+      wanted.place -= microBatch;
+    else if (origin.kind == Origin::Kind::Load)
+      wanted.place -= microBatch * (origin.number / numFrames[message.layout]);
+    const Origin &known =
+        first
+            .try_emplace({message.layout, message.isGradient, message.number},
+                         wanted)
+            .first->second;
+    const bool fits = message.isGradient
+                          ? origin.kind == Origin::Kind::Gradient ||
+                                origin.kind == Origin::Kind::Static
+                          : origin.kind == Origin::Kind::Load ||
+                                origin.kind == Origin::Kind::Output;
+    if (fits && known == wanted && (!isMade || wanted.place == 0))
+      return Error::success();
+    return llvm::make_error<LocatedError>(
+        message.location,
+        "'" + message.layout->name + "' for micro-batch " +
+            std::to_string(microBatch) + " takes " + describe(origin) + " as " +
+            (message.isGradient ? "the gradient of its output " : "argument ") +
+            std::to_string(message.number) +
+            ", which is not what the model says or other micro-batches take");
+  }
 
 private:
   const SentMessages &sent;
@@ -253,37 +277,6 @@ private:
 };
 
 } // namespace
-
-Error TakenVerifier::verify(const TakenMessage &message) {
-  const Origin origin = resolve(message.origin, sent);
-  const int64_t microBatch = message.frame->microBatch;
-  Origin wanted = origin;
-  const bool isMade = origin.kind == Origin::Kind::Output ||
-                      origin.kind == Origin::Kind::Gradient;
-  if (isMade)
-    wanted.place -= microBatch;
-  else if (origin.kind == Origin::Kind::Load)
-    wanted.place -= microBatch * (origin.number / numFrames[message.layout]);
-  const Origin &known =
-      first
-          .try_emplace({message.layout, message.isGradient, message.number},
-                       wanted)
-          .first->second;
-  const bool fits = message.isGradient
-                        ? origin.kind == Origin::Kind::Gradient ||
-                              origin.kind == Origin::Kind::Static
-                        : origin.kind == Origin::Kind::Load ||
-                              origin.kind == Origin::Kind::Output;
-  if (fits && known == wanted && (!isMade || wanted.place == 0))
-    return Error::success();
-  return llvm::make_error<LocatedError>(
-      message.location,
-      "'" + message.layout->name + "' for micro-batch " +
-          std::to_string(microBatch) + " takes " + describe(origin) + " as " +
-          (message.isGradient ? "the gradient of its output " : "argument ") +
-          std::to_string(message.number) +
-          ", which is not what the model says or other micro-batches take");
-}
 
 /// Proves, for a program whose chunks all have certificates, that each forward
 /// reads loads and outputs, and each backward gradients, of its own
@@ -317,55 +310,7 @@ struct UsedStatics {
   std::set<uint32_t> read, written;
 };
 
-class UpdateVerifier {
-public:
-  UpdateVerifier(const Program &program, const StageProgram &stage,
-                 const StaticTerms &statics)
-      : stage(stage), statics(statics), certificate(*stage.computes),
-        run(program, statics, none), used(stage.routines.size()) {}
-
-  Error verify();
-  /// Lets errors name the launch that makes a wrong term.
-  void noteMakers() { run.noteMakers(); }
-
-private:
-  void findUses();
-  Error runOnFrame(const Call &call, uint32_t location);
-  Error checkRead(const Call &call, uint32_t number, uint32_t location);
-  Error checkLossGradient(const Call &call, uint32_t location);
-  Error addTo(const Call &call, uint32_t number, uint32_t location);
-  Error checkResult(uint32_t number, const CertifiedResult &result);
-  Error checkEnd();
-  Error checkKept(uint32_t number);
-  Term read(uint32_t number) {
-    return run.getStatic(number).read(0, stage.statics[number].bytes);
-  }
-  std::string describe(Term found) const;
-  Error makeError(uint32_t location, const llvm::Twine &message) const {
-    return llvm::make_error<LocatedError>(location, message);
-  }
-
-  const StageProgram &stage;
-  const StaticTerms &statics;
-  const StepCertificate &certificate;
-  const EqualTerms none;
-  ChunkRun run;
-  /// For each routine on frames, the statics that it uses.
-  std::vector<UsedStatics> used;
-  /// For each static, the number of calls on frames that write it, and of those
-  /// that have run.
-  std::map<uint32_t, int64_t> numCalls, numDone;
-  /// The last instruction of the step, for errors.
-  uint32_t last = 0;
-};
-
 } // namespace
-
-std::string UpdateVerifier::describe(Term found) const {
-  const std::string maker = run.getMaker(found);
-  return describeTerm(found) +
-         (maker.empty() ? ", which no launch makes" : " of " + maker);
-}
 
 /// Returns the term of the sum to which so many calls on frames have added.
 static Term getPartialSum(const Static &buffer, int64_t calls) {
@@ -378,112 +323,6 @@ static Term getPartialSum(const Static &buffer, int64_t calls) {
 /// Returns the term of the sum over all calls on frames.
 static Term getTotal(const Static &buffer) {
   return getInputTerm("total", buffer.of.empty() ? buffer.name : buffer.of);
-}
-
-void UpdateVerifier::findUses() {
-  for (auto [routine, uses] : llvm::zip_equal(stage.routines, used)) {
-    if (!routine.layout)
-      continue;
-    for (const Instruction &instruction : routine.body.instructions)
-      for (const MemoryAccess &access : instruction.accesses) {
-        const Buffer &buffer = routine.body.buffers[access.operand.buffer];
-        if (buffer.kind != BufferKind::Static)
-          continue;
-        (access.access == Access::In ? uses.read : uses.written)
-            .insert(buffer.index);
-      }
-  }
-  for (const Call &call : stage.step.calls)
-    if (call.frame)
-      for (uint32_t number : used[call.routine].written)
-        ++numCalls[number];
-}
-
-//===----------------------------------------------------------------------===//
-// Calls on frames
-//===----------------------------------------------------------------------===//
-
-Error UpdateVerifier::checkRead(const Call &call, uint32_t number,
-                                uint32_t location) {
-  const Static &buffer = stage.statics[number];
-  if (read(number) == statics.get(number).read(0, buffer.bytes))
-    return Error::success();
-  return makeError(location, "'" + stage.routines[call.routine].name +
-                                 "' reads '" + buffer.name +
-                                 "' after a change of it: it is " +
-                                 describe(read(number)));
-}
-
-/// Checks the gradient of losses, which is the only gradient that no task
-/// makes.
-Error UpdateVerifier::checkLossGradient(const Call &call, uint32_t location) {
-  for (const Operand &argument : call.arguments) {
-    const Buffer &buffer = stage.step.buffers[argument.buffer];
-    if (buffer.kind != BufferKind::Static)
-      continue;
-    const Term found = run.resolve(stage.step, argument).read();
-    if (found == certificate.lossGradient)
-      continue;
-    return makeError(
-        location,
-        "'" + stage.routines[call.routine].name + "' takes '" + buffer.name +
-            "' as the gradient of a loss: expected " +
-            (certificate.lossGradient
-                 ? "the term " + describeTerm(*certificate.lossGradient)
-                 : "none, as the stage has no loss") +
-            ", but found " + describe(found));
-  }
-  return Error::success();
-}
-
-Error UpdateVerifier::addTo(const Call &call, uint32_t number,
-                            uint32_t location) {
-  const Static &buffer = stage.statics[number];
-  int64_t &done = numDone[number];
-  const Term expected = done == 0 ? statics.get(number).read(0, buffer.bytes)
-                                  : getPartialSum(buffer, done);
-  if (read(number) != expected)
-    return makeError(location, "'" + stage.routines[call.routine].name +
-                                   "' adds to '" + buffer.name +
-                                   "', in which is no sum of calls before it, "
-                                   "but " +
-                                   describe(read(number)));
-  ++done;
-  run.getStatic(number).write(0, buffer.bytes,
-                              done == numCalls[number]
-                                  ? getTotal(buffer)
-                                  : getPartialSum(buffer, done));
-  return Error::success();
-}
-
-Error UpdateVerifier::runOnFrame(const Call &call, uint32_t location) {
-  const UsedStatics &uses = used[call.routine];
-  for (uint32_t number : uses.read)
-    if (uses.written.count(number) == 0)
-      if (Error error = checkRead(call, number, location))
-        return error;
-  if (Error error = checkLossGradient(call, location))
-    return error;
-  for (uint32_t number : uses.written)
-    if (Error error = addTo(call, number, location))
-      return error;
-  return Error::success();
-}
-
-//===----------------------------------------------------------------------===//
-// The end of the step
-//===----------------------------------------------------------------------===//
-
-Error UpdateVerifier::checkResult(uint32_t number,
-                                  const CertifiedResult &result) {
-  const Term found = read(number);
-  if (found == result.term)
-    return Error::success();
-  return makeError(last, "the step does not compute '" + result.name +
-                             "' as the model's update does: expected the "
-                             "term " +
-                             describeTerm(result.term) + ", but found " +
-                             describe(found));
 }
 
 /// Returns whether the next step or a checkpoint needs the value of a static.
@@ -503,55 +342,193 @@ static bool isKept(const Static &buffer) {
   }
 }
 
-Error UpdateVerifier::checkKept(uint32_t number) {
-  const Static &buffer = stage.statics[number];
-  const Term found = read(number);
-  if (!isKept(buffer) || found == StaticTerms::getInitial(buffer))
-    return Error::success();
-  return makeError(last, "the step changes '" + buffer.name +
-                             "', which the model's update leaves: it becomes " +
-                             describe(found));
-}
+namespace {
 
-/// Compares all results that the certificate names, and then all other statics,
-/// with what is expected at the end of the step.
-Error UpdateVerifier::checkEnd() {
-  llvm::StringMap<uint32_t> numbers;
-  for (auto [number, buffer] : llvm::enumerate(stage.statics))
-    numbers.try_emplace(buffer.name, number);
-  llvm::StringSet<> named;
-  for (const CertifiedResult &result : certificate.results) {
-    auto found = numbers.find(result.name);
-    if (found == numbers.end())
-      return makeError(last, "the step has no '" + result.name +
-                                 "', which the model's update makes");
-    if (Error error = checkResult(found->second, result))
-      return error;
-    named.insert(result.name);
-  }
-  for (auto [number, buffer] : llvm::enumerate(stage.statics))
-    if (!named.contains(buffer.name))
-      if (Error error = checkKept(static_cast<uint32_t>(number)))
+class UpdateVerifier {
+public:
+  UpdateVerifier(const Program &program, const StageProgram &stage,
+                 const StaticTerms &statics)
+      : stage(stage), statics(statics), certificate(*stage.computes),
+        run(program, statics, none), used(stage.routines.size()) {}
+
+  Error verify() {
+    findUses();
+    for (const Instruction &instruction :
+         llvm::ArrayRef(stage.step.instructions)
+             .drop_front(statics.getNumInstructions())) {
+      last = instruction.location;
+      const Call *call = stage.step.getCall(instruction);
+      if (!call || !call->frame) {
+        run.runStep(stage, instruction);
+        continue;
+      }
+      if (Error error = runOnFrame(*call, instruction.location))
         return error;
-  return Error::success();
-}
-
-Error UpdateVerifier::verify() {
-  findUses();
-  for (const Instruction &instruction :
-       llvm::ArrayRef(stage.step.instructions)
-           .drop_front(statics.getNumInstructions())) {
-    last = instruction.location;
-    const Call *call = stage.step.getCall(instruction);
-    if (!call || !call->frame) {
-      run.runStep(stage, instruction);
-      continue;
     }
-    if (Error error = runOnFrame(*call, instruction.location))
-      return error;
+    return checkEnd();
   }
-  return checkEnd();
-}
+
+  /// Lets errors name the launch that makes a wrong term.
+  void noteMakers() { run.noteMakers(); }
+
+private:
+  void findUses() {
+    for (auto [routine, uses] : llvm::zip_equal(stage.routines, used)) {
+      if (!routine.layout)
+        continue;
+      for (const Instruction &instruction : routine.body.instructions)
+        for (const MemoryAccess &access : instruction.accesses) {
+          const Buffer &buffer = routine.body.buffers[access.operand.buffer];
+          if (buffer.kind != BufferKind::Static)
+            continue;
+          (access.access == Access::In ? uses.read : uses.written)
+              .insert(buffer.index);
+        }
+    }
+    for (const Call &call : stage.step.calls)
+      if (call.frame)
+        for (uint32_t number : used[call.routine].written)
+          ++numCalls[number];
+  }
+
+  Error runOnFrame(const Call &call, uint32_t location) {
+    const UsedStatics &uses = used[call.routine];
+    for (uint32_t number : uses.read)
+      if (uses.written.count(number) == 0)
+        if (Error error = checkRead(call, number, location))
+          return error;
+    if (Error error = checkLossGradient(call, location))
+      return error;
+    for (uint32_t number : uses.written)
+      if (Error error = addTo(call, number, location))
+        return error;
+    return Error::success();
+  }
+
+  Error checkRead(const Call &call, uint32_t number, uint32_t location) {
+    const Static &buffer = stage.statics[number];
+    if (read(number) == statics.get(number).read(0, buffer.bytes))
+      return Error::success();
+    return makeError(location, "'" + stage.routines[call.routine].name +
+                                   "' reads '" + buffer.name +
+                                   "' after a change of it: it is " +
+                                   describe(read(number)));
+  }
+
+  /// Checks the gradient of losses, which is the only gradient that no task
+  /// makes.
+  Error checkLossGradient(const Call &call, uint32_t location) {
+    for (const Operand &argument : call.arguments) {
+      const Buffer &buffer = stage.step.buffers[argument.buffer];
+      if (buffer.kind != BufferKind::Static)
+        continue;
+      const Term found = run.resolve(stage.step, argument).read();
+      if (found == certificate.lossGradient)
+        continue;
+      return makeError(
+          location,
+          "'" + stage.routines[call.routine].name + "' takes '" + buffer.name +
+              "' as the gradient of a loss: expected " +
+              (certificate.lossGradient
+                   ? "the term " + describeTerm(*certificate.lossGradient)
+                   : "none, as the stage has no loss") +
+              ", but found " + describe(found));
+    }
+    return Error::success();
+  }
+
+  Error addTo(const Call &call, uint32_t number, uint32_t location) {
+    const Static &buffer = stage.statics[number];
+    int64_t &done = numDone[number];
+    const Term expected = done == 0 ? statics.get(number).read(0, buffer.bytes)
+                                    : getPartialSum(buffer, done);
+    if (read(number) != expected)
+      return makeError(location,
+                       "'" + stage.routines[call.routine].name + "' adds to '" +
+                           buffer.name +
+                           "', in which is no sum of calls before it, but " +
+                           describe(read(number)));
+    ++done;
+    run.getStatic(number).write(0, buffer.bytes,
+                                done == numCalls[number]
+                                    ? getTotal(buffer)
+                                    : getPartialSum(buffer, done));
+    return Error::success();
+  }
+
+  Error checkResult(uint32_t number, const CertifiedResult &result) {
+    const Term found = read(number);
+    if (found == result.term)
+      return Error::success();
+    return makeError(
+        last, "the step does not compute '" + result.name +
+                  "' as the model's update does: expected the term " +
+                  describeTerm(result.term) + ", but found " + describe(found));
+  }
+
+  /// Compares all results that the certificate names, and then all other
+  /// statics, with what is expected at the end of the step.
+  Error checkEnd() {
+    llvm::StringMap<uint32_t> numbers;
+    for (auto [number, buffer] : llvm::enumerate(stage.statics))
+      numbers.try_emplace(buffer.name, number);
+    llvm::StringSet<> named;
+    for (const CertifiedResult &result : certificate.results) {
+      auto found = numbers.find(result.name);
+      if (found == numbers.end())
+        return makeError(last, "the step has no '" + result.name +
+                                   "', which the model's update makes");
+      if (Error error = checkResult(found->second, result))
+        return error;
+      named.insert(result.name);
+    }
+    for (auto [number, buffer] : llvm::enumerate(stage.statics))
+      if (!named.contains(buffer.name))
+        if (Error error = checkKept(static_cast<uint32_t>(number)))
+          return error;
+    return Error::success();
+  }
+
+  Error checkKept(uint32_t number) {
+    const Static &buffer = stage.statics[number];
+    const Term found = read(number);
+    if (!isKept(buffer) || found == StaticTerms::getInitial(buffer))
+      return Error::success();
+    return makeError(last,
+                     "the step changes '" + buffer.name +
+                         "', which the model's update leaves: it becomes " +
+                         describe(found));
+  }
+
+  Term read(uint32_t number) {
+    return run.getStatic(number).read(0, stage.statics[number].bytes);
+  }
+
+  std::string describe(Term found) const {
+    const std::string maker = run.getMaker(found);
+    return describeTerm(found) +
+           (maker.empty() ? ", which no launch makes" : " of " + maker);
+  }
+
+  Error makeError(uint32_t location, const llvm::Twine &message) const {
+    return llvm::make_error<LocatedError>(location, message);
+  }
+
+  const StageProgram &stage;
+  const StaticTerms &statics;
+  const StepCertificate &certificate;
+  const EqualTerms none;
+  ChunkRun run;
+  /// For each routine on frames, the statics that it uses.
+  std::vector<UsedStatics> used;
+  /// For each static, the number of calls on frames that write it, and of those
+  /// that have run.
+  std::map<uint32_t, int64_t> numCalls, numDone;
+  /// The last instruction of the step, for errors.
+  uint32_t last = 0;
+};
+
+} // namespace
 
 /// Proves that a step with a certificate leaves what the certificate says: the
 /// parameters, state and reports that the update computes from the gradients,

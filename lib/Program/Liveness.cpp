@@ -183,17 +183,170 @@ public:
     scope.list = &stage.step;
   }
 
-  StepLiveness run();
+  StepLiveness run() {
+    for (const Routine &routine : stage.routines)
+      result.routines.push_back(RoutineAnalysis(stage, routine).run());
+    for (const FrameLayout &layout : stage.layouts)
+      result.slotsOfStep.emplace_back(layout.slots.size(), false);
+    for (const Buffer &buffer : stage.step.buffers) {
+      if (buffer.kind == BufferKind::Message)
+        result.messages.emplace_back();
+      if (buffer.kind == BufferKind::Slot)
+        result.slotsOfStep[stage.frames[buffer.frame].layout][buffer.index] =
+            true;
+    }
+    result.statics.resize(stage.statics.size());
+    collectCalls();
+    for (uint32_t i = 0; i < stage.step.instructions.size(); ++i) {
+      const Instruction &instruction = stage.step.instructions[i];
+      if (const Call *call = stage.step.getCall(instruction))
+        visitCall(*call, instruction, i);
+      else
+        visitOther(instruction);
+    }
+    // The host waits for all streams at the end.
+    pending.forEach([&](uint32_t, MessageRange *message) {
+      extend(*message, {numCalls, 0}, {numCalls, 0});
+    });
+    keepForHost();
+    return std::move(result);
+  }
 
 private:
-  void collectCalls();
+  void collectCalls() {
+    int64_t time = 0;
+    for (uint32_t i = 0; i < stage.step.instructions.size(); ++i) {
+      const Call *call = stage.step.getCall(stage.step.instructions[i]);
+      if (!call)
+        continue;
+      result.calls.push_back(i);
+      result.starts.push_back(time);
+      time += result.routines[call->routine].getLength();
+    }
+    result.starts.push_back(time);
+  }
+
   void visitCall(const Call &call, const Instruction &instruction,
-                 uint32_t position);
-  void visitOther(const Instruction &instruction);
+                 uint32_t position) {
+    const RoutineLiveness &routine = result.routines[call.routine];
+    const uint32_t compute = stage.computeStream;
+    clocks.begin(scope, instruction);
+    pending.settle(clocks, compute, [&](MessageRange *message) {
+      extend(*message, {numCalls, 0}, {numCalls, 0});
+    });
+    for (size_t i = 0; i < call.arguments.size(); ++i)
+      if (MessageRange *message = find(call.arguments[i]))
+        useInCall(*message, routine.arguments[i], position);
+    for (const auto &[number, use] : routine.statics)
+      useInCall(result.statics[number], use, position);
+    const int64_t start = result.starts[numCalls];
+    for (const CallRecord &record : call.records) {
+      const auto behind =
+          std::upper_bound(routine.instructions.begin(),
+                           routine.instructions.end(), record.instruction) -
+          routine.instructions.begin();
+      clocks.setPosition(compute, start + behind);
+      clocks.end(scope, record.record);
+    }
+    clocks.setPosition(compute, start + routine.getLength());
+    for (const uint32_t event : call.events)
+      clocks.wait(compute, event);
+    // A message for which the routine itself waits is live until its use there.
+    pending.eraseKnown(clocks, compute, [&](MessageRange *message) {
+      const auto isPassed = [&](const Operand &argument) {
+        return find(argument) == message;
+      };
+      const auto isMeant = [&](const auto &use) {
+        return &result.statics[use.first] == message;
+      };
+      return llvm::any_of(call.arguments, isPassed) ||
+             llvm::any_of(routine.statics, isMeant);
+    });
+    keepOpen(call, routine);
+    ++numCalls;
+  }
+
+  void visitOther(const Instruction &instruction) {
+    const bool isCompute = instruction.stream == stage.computeStream;
+    const auto before = clocks.getClock(instruction.stream, instruction.stream);
+    const uint64_t position = clocks.begin(scope, instruction);
+    // The clock of the compute stream counts the moments of calls.
+    if (isCompute)
+      clocks.setPosition(instruction.stream, before);
+    for (const MemoryAccess &access : instruction.accesses) {
+      MessageRange *message = find(access.operand);
+      if (!message)
+        continue;
+      message->isExchanged |= instruction.work == Work::Exchange;
+      message->isCopied |= instruction.work == Work::Copy;
+      message->onlyCompute = false;
+      usedElsewhere.insert(message);
+      const CallMoment start = getStart(instruction.stream);
+      // Between two calls, the compute stream counts as overlapping both of
+      // them.
+      extend(*message, start,
+             isCompute
+                 ? CallMoment{numCalls, numCalls < static_cast<int64_t>(
+                                                       result.calls.size())
+                                            ? 1
+                                            : 0}
+                 : start);
+      if (!isCompute)
+        pending.add(instruction.stream, position, message);
+    }
+    clocks.end(scope, instruction);
+  }
+
   void useInCall(MessageRange &message, const MomentRange &use,
-                 uint32_t position);
-  void keepOpen(const Call &call, const RoutineLiveness &routine);
-  void keepForHost();
+                 uint32_t position) {
+    // A part of a routine is passed what only other parts use.
+    if (!use.isUsed())
+      return;
+    extend(message, {numCalls, use.begin}, {numCalls, use.end});
+    message.lastPosition = position;
+    message.lastInstruction = use.lastInstruction;
+    message.onlyCompute = use.onlyCompute && !usedElsewhere.count(&message);
+    if (!use.onlyCompute)
+      usedElsewhere.insert(&message);
+  }
+
+  /// Memory that other streams use behind a call is needed until the compute
+  /// stream knows that they are done.
+  void keepOpen(const Call &call, const RoutineLiveness &routine) {
+    for (const OpenUse &use : routine.open) {
+      MessageRange *message = nullptr;
+      if (use.kind == BufferKind::Argument)
+        message = find(call.arguments[use.index]);
+      else if (use.kind == BufferKind::Static)
+        message = &result.statics[use.index];
+      if (!message)
+        continue;
+      Instruction work;
+      work.stream = use.stream;
+      pending.add(use.stream, clocks.begin(scope, work), message);
+    }
+  }
+
+  /// The host may read gradients before the update, or at the end of a step
+  /// that has none.
+  void keepForHost() {
+    const auto isUpdate = [&](uint32_t position) {
+      const Call &call = *stage.step.getCall(stage.step.instructions[position]);
+      return stage.routines[call.routine].updatesParameters;
+    };
+    const int64_t read =
+        std::find_if(result.calls.begin(), result.calls.end(), isUpdate) -
+        result.calls.begin();
+    for (uint32_t i = 0; i < stage.statics.size(); ++i) {
+      MessageRange &range = result.statics[i];
+      if (stage.statics[i].role != Role::Gradient || !range.isUsed ||
+          !(range.end < CallMoment{read, 0}))
+        continue;
+      range.end = {read, 0};
+      range.onlyCompute = false;
+    }
+  }
+
   /// Returns the message, or the static that lives for a part of the step, that
   /// an operand uses; null for other operands.
   MessageRange *find(const Operand &operand) {
@@ -210,7 +363,21 @@ private:
     message.end = message.isUsed ? std::max(message.end, end) : end;
     message.isUsed = true;
   }
-  CallMoment getStart(uint32_t stream) const;
+
+  /// Returns the earliest moment at which work that is issued to another stream
+  /// now may start: during the last moment of the compute stream that is known
+  /// to be over. A later wait of the stream does not count, because it may
+  /// still be pending.
+  CallMoment getStart(uint32_t stream) const {
+    const auto over =
+        static_cast<int64_t>(clocks.getClock(stream, stage.computeStream));
+    if (over == 0)
+      return {0, 0};
+    auto next = std::upper_bound(result.starts.begin(), result.starts.end() - 1,
+                                 over - 1);
+    const int64_t call = next - result.starts.begin() - 1;
+    return {call, over - 1 - result.starts[call]};
+  }
 
   const StageProgram &stage;
   Scope scope;
@@ -224,182 +391,6 @@ private:
 };
 
 } // namespace
-
-void StepAnalysis::collectCalls() {
-  int64_t time = 0;
-  for (uint32_t i = 0; i < stage.step.instructions.size(); ++i) {
-    const Call *call = stage.step.getCall(stage.step.instructions[i]);
-    if (!call)
-      continue;
-    result.calls.push_back(i);
-    result.starts.push_back(time);
-    time += result.routines[call->routine].getLength();
-  }
-  result.starts.push_back(time);
-}
-
-/// Returns the earliest moment at which work that is issued to another stream
-/// now may start: during the last moment of the compute stream that is known to
-/// be over. A later wait of the stream does not count, because it may still be
-/// pending.
-CallMoment StepAnalysis::getStart(uint32_t stream) const {
-  const auto over =
-      static_cast<int64_t>(clocks.getClock(stream, stage.computeStream));
-  if (over == 0)
-    return {0, 0};
-  auto next = std::upper_bound(result.starts.begin(), result.starts.end() - 1,
-                               over - 1);
-  const int64_t call = next - result.starts.begin() - 1;
-  return {call, over - 1 - result.starts[call]};
-}
-
-void StepAnalysis::useInCall(MessageRange &message, const MomentRange &use,
-                             uint32_t position) {
-  // A part of a routine is passed what only other parts use.
-  if (!use.isUsed())
-    return;
-  extend(message, {numCalls, use.begin}, {numCalls, use.end});
-  message.lastPosition = position;
-  message.lastInstruction = use.lastInstruction;
-  message.onlyCompute = use.onlyCompute && !usedElsewhere.count(&message);
-  if (!use.onlyCompute)
-    usedElsewhere.insert(&message);
-}
-
-/// The host may read gradients before the update, or at the end of a step that
-/// has none.
-void StepAnalysis::keepForHost() {
-  const auto isUpdate = [&](uint32_t position) {
-    const Call &call = *stage.step.getCall(stage.step.instructions[position]);
-    return stage.routines[call.routine].updatesParameters;
-  };
-  const int64_t read =
-      std::find_if(result.calls.begin(), result.calls.end(), isUpdate) -
-      result.calls.begin();
-  for (uint32_t i = 0; i < stage.statics.size(); ++i) {
-    MessageRange &range = result.statics[i];
-    if (stage.statics[i].role != Role::Gradient || !range.isUsed ||
-        !(range.end < CallMoment{read, 0}))
-      continue;
-    range.end = {read, 0};
-    range.onlyCompute = false;
-  }
-}
-
-void StepAnalysis::visitCall(const Call &call, const Instruction &instruction,
-                             uint32_t position) {
-  const RoutineLiveness &routine = result.routines[call.routine];
-  const uint32_t compute = stage.computeStream;
-  clocks.begin(scope, instruction);
-  pending.settle(clocks, compute, [&](MessageRange *message) {
-    extend(*message, {numCalls, 0}, {numCalls, 0});
-  });
-  for (size_t i = 0; i < call.arguments.size(); ++i)
-    if (MessageRange *message = find(call.arguments[i]))
-      useInCall(*message, routine.arguments[i], position);
-  for (const auto &[number, use] : routine.statics)
-    useInCall(result.statics[number], use, position);
-  const int64_t start = result.starts[numCalls];
-  for (const CallRecord &record : call.records) {
-    const auto behind =
-        std::upper_bound(routine.instructions.begin(),
-                         routine.instructions.end(), record.instruction) -
-        routine.instructions.begin();
-    clocks.setPosition(compute, start + behind);
-    clocks.end(scope, record.record);
-  }
-  clocks.setPosition(compute, start + routine.getLength());
-  for (const uint32_t event : call.events)
-    clocks.wait(compute, event);
-  // A message for which the routine itself waits is live until its use there.
-  pending.eraseKnown(clocks, compute, [&](MessageRange *message) {
-    const auto isPassed = [&](const Operand &argument) {
-      return find(argument) == message;
-    };
-    const auto isMeant = [&](const auto &use) {
-      return &result.statics[use.first] == message;
-    };
-    return llvm::any_of(call.arguments, isPassed) ||
-           llvm::any_of(routine.statics, isMeant);
-  });
-  keepOpen(call, routine);
-  ++numCalls;
-}
-
-/// Memory that other streams use behind a call is needed until the compute
-/// stream knows that they are done.
-void StepAnalysis::keepOpen(const Call &call, const RoutineLiveness &routine) {
-  for (const OpenUse &use : routine.open) {
-    MessageRange *message = nullptr;
-    if (use.kind == BufferKind::Argument)
-      message = find(call.arguments[use.index]);
-    else if (use.kind == BufferKind::Static)
-      message = &result.statics[use.index];
-    if (!message)
-      continue;
-    Instruction work;
-    work.stream = use.stream;
-    pending.add(use.stream, clocks.begin(scope, work), message);
-  }
-}
-
-void StepAnalysis::visitOther(const Instruction &instruction) {
-  const bool isCompute = instruction.stream == stage.computeStream;
-  const auto before = clocks.getClock(instruction.stream, instruction.stream);
-  const uint64_t position = clocks.begin(scope, instruction);
-  // The clock of the compute stream counts the moments of calls.
-  if (isCompute)
-    clocks.setPosition(instruction.stream, before);
-  for (const MemoryAccess &access : instruction.accesses) {
-    MessageRange *message = find(access.operand);
-    if (!message)
-      continue;
-    message->isExchanged |= instruction.work == Work::Exchange;
-    message->isCopied |= instruction.work == Work::Copy;
-    message->onlyCompute = false;
-    usedElsewhere.insert(message);
-    const CallMoment start = getStart(instruction.stream);
-    // Between two calls, the compute stream counts as overlapping both of them.
-    extend(*message, start,
-           isCompute ? CallMoment{numCalls, numCalls < static_cast<int64_t>(
-                                                           result.calls.size())
-                                                ? 1
-                                                : 0}
-                     : start);
-    if (!isCompute)
-      pending.add(instruction.stream, position, message);
-  }
-  clocks.end(scope, instruction);
-}
-
-StepLiveness StepAnalysis::run() {
-  for (const Routine &routine : stage.routines)
-    result.routines.push_back(RoutineAnalysis(stage, routine).run());
-  for (const FrameLayout &layout : stage.layouts)
-    result.slotsOfStep.emplace_back(layout.slots.size(), false);
-  for (const Buffer &buffer : stage.step.buffers) {
-    if (buffer.kind == BufferKind::Message)
-      result.messages.emplace_back();
-    if (buffer.kind == BufferKind::Slot)
-      result.slotsOfStep[stage.frames[buffer.frame].layout][buffer.index] =
-          true;
-  }
-  result.statics.resize(stage.statics.size());
-  collectCalls();
-  for (uint32_t i = 0; i < stage.step.instructions.size(); ++i) {
-    const Instruction &instruction = stage.step.instructions[i];
-    if (const Call *call = stage.step.getCall(instruction))
-      visitCall(*call, instruction, i);
-    else
-      visitOther(instruction);
-  }
-  // The host waits for all streams at the end.
-  pending.forEach([&](uint32_t, MessageRange *message) {
-    extend(*message, {numCalls, 0}, {numCalls, 0});
-  });
-  keepForHost();
-  return std::move(result);
-}
 
 StepLiveness computeLiveness(const StageProgram &stage) {
   return StepAnalysis(stage).run();

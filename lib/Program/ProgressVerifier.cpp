@@ -83,22 +83,177 @@ struct RoutineWaits {
 
 class ProgressVerifier {
 public:
-  ProgressVerifier(const Program &program, CallProof calls);
+  ProgressVerifier(const Program &program, CallProof calls)
+      : program(program), calls(calls), generations(program.stages.size()) {
+    for (const Channel &channel : program.channels) {
+      size_t parties = 1;
+      if (channel.isTransfer)
+        parties = 2;
+      else if (channel.group.crossesStages())
+        parties = channel.group.stages.empty() ? program.stages.size()
+                                               : channel.group.stages.size();
+      channels.push_back({parties, 0, 0});
+    }
+  }
 
-  llvm::Error verify(llvm::ArrayRef<uint32_t> ends);
+  llvm::Error verify(llvm::ArrayRef<uint32_t> ends) {
+    for (size_t i = 0; i < program.stages.size(); ++i) {
+      const StageProgram &stage = program.stages[i];
+      collect(stage, ends.empty() ? stage.step.instructions.size() : ends[i]);
+    }
+    bool isMoving = true;
+    while (isMoving) {
+      isMoving = false;
+      for (size_t stage = 0; stage < stages.size(); ++stage)
+        for (StreamState &stream : stages[stage].streams)
+          isMoving |= advance(stage, stream);
+    }
+    return makeError();
+  }
 
 private:
-  void collect(const StageProgram &stage, uint32_t end);
-  std::vector<uint32_t> findNumbers(const InstructionList &list) const;
+  void collect(const StageProgram &stage, uint32_t end) {
+    StageState state;
+    state.streams.resize(stage.streams.size());
+    const InstanceTable table(stage);
+    const StepWalker walker(stage, table);
+    state.isRecorded.resize(table.getNumEvents(), false);
+    std::vector<RoutineWaits> ofRoutines;
+    for (const Routine &routine : stage.routines)
+      ofRoutines.push_back(findWaits(stage, routine));
+    for (uint32_t position : findNumbers(stage.step)) {
+      if (position >= end)
+        break;
+      const Instruction &instruction = stage.step.instructions[position];
+      const Call *call = stage.step.getCall(instruction);
+      if (!call || instruction.recorded || !instruction.awaited.empty())
+        addItem(state, walker.getStep(), instruction, position);
+      if (call && ofRoutines[call->routine].isShort)
+        addShortCall(state, walker, position, *call, ofRoutines[call->routine]);
+      else if (call)
+        addCall(state, walker, position, ofRoutines[call->routine]);
+    }
+    stages.push_back(std::move(state));
+  }
+
+  /// Returns the instructions of a list at which a stream may have to wait, or
+  /// after which another stream may continue.
+  std::vector<uint32_t> findNumbers(const InstructionList &list) const {
+    std::vector<uint32_t> numbers;
+    for (auto [number, instruction] : llvm::enumerate(list.instructions))
+      if (instruction.work == Work::Call || instruction.recorded ||
+          !instruction.awaited.empty() || findExchange(list, instruction))
+        numbers.push_back(number);
+    return numbers;
+  }
+
   RoutineWaits findWaits(const StageProgram &stage,
-                         const Routine &routine) const;
+                         const Routine &routine) const {
+    RoutineWaits found;
+    found.numbers = findNumbers(routine.body);
+    found.isShort =
+        calls == CallProof::Summarized &&
+        llvm::none_of(found.numbers, [&](uint32_t number) {
+          return findExchange(routine.body, routine.body.instructions[number]);
+        });
+    if (!found.isShort)
+      return found;
+    const size_t numStreams = stage.streams.size();
+    const llvm::SmallBitVector none(numStreams + routine.numEventArguments);
+    std::vector<llvm::SmallBitVector> streams(numStreams, none);
+    std::vector<llvm::SmallBitVector> events(routine.body.numEvents, none);
+    llvm::SmallBitVector isRecorded(routine.body.numEvents);
+    for (size_t stream = 0; stream < numStreams; ++stream)
+      streams[stream].set(stream);
+    found.begins.resize(numStreams);
+    for (uint32_t number : found.numbers) {
+      const Instruction &instruction = routine.body.instructions[number];
+      llvm::SmallBitVector &known = streams[instruction.stream];
+      llvm::SmallBitVector added = none;
+      for (const AwaitedEvent &awaited : instruction.awaited)
+        if (awaited.isArgument)
+          added.set(numStreams + awaited.event);
+        else if (isRecorded.test(awaited.event))
+          added |= events[awaited.event];
+        else
+          found.isShort = false;
+      added.reset(known);
+      known |= added;
+      if (instruction.recorded) {
+        events[*instruction.recorded] = known;
+        isRecorded.set(*instruction.recorded);
+      }
+      if (added.none())
+        continue;
+      CallWait &wait = found.waits.emplace_back();
+      wait.instruction = number;
+      wait.stream = instruction.stream;
+      for (unsigned source : added.set_bits()) {
+        wait.sources.push_back(source);
+        if (source < numStreams)
+          found.begins.set(source);
+      }
+    }
+    return found;
+  }
+
   void addCall(StageState &state, const StepWalker &walker, uint32_t position,
-               const RoutineWaits &waits) const;
+               const RoutineWaits &waits) const {
+    const Scope scope = walker.enter(position);
+    const std::vector<CallRecord> &records = scope.call->records;
+    size_t next = 0;
+    for (uint32_t number : waits.numbers) {
+      for (; next < records.size() && records[next].instruction < number;
+           ++next)
+        addItem(state, walker.getStep(), records[next].record, position);
+      addItem(state, scope, scope.list->instructions[number], number);
+    }
+    for (; next < records.size(); ++next)
+      addItem(state, walker.getStep(), records[next].record, position);
+  }
+
   void addShortCall(StageState &state, const StepWalker &walker,
                     uint32_t position, const Call &call,
-                    const RoutineWaits &waits) const;
+                    const RoutineWaits &waits) const {
+    const size_t numStreams = state.streams.size();
+    llvm::SmallVector<uint64_t, 8> begins(numStreams);
+    for (unsigned stream : waits.begins.set_bits()) {
+      Item &item = state.streams[stream].items.emplace_back();
+      item.position = position;
+      item.instruction = callItself;
+      item.recorded = begins[stream] = state.isRecorded.size();
+      state.isRecorded.push_back(false);
+    }
+    size_t next = 0;
+    for (const CallWait &wait : waits.waits) {
+      for (; next < call.records.size() &&
+             call.records[next].instruction < wait.instruction;
+           ++next)
+        addItem(state, walker.getStep(), call.records[next].record, position);
+      Item &item = state.streams[wait.stream].items.emplace_back();
+      item.position = position;
+      item.instruction = wait.instruction;
+      for (uint32_t source : wait.sources)
+        item.awaited.push_back(source < numStreams
+                                   ? begins[source]
+                                   : call.events[source - numStreams]);
+    }
+    for (; next < call.records.size(); ++next)
+      addItem(state, walker.getStep(), call.records[next].record, position);
+  }
+
   void addItem(StageState &state, const Scope &scope,
-               const Instruction &instruction, uint32_t number) const;
+               const Instruction &instruction, uint32_t number) const {
+    Item &item = state.streams[instruction.stream].items.emplace_back();
+    item.position = scope.call ? scope.callPosition : number;
+    item.instruction = scope.call ? number : callItself;
+    for (const AwaitedEvent &awaited : instruction.awaited)
+      item.awaited.push_back(StepWalker::getEvent(scope, awaited));
+    if (instruction.recorded)
+      item.recorded = scope.firstEvent + *instruction.recorded;
+    item.exchange = findExchange(*scope.list, instruction);
+  }
+
   /// Returns the instruction's exchange among stages, or null. Other exchanges
   /// never block.
   const Exchange *findExchange(const InstructionList &list,
@@ -107,11 +262,72 @@ private:
     return exchange && channels[exchange->channel].numParties > 1 ? exchange
                                                                   : nullptr;
   }
+
   /// Advances a stream. Returns whether it made progress.
-  bool advance(size_t stage, StreamState &stream);
-  bool tryItem(size_t stage, StreamState &stream, const Item &item);
-  bool tryExchange(size_t stage, StreamState &stream, const Exchange &exchange);
-  llvm::Error makeError() const;
+  bool advance(size_t stage, StreamState &stream) {
+    const size_t before = stream.next;
+    const bool hadArrived = stream.hasArrived;
+    while (stream.next < stream.items.size() &&
+           tryItem(stage, stream, stream.items[stream.next]))
+      ++stream.next;
+    return stream.next != before || stream.hasArrived != hadArrived;
+  }
+
+  bool tryItem(size_t stage, StreamState &stream, const Item &item) {
+    std::vector<bool> &isRecorded = stages[stage].isRecorded;
+    for (uint64_t event : item.awaited)
+      if (!isRecorded[event])
+        return false;
+    if (item.exchange && !tryExchange(stage, stream, *item.exchange))
+      return false;
+    if (item.recorded)
+      isRecorded[*item.recorded] = true;
+    return true;
+  }
+
+  bool tryExchange(size_t stage, StreamState &stream,
+                   const Exchange &exchange) {
+    ChannelState &state = channels[exchange.channel];
+    uint64_t &generation =
+        generations[stage][{exchange.channel, exchange.isSend}];
+    if (!stream.hasArrived) {
+      stream.hasArrived = true;
+      if (++state.numArrived == state.numParties) {
+        state.numArrived = 0;
+        ++state.generation;
+      }
+    }
+    if (state.generation == generation)
+      return false;
+    ++generation;
+    stream.hasArrived = false;
+    return true;
+  }
+
+  llvm::Error makeError() const {
+    std::unique_ptr<LocatedError> error;
+    for (size_t number = 0; number < stages.size(); ++number)
+      for (const StreamState &stream : stages[number].streams) {
+        if (stream.next == stream.items.size())
+          continue;
+        const StageProgram &stage = program.stages[number];
+        const Item &item = stream.items[stream.next];
+        const uint32_t location =
+            getInstruction(stage, item.position, item.instruction).location;
+        const std::string text =
+            "stage " + std::to_string(number) + ": " +
+            describe(program, stage, item.position, item.instruction);
+        if (!error)
+          error = std::make_unique<LocatedError>(
+              location,
+              text + " never comes to its end: streams wait for each other");
+        else
+          error->addNote(location, text + " waits too");
+      }
+    if (error)
+      return llvm::Error(std::move(error));
+    return llvm::Error::success();
+  }
 
   const Program &program;
   CallProof calls;
@@ -123,244 +339,6 @@ private:
 };
 
 } // namespace
-
-ProgressVerifier::ProgressVerifier(const Program &program, CallProof calls)
-    : program(program), calls(calls), generations(program.stages.size()) {
-  for (const Channel &channel : program.channels) {
-    size_t parties = 1;
-    if (channel.isTransfer)
-      parties = 2;
-    else if (channel.group.crossesStages())
-      parties = channel.group.stages.empty() ? program.stages.size()
-                                             : channel.group.stages.size();
-    channels.push_back({parties, 0, 0});
-  }
-}
-
-/// Returns the instructions of a list at which a stream may have to wait, or
-/// after which another stream may continue.
-std::vector<uint32_t>
-ProgressVerifier::findNumbers(const InstructionList &list) const {
-  std::vector<uint32_t> numbers;
-  for (auto [number, instruction] : llvm::enumerate(list.instructions))
-    if (instruction.work == Work::Call || instruction.recorded ||
-        !instruction.awaited.empty() || findExchange(list, instruction))
-      numbers.push_back(number);
-  return numbers;
-}
-
-void ProgressVerifier::addItem(StageState &state, const Scope &scope,
-                               const Instruction &instruction,
-                               uint32_t number) const {
-  Item &item = state.streams[instruction.stream].items.emplace_back();
-  item.position = scope.call ? scope.callPosition : number;
-  item.instruction = scope.call ? number : callItself;
-  for (const AwaitedEvent &awaited : instruction.awaited)
-    item.awaited.push_back(StepWalker::getEvent(scope, awaited));
-  if (instruction.recorded)
-    item.recorded = scope.firstEvent + *instruction.recorded;
-  item.exchange = findExchange(*scope.list, instruction);
-}
-
-RoutineWaits ProgressVerifier::findWaits(const StageProgram &stage,
-                                         const Routine &routine) const {
-  RoutineWaits found;
-  found.numbers = findNumbers(routine.body);
-  found.isShort =
-      calls == CallProof::Summarized &&
-      llvm::none_of(found.numbers, [&](uint32_t number) {
-        return findExchange(routine.body, routine.body.instructions[number]);
-      });
-  if (!found.isShort)
-    return found;
-  const size_t numStreams = stage.streams.size();
-  const llvm::SmallBitVector none(numStreams + routine.numEventArguments);
-  std::vector<llvm::SmallBitVector> streams(numStreams, none);
-  std::vector<llvm::SmallBitVector> events(routine.body.numEvents, none);
-  llvm::SmallBitVector isRecorded(routine.body.numEvents);
-  for (size_t stream = 0; stream < numStreams; ++stream)
-    streams[stream].set(stream);
-  found.begins.resize(numStreams);
-  for (uint32_t number : found.numbers) {
-    const Instruction &instruction = routine.body.instructions[number];
-    llvm::SmallBitVector &known = streams[instruction.stream];
-    llvm::SmallBitVector added = none;
-    for (const AwaitedEvent &awaited : instruction.awaited)
-      if (awaited.isArgument)
-        added.set(numStreams + awaited.event);
-      else if (isRecorded.test(awaited.event))
-        added |= events[awaited.event];
-      else
-        found.isShort = false;
-    added.reset(known);
-    known |= added;
-    if (instruction.recorded) {
-      events[*instruction.recorded] = known;
-      isRecorded.set(*instruction.recorded);
-    }
-    if (added.none())
-      continue;
-    CallWait &wait = found.waits.emplace_back();
-    wait.instruction = number;
-    wait.stream = instruction.stream;
-    for (unsigned source : added.set_bits()) {
-      wait.sources.push_back(source);
-      if (source < numStreams)
-        found.begins.set(source);
-    }
-  }
-  return found;
-}
-
-void ProgressVerifier::addCall(StageState &state, const StepWalker &walker,
-                               uint32_t position,
-                               const RoutineWaits &waits) const {
-  const Scope scope = walker.enter(position);
-  const std::vector<CallRecord> &records = scope.call->records;
-  size_t next = 0;
-  for (uint32_t number : waits.numbers) {
-    for (; next < records.size() && records[next].instruction < number; ++next)
-      addItem(state, walker.getStep(), records[next].record, position);
-    addItem(state, scope, scope.list->instructions[number], number);
-  }
-  for (; next < records.size(); ++next)
-    addItem(state, walker.getStep(), records[next].record, position);
-}
-
-void ProgressVerifier::addShortCall(StageState &state, const StepWalker &walker,
-                                    uint32_t position, const Call &call,
-                                    const RoutineWaits &waits) const {
-  const size_t numStreams = state.streams.size();
-  llvm::SmallVector<uint64_t, 8> begins(numStreams);
-  for (unsigned stream : waits.begins.set_bits()) {
-    Item &item = state.streams[stream].items.emplace_back();
-    item.position = position;
-    item.instruction = callItself;
-    item.recorded = begins[stream] = state.isRecorded.size();
-    state.isRecorded.push_back(false);
-  }
-  size_t next = 0;
-  for (const CallWait &wait : waits.waits) {
-    for (; next < call.records.size() &&
-           call.records[next].instruction < wait.instruction;
-         ++next)
-      addItem(state, walker.getStep(), call.records[next].record, position);
-    Item &item = state.streams[wait.stream].items.emplace_back();
-    item.position = position;
-    item.instruction = wait.instruction;
-    for (uint32_t source : wait.sources)
-      item.awaited.push_back(source < numStreams
-                                 ? begins[source]
-                                 : call.events[source - numStreams]);
-  }
-  for (; next < call.records.size(); ++next)
-    addItem(state, walker.getStep(), call.records[next].record, position);
-}
-
-void ProgressVerifier::collect(const StageProgram &stage, uint32_t end) {
-  StageState state;
-  state.streams.resize(stage.streams.size());
-  const InstanceTable table(stage);
-  const StepWalker walker(stage, table);
-  state.isRecorded.resize(table.getNumEvents(), false);
-  std::vector<RoutineWaits> ofRoutines;
-  for (const Routine &routine : stage.routines)
-    ofRoutines.push_back(findWaits(stage, routine));
-  for (uint32_t position : findNumbers(stage.step)) {
-    if (position >= end)
-      break;
-    const Instruction &instruction = stage.step.instructions[position];
-    const Call *call = stage.step.getCall(instruction);
-    if (!call || instruction.recorded || !instruction.awaited.empty())
-      addItem(state, walker.getStep(), instruction, position);
-    if (call && ofRoutines[call->routine].isShort)
-      addShortCall(state, walker, position, *call, ofRoutines[call->routine]);
-    else if (call)
-      addCall(state, walker, position, ofRoutines[call->routine]);
-  }
-  stages.push_back(std::move(state));
-}
-
-bool ProgressVerifier::tryExchange(size_t stage, StreamState &stream,
-                                   const Exchange &exchange) {
-  ChannelState &state = channels[exchange.channel];
-  uint64_t &generation =
-      generations[stage][{exchange.channel, exchange.isSend}];
-  if (!stream.hasArrived) {
-    stream.hasArrived = true;
-    if (++state.numArrived == state.numParties) {
-      state.numArrived = 0;
-      ++state.generation;
-    }
-  }
-  if (state.generation == generation)
-    return false;
-  ++generation;
-  stream.hasArrived = false;
-  return true;
-}
-
-bool ProgressVerifier::tryItem(size_t stage, StreamState &stream,
-                               const Item &item) {
-  std::vector<bool> &isRecorded = stages[stage].isRecorded;
-  for (uint64_t event : item.awaited)
-    if (!isRecorded[event])
-      return false;
-  if (item.exchange && !tryExchange(stage, stream, *item.exchange))
-    return false;
-  if (item.recorded)
-    isRecorded[*item.recorded] = true;
-  return true;
-}
-
-bool ProgressVerifier::advance(size_t stage, StreamState &stream) {
-  const size_t before = stream.next;
-  const bool hadArrived = stream.hasArrived;
-  while (stream.next < stream.items.size() &&
-         tryItem(stage, stream, stream.items[stream.next]))
-    ++stream.next;
-  return stream.next != before || stream.hasArrived != hadArrived;
-}
-
-llvm::Error ProgressVerifier::makeError() const {
-  std::unique_ptr<LocatedError> error;
-  for (size_t number = 0; number < stages.size(); ++number)
-    for (const StreamState &stream : stages[number].streams) {
-      if (stream.next == stream.items.size())
-        continue;
-      const StageProgram &stage = program.stages[number];
-      const Item &item = stream.items[stream.next];
-      const uint32_t location =
-          getInstruction(stage, item.position, item.instruction).location;
-      const std::string text =
-          "stage " + std::to_string(number) + ": " +
-          describe(program, stage, item.position, item.instruction);
-      if (!error)
-        error = std::make_unique<LocatedError>(
-            location,
-            text + " never comes to its end: streams wait for each other");
-      else
-        error->addNote(location, text + " waits too");
-    }
-  if (error)
-    return llvm::Error(std::move(error));
-  return llvm::Error::success();
-}
-
-llvm::Error ProgressVerifier::verify(llvm::ArrayRef<uint32_t> ends) {
-  for (size_t i = 0; i < program.stages.size(); ++i) {
-    const StageProgram &stage = program.stages[i];
-    collect(stage, ends.empty() ? stage.step.instructions.size() : ends[i]);
-  }
-  bool isMoving = true;
-  while (isMoving) {
-    isMoving = false;
-    for (size_t stage = 0; stage < stages.size(); ++stage)
-      for (StreamState &stream : stages[stage].streams)
-        isMoving |= advance(stage, stream);
-  }
-  return makeError();
-}
 
 llvm::Error verifyProgress(const Program &program,
                            llvm::ArrayRef<uint32_t> ends, CallProof calls) {

@@ -28,14 +28,117 @@ public:
     columns.fill(-1);
   }
 
-  llvm::Expected<AllocationProblem> read();
+  llvm::Expected<AllocationProblem> read() {
+    llvm::SmallVector<CsvCell, 8> cells;
+    bool hasHeader = false;
+    while (true) {
+      llvm::Expected<bool> hasRow = csv.readRow(cells);
+      if (!hasRow)
+        return hasRow.takeError();
+      if (!*hasRow)
+        break;
+      if (Error error = hasHeader ? readBuffer(cells) : readHeader(cells))
+        return std::move(error);
+      hasHeader = true;
+    }
+    if (!hasHeader)
+      return llvm::createStringError(fileName +
+                                     ":1:1: expected a header line that names "
+                                     "the columns id, lower, upper and size");
+    return std::move(problem);
+  }
 
 private:
-  Error readHeader(llvm::ArrayRef<CsvCell> cells);
-  Error readBuffer(llvm::ArrayRef<CsvCell> cells);
-  Error readNumber(const CsvCell &cell, StringRef what, int64_t &number) const;
+  Error readHeader(llvm::ArrayRef<CsvCell> cells) {
+    for (const auto &[index, cell] : llvm::enumerate(cells)) {
+      int column = llvm::StringSwitch<int>(cell.text)
+                       .Cases({"id", "buffer", "buffer_id"}, Id)
+                       .Cases({"lower", "start"}, Lower)
+                       .Cases({"upper", "end"}, Upper)
+                       .Case("size", Size)
+                       .Case("alignment", Alignment)
+                       .Case("hint", Hint)
+                       .Case("offset", Offset)
+                       .Default(-1);
+      if (column < 0)
+        return csv.fail(
+            cell.position,
+            "unknown column " + quoteCell(cell.text) +
+                ", expected id, lower, upper, size, alignment, hint or offset");
+      if (columns[column] >= 0)
+        return csv.fail(cell.position,
+                        "column " + quoteCell(cell.text) +
+                            " has the meaning of an earlier one");
+      columns[column] = static_cast<int>(index);
+      endIsInclusive |= cell.text == "end";
+    }
+    numCells = cells.size();
+    static constexpr const char *names[] = {"id", "lower", "upper", "size"};
+    for (auto [column, name] : llvm::enumerate(names))
+      if (columns[column] < 0)
+        return csv.fail(1, Twine("the header has no column '") + name + "'");
+    return Error::success();
+  }
+
+  Error readBuffer(llvm::ArrayRef<CsvCell> cells) {
+    if (Error error = csv.checkCount(cells, numCells))
+      return error;
+    AllocationBuffer buffer;
+    const CsvCell &id = cells[columns[Id]];
+    buffer.id = id.text.str();
+    if (buffer.id.empty())
+      return csv.fail(id.position, "the buffer has no id");
+    auto [known, isNew] = lineOfId.try_emplace(buffer.id, csv.getLine());
+    if (!isNew)
+      return csv.fail(id.position, "buffer " + quoteCell(buffer.id) +
+                                       " is already defined in line " +
+                                       Twine(known->second));
+    if (Error error = readNumber(cells[columns[Lower]],
+                                 "the lower end of the lifetime", buffer.lower))
+      return error;
+    const CsvCell &upper = cells[columns[Upper]];
+    if (Error error =
+            readNumber(upper, "the upper end of the lifetime", buffer.upper))
+      return error;
+    if (endIsInclusive) {
+      if (buffer.upper == std::numeric_limits<int64_t>::max())
+        return csv.fail(upper.position, "the lifetime ends beyond 2^63 - 1");
+      ++buffer.upper;
+    }
+    if (Error error = readNumber(cells[columns[Size]], "the size", buffer.size))
+      return error;
+    std::optional<int64_t> alignment;
+    if (Error error =
+            readOptional(cells, Alignment, "the alignment", alignment))
+      return error;
+    buffer.alignment = alignment.value_or(1);
+    if (Error error = readOptional(cells, Hint, "the hint", buffer.hint))
+      return error;
+    if (Error error =
+            readOptional(cells, Offset, "the offset", buffer.fixedOffset))
+      return error;
+    problem.buffers.push_back(std::move(buffer));
+    return Error::success();
+  }
+
+  Error readNumber(const CsvCell &cell, StringRef what, int64_t &number) const {
+    if (cell.text.getAsInteger(10, number))
+      return csv.fail(cell.position,
+                      what + " is " + quoteCell(cell.text) +
+                          ", expected a whole number of 64 bits");
+    return Error::success();
+  }
+
   Error readOptional(llvm::ArrayRef<CsvCell> cells, Column column,
-                     StringRef what, std::optional<int64_t> &number) const;
+                     StringRef what, std::optional<int64_t> &number) const {
+    if (columns[column] < 0 || cells[columns[column]].text.empty())
+      return Error::success();
+    int64_t value = 0;
+    if (Error error = readNumber(cells[columns[column]], what, value))
+      return error;
+    number = value;
+    return Error::success();
+  }
 
   CsvReader csv;
   StringRef fileName;
@@ -46,119 +149,6 @@ private:
   llvm::StringMap<size_t> lineOfId;
   AllocationProblem problem;
 };
-
-Error ProblemReader::readHeader(llvm::ArrayRef<CsvCell> cells) {
-  for (const auto &[index, cell] : llvm::enumerate(cells)) {
-    int column = llvm::StringSwitch<int>(cell.text)
-                     .Cases({"id", "buffer", "buffer_id"}, Id)
-                     .Cases({"lower", "start"}, Lower)
-                     .Cases({"upper", "end"}, Upper)
-                     .Case("size", Size)
-                     .Case("alignment", Alignment)
-                     .Case("hint", Hint)
-                     .Case("offset", Offset)
-                     .Default(-1);
-    if (column < 0)
-      return csv.fail(
-          cell.position,
-          "unknown column " + quoteCell(cell.text) +
-              ", expected id, lower, upper, size, alignment, hint or "
-              "offset");
-    if (columns[column] >= 0)
-      return csv.fail(cell.position, "column " + quoteCell(cell.text) +
-                                         " has the meaning of an earlier one");
-    columns[column] = static_cast<int>(index);
-    endIsInclusive |= cell.text == "end";
-  }
-  numCells = cells.size();
-  static constexpr const char *names[] = {"id", "lower", "upper", "size"};
-  for (auto [column, name] : llvm::enumerate(names))
-    if (columns[column] < 0)
-      return csv.fail(1, Twine("the header has no column '") + name + "'");
-  return Error::success();
-}
-
-Error ProblemReader::readNumber(const CsvCell &cell, StringRef what,
-                                int64_t &number) const {
-  if (cell.text.getAsInteger(10, number))
-    return csv.fail(cell.position, what + " is " + quoteCell(cell.text) +
-                                       ", expected a whole number of 64 bits");
-  return Error::success();
-}
-
-Error ProblemReader::readOptional(llvm::ArrayRef<CsvCell> cells, Column column,
-                                  StringRef what,
-                                  std::optional<int64_t> &number) const {
-  if (columns[column] < 0 || cells[columns[column]].text.empty())
-    return Error::success();
-  int64_t value = 0;
-  if (Error error = readNumber(cells[columns[column]], what, value))
-    return error;
-  number = value;
-  return Error::success();
-}
-
-Error ProblemReader::readBuffer(llvm::ArrayRef<CsvCell> cells) {
-  if (Error error = csv.checkCount(cells, numCells))
-    return error;
-  AllocationBuffer buffer;
-  const CsvCell &id = cells[columns[Id]];
-  buffer.id = id.text.str();
-  if (buffer.id.empty())
-    return csv.fail(id.position, "the buffer has no id");
-  auto [known, isNew] = lineOfId.try_emplace(buffer.id, csv.getLine());
-  if (!isNew)
-    return csv.fail(id.position, "buffer " + quoteCell(buffer.id) +
-                                     " is already defined in line " +
-                                     Twine(known->second));
-  if (Error error = readNumber(cells[columns[Lower]],
-                               "the lower end of the "
-                               "lifetime",
-                               buffer.lower))
-    return error;
-  const CsvCell &upper = cells[columns[Upper]];
-  if (Error error =
-          readNumber(upper, "the upper end of the lifetime", buffer.upper))
-    return error;
-  if (endIsInclusive) {
-    if (buffer.upper == std::numeric_limits<int64_t>::max())
-      return csv.fail(upper.position, "the lifetime ends beyond 2^63 - 1");
-    ++buffer.upper;
-  }
-  if (Error error = readNumber(cells[columns[Size]], "the size", buffer.size))
-    return error;
-  std::optional<int64_t> alignment;
-  if (Error error = readOptional(cells, Alignment, "the alignment", alignment))
-    return error;
-  buffer.alignment = alignment.value_or(1);
-  if (Error error = readOptional(cells, Hint, "the hint", buffer.hint))
-    return error;
-  if (Error error =
-          readOptional(cells, Offset, "the offset", buffer.fixedOffset))
-    return error;
-  problem.buffers.push_back(std::move(buffer));
-  return Error::success();
-}
-
-llvm::Expected<AllocationProblem> ProblemReader::read() {
-  llvm::SmallVector<CsvCell, 8> cells;
-  bool hasHeader = false;
-  while (true) {
-    llvm::Expected<bool> hasRow = csv.readRow(cells);
-    if (!hasRow)
-      return hasRow.takeError();
-    if (!*hasRow)
-      break;
-    if (Error error = hasHeader ? readBuffer(cells) : readHeader(cells))
-      return std::move(error);
-    hasHeader = true;
-  }
-  if (!hasHeader)
-    return llvm::createStringError(
-        fileName + ":1:1: expected a header line that names the columns id, "
-                   "lower, upper and size");
-  return std::move(problem);
-}
 
 void printCell(StringRef text, llvm::raw_ostream &os) {
   if (text.find_first_of(",\"") == StringRef::npos && text == text.trim()) {

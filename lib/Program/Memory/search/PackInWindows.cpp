@@ -31,12 +31,103 @@ public:
     sortIndices(order, byBegin);
   }
 
-  std::optional<PackResult> run();
+  std::optional<PackResult> run() {
+    // The window is so wide that most of its first half has ended when the last
+    // item begins.
+    size_t smallest = std::max<size_t>(48, 2 * getLargestCrowd());
+    size_t largest = 4 * smallest;
+    size_t width = smallest;
+    while (numPlaced < order.size()) {
+      if (budget.isExhausted())
+        return std::nullopt;
+      int32_t now = problem.items[order[numPlaced]].begin;
+      while (numEnded < numPlaced && problem.items[order[numEnded]].end <= now)
+        ++numEnded;
+      size_t last = std::min(numPlaced + width, order.size());
+      if (solve(numPlaced, last)) {
+        // The second half was only a look-ahead.
+        numPlaced = last == order.size() ? last : numPlaced + width / 2;
+        width = smallest;
+        continue;
+      }
+      if (width >= largest)
+        return std::nullopt;
+      // Go back by as much as is added at the front.
+      numPlaced -= std::min(numPlaced, width / 2);
+      numEnded = 0;
+      width *= 2;
+    }
+    PackResult result;
+    for (size_t i = 0; i < offsets.size(); ++i)
+      if (problem.items[i].size > 0)
+        result.peak = std::max(result.peak, offsets[i] + problem.items[i].size);
+    result.offsets = std::move(offsets);
+    return result;
+  }
 
 private:
-  bool solve(size_t first, size_t last);
-  size_t getLargestCrowd() const;
-  void addObstacles(int32_t begin, int32_t end, PackProblem &window) const;
+  /// Searches for offsets of the items from `first` until before `last` of the
+  /// order.
+  bool solve(size_t first, size_t last) {
+    int32_t begin = problem.items[order[first]].begin, end = 0;
+    PackProblem window;
+    window.walls = problem.walls;
+    for (size_t i = first; i < last; ++i) {
+      PackItem item = problem.items[order[i]];
+      end = std::max(end, item.end);
+      item.begin -= begin;
+      item.end -= begin;
+      window.items.push_back(item);
+    }
+    window.numSections = end - begin;
+    addObstacles(begin, end, window);
+    // A state costs several operations for every item, and the budget should
+    // allow many states.
+    int64_t count = static_cast<int64_t>(last - first);
+    int64_t work =
+        std::min(240 * count * static_cast<int64_t>(window.items.size()),
+                 budget.getRest());
+    CapacitySearchResult result = searchWithin(window, capacity, work);
+    budget.spend(result.work + 20 * static_cast<int64_t>(window.items.size()) +
+                 4 * window.numSections);
+    if (result.status != CapacitySearchResult::Status::Fit)
+      return false;
+    for (size_t i = first; i < last; ++i)
+      offsets[order[i]] = result.offsets[i - first];
+    return true;
+  }
+
+  /// Returns the largest number of items, without fixed ones, that are live at
+  /// one time.
+  size_t getLargestCrowd() const {
+    std::vector<int64_t> crowd(problem.numSections + 1, 0);
+    for (size_t index : order) {
+      ++crowd[problem.items[index].begin];
+      --crowd[problem.items[index].end];
+    }
+    std::partial_sum(crowd.begin(), crowd.end(), crowd.begin());
+    return *std::max_element(crowd.begin(), crowd.end());
+  }
+
+  /// Adds placed items that are live somewhere in [begin, end), clipped to that
+  /// range.
+  void addObstacles(int32_t begin, int32_t end, PackProblem &window) const {
+    auto add = [&](size_t index) {
+      PackItem item = problem.items[index];
+      item.fixedOffset = offsets[index];
+      item.begin = std::max(item.begin, begin) - begin;
+      item.end = std::min(item.end, end) - begin;
+      if (item.begin < item.end)
+        window.items.push_back(item);
+    };
+    for (size_t i = numEnded; i < numPlaced; ++i)
+      add(order[i]);
+    for (size_t index : fixed) {
+      if (problem.items[index].begin >= end)
+        break;
+      add(index);
+    }
+  }
 
   const PackProblem &problem;
   int64_t capacity;
@@ -50,104 +141,6 @@ private:
   /// The number of those items, from the start, that have ended.
   size_t numEnded = 0;
 };
-
-/// Adds placed items that are live somewhere in [begin, end), clipped to that
-/// range.
-void WindowPacker::addObstacles(int32_t begin, int32_t end,
-                                PackProblem &window) const {
-  auto add = [&](size_t index) {
-    PackItem item = problem.items[index];
-    item.fixedOffset = offsets[index];
-    item.begin = std::max(item.begin, begin) - begin;
-    item.end = std::min(item.end, end) - begin;
-    if (item.begin < item.end)
-      window.items.push_back(item);
-  };
-  for (size_t i = numEnded; i < numPlaced; ++i)
-    add(order[i]);
-  for (size_t index : fixed) {
-    if (problem.items[index].begin >= end)
-      break;
-    add(index);
-  }
-}
-
-/// Searches for offsets of the items from `first` until before `last` of the
-/// order.
-bool WindowPacker::solve(size_t first, size_t last) {
-  int32_t begin = problem.items[order[first]].begin, end = 0;
-  PackProblem window;
-  window.walls = problem.walls;
-  for (size_t i = first; i < last; ++i) {
-    PackItem item = problem.items[order[i]];
-    end = std::max(end, item.end);
-    item.begin -= begin;
-    item.end -= begin;
-    window.items.push_back(item);
-  }
-  window.numSections = end - begin;
-  addObstacles(begin, end, window);
-  // A state costs several operations for every item, and the budget should
-  // allow many states.
-  int64_t count = static_cast<int64_t>(last - first);
-  int64_t work =
-      std::min(240 * count * static_cast<int64_t>(window.items.size()),
-               budget.getRest());
-  CapacitySearchResult result = searchWithin(window, capacity, work);
-  budget.spend(result.work + 20 * static_cast<int64_t>(window.items.size()) +
-               4 * window.numSections);
-  if (result.status != CapacitySearchResult::Status::Fit)
-    return false;
-  for (size_t i = first; i < last; ++i)
-    offsets[order[i]] = result.offsets[i - first];
-  return true;
-}
-
-/// Returns the largest number of items, without fixed ones, that are live at
-/// one time.
-size_t WindowPacker::getLargestCrowd() const {
-  std::vector<int64_t> crowd(problem.numSections + 1, 0);
-  for (size_t index : order) {
-    ++crowd[problem.items[index].begin];
-    --crowd[problem.items[index].end];
-  }
-  std::partial_sum(crowd.begin(), crowd.end(), crowd.begin());
-  return *std::max_element(crowd.begin(), crowd.end());
-}
-
-std::optional<PackResult> WindowPacker::run() {
-  // The window is so wide that most of its first half has ended when the last
-  // item begins.
-  size_t smallest = std::max<size_t>(48, 2 * getLargestCrowd());
-  size_t largest = 4 * smallest;
-  size_t width = smallest;
-  while (numPlaced < order.size()) {
-    if (budget.isExhausted())
-      return std::nullopt;
-    int32_t now = problem.items[order[numPlaced]].begin;
-    while (numEnded < numPlaced && problem.items[order[numEnded]].end <= now)
-      ++numEnded;
-    size_t last = std::min(numPlaced + width, order.size());
-    if (solve(numPlaced, last)) {
-      // The second half was only a look-ahead.
-      numPlaced = last == order.size() ? last : numPlaced + width / 2;
-      width = smallest;
-      continue;
-    }
-    if (width >= largest)
-      return std::nullopt;
-    // Go back by as much as is added at the front.
-    numPlaced -= std::min(numPlaced, width / 2);
-    numEnded = 0;
-    width *= 2;
-  }
-  PackResult result;
-  for (size_t i = 0; i < offsets.size(); ++i)
-    if (problem.items[i].size > 0)
-      result.peak = std::max(result.peak, offsets[i] + problem.items[i].size);
-  result.offsets = std::move(offsets);
-  return result;
-}
 
 } // namespace
 

@@ -69,7 +69,20 @@ namespace {
 class StepShapes {
 public:
   StepShapes(const StepProblem &problem, const FrameInstances &instances,
-             const StepSections &sections, const StepPlan &layouts);
+             const StepSections &sections, const StepPlan &layouts)
+      : problem(problem), instances(instances), sections(sections),
+        layouts(layouts) {
+    shapes.numSections = sections.getNumSections();
+    for (const FrameInstance &instance : instances.getAll())
+      for (size_t part = 0; part < layouts.frames[instance.frame].parts.size();
+           ++part)
+        addFramePart(instance, part);
+    for (size_t task = 0; task < problem.tasks.size(); ++task)
+      addScratch(static_cast<int64_t>(task));
+    for (const TaskBuffer &buffer : problem.taskBuffers)
+      addBuffer(buffer);
+  }
+
   // The shapes point into this object.
   StepShapes(const StepShapes &) = delete;
   StepShapes &operator=(const StepShapes &) = delete;
@@ -85,19 +98,166 @@ private:
     Ranges scratch;
   };
 
-  llvm::ArrayRef<int32_t> getByOffset(int64_t frame);
-  AddressRange getRange(int64_t frame, int32_t residual) const;
-  const RoutinePart &getPart(int64_t routine, int64_t begin, int64_t end);
-  const std::vector<Ranges> &getBetweenPhases(int64_t frame, int64_t phase);
+  /// Returns the residuals of a frame in order of their offsets.
+  llvm::ArrayRef<int32_t> getByOffset(int64_t frame) {
+    auto [entry, isNew] = byOffset.try_emplace(frame);
+    llvm::ArrayRef<int64_t> offsets = layouts.frames[frame].residualOffsets;
+    if (isNew)
+      entry->second =
+          getSortedIndices<int32_t>(offsets.size(), [&](int32_t a, int32_t b) {
+            return offsets[a] < offsets[b];
+          });
+    return entry->second;
+  }
+
+  AddressRange getRange(int64_t frame, int32_t residual) const {
+    const int64_t offset = layouts.frames[frame].residualOffsets[residual];
+    return {offset,
+            offset + problem.alignedSize(
+                         problem.frames[frame].residuals[residual].size)};
+  }
+
+  const RoutinePart &getPart(int64_t index, int64_t begin, int64_t end) {
+    auto [entry, isNew] = parts.try_emplace({index, begin, end});
+    if (!isNew)
+      return entry->second;
+    const RoutineMemory &routine = problem.routines[index];
+    auto isAlive = [&](int64_t first, int64_t last) {
+      return first < last && first < end && begin < last;
+    };
+    std::vector<AddressRange> temporaries, residuals, scratch;
+    for (const auto &[temporary, place] :
+         llvm::zip(routine.temporaries, layouts.routines[index].temporaries)) {
+      if (!isAlive(temporary.begin, temporary.end))
+        continue;
+      bool isInFrame = place.isInFrame;
+      (isInFrame ? temporaries : scratch)
+          .push_back({place.offset,
+                      place.offset + problem.alignedSize(temporary.size)});
+    }
+    if (int64_t owner = instances.getFrame(index); owner >= 0) {
+      int64_t phase = instances.getPhase(index);
+      for (int32_t number : getByOffset(owner)) {
+        const Residual &residual = problem.frames[owner].residuals[number];
+        auto range = getLiveRange(residual, phase, routine.length);
+        if (range && isAlive(range->first, range->second))
+          residuals.push_back(getRange(owner, number));
+      }
+      std::sort(temporaries.begin(), temporaries.end());
+      std::vector<AddressRange> frame(temporaries.size() + residuals.size());
+      std::merge(temporaries.begin(), temporaries.end(), residuals.begin(),
+                 residuals.end(), frame.begin());
+      entry->second.frame = splitByPart(owner, frame);
+    }
+    entry->second.scratch = keep(std::move(scratch));
+    return entry->second;
+  }
+
+  /// Returns the ranges of a frame that are live after a phase and before the
+  /// next one.
+  const std::vector<Ranges> &getBetweenPhases(int64_t index, int64_t phase) {
+    auto [entry, isNew] = between.try_emplace({index, phase});
+    if (!isNew)
+      return entry->second;
+    std::vector<AddressRange> ranges;
+    for (int32_t number : getByOffset(index)) {
+      const Residual &residual = problem.frames[index].residuals[number];
+      if (residual.birthPhase <= phase && phase < residual.deathPhase)
+        ranges.push_back(getRange(index, number));
+    }
+    return entry->second = splitByPart(index, ranges);
+  }
+
+  /// Splits the ranges of a frame by its parts. They become relative to the
+  /// parts.
   std::vector<Ranges> splitByPart(int64_t frame,
-                                  const std::vector<AddressRange> &ranges);
-  Ranges keep(std::vector<AddressRange> ranges);
-  void addFramePart(const FrameInstance &instance, size_t part);
-  void addScratch(int64_t task);
-  void addBuffer(const TaskBuffer &buffer);
+                                  const std::vector<AddressRange> &ranges) {
+    const PlannedFrame &layout = layouts.frames[frame];
+    std::vector<std::vector<AddressRange>> split(layout.parts.size());
+    for (const AddressRange &range : ranges) {
+      size_t part = layout.getPart(range.begin);
+      int64_t begin = layout.parts[part].begin;
+      split[part].push_back({range.begin - begin, range.end - begin});
+    }
+    std::vector<Ranges> kept;
+    for (std::vector<AddressRange> &part : split)
+      kept.push_back(keep(std::move(part)));
+    return kept;
+  }
+
+  Ranges keep(std::vector<AddressRange> ranges) {
+    mergeRanges(ranges);
+    return pool.emplace_back(std::move(ranges));
+  }
+
+  void addFramePart(const FrameInstance &instance, size_t number) {
+    ShapeItem item;
+    item.kind = ShapeItem::Kind::Frame;
+    auto add = [&](int32_t begin, int32_t end, Ranges ranges) {
+      if (ranges.empty() || begin == end)
+        return;
+      item.size = std::max(item.size, ranges.back().end);
+      // Most parts use the same ranges in successive sections.
+      if (!item.pieces.empty() && item.pieces.back().end == begin &&
+          item.pieces.back().ranges == ranges)
+        item.pieces.back().end = end;
+      else
+        item.pieces.push_back({begin, end, ranges});
+    };
+    const FramePart &framePart = layouts.frames[instance.frame].parts[number];
+    for (int64_t phase = framePart.first.phase; phase <= framePart.last.phase;
+         ++phase) {
+      int64_t task = instance.tasks[phase];
+      bool isLast = phase == framePart.last.phase;
+      Ranges after;
+      if (!isLast)
+        after = getBetweenPhases(instance.frame, phase)[number];
+      forEachSection(task, [&](int32_t section, bool hasInstructions,
+                               const RoutinePart &part) {
+        add(section, section + 1, hasInstructions ? part.frame[number] : after);
+      });
+      if (!isLast)
+        add(sections.getFirst(task + 1),
+            sections.getFirst(instance.tasks[phase + 1]), after);
+    }
+    shapes.items.push_back(std::move(item));
+  }
+
+  void addScratch(int64_t task) {
+    ShapeItem item;
+    item.kind = ShapeItem::Kind::Scratch;
+    forEachSection(task, [&](int32_t section, bool, const RoutinePart &part) {
+      if (part.scratch.empty())
+        return;
+      item.pieces.push_back({section, section + 1, part.scratch});
+      item.size = std::max(item.size, part.scratch.back().end);
+    });
+    shapes.items.push_back(std::move(item));
+  }
+
+  void addBuffer(const TaskBuffer &buffer) {
+    ShapeItem item;
+    item.size = problem.alignedSize(buffer.size);
+    if (item.size > 0)
+      item.pieces.push_back({sections.get(buffer.begin),
+                             sections.get(buffer.end), keep({{0, item.size}})});
+    shapes.items.push_back(std::move(item));
+  }
+
   /// Calls `visit` with each section of the task and the ranges that its
   /// routine uses.
-  template <typename Visit> void forEachSection(int64_t task, Visit visit);
+  template <typename Visit> void forEachSection(int64_t task, Visit visit) {
+    int64_t routine = problem.tasks[task].routine;
+    int64_t length = problem.routines[routine].length;
+    llvm::ArrayRef<int64_t> instructions = sections.getBegins(task);
+    for (size_t i = 0; i < instructions.size(); ++i) {
+      int64_t end = i + 1 < instructions.size() ? instructions[i + 1] : length;
+      visit(sections.getFirst(task) + static_cast<int32_t>(i),
+            instructions[i] < end,
+            instructions[i] < end ? getPart(routine, instructions[i], end)
+                                  : RoutinePart());
+    }
+  }
 
   const StepProblem &problem;
   const FrameInstances &instances;
@@ -111,184 +271,6 @@ private:
 };
 
 } // namespace
-
-StepShapes::StepShapes(const StepProblem &problem,
-                       const FrameInstances &instances,
-                       const StepSections &sections, const StepPlan &layouts)
-    : problem(problem), instances(instances), sections(sections),
-      layouts(layouts) {
-  shapes.numSections = sections.getNumSections();
-  for (const FrameInstance &instance : instances.getAll())
-    for (size_t part = 0; part < layouts.frames[instance.frame].parts.size();
-         ++part)
-      addFramePart(instance, part);
-  for (size_t task = 0; task < problem.tasks.size(); ++task)
-    addScratch(static_cast<int64_t>(task));
-  for (const TaskBuffer &buffer : problem.taskBuffers)
-    addBuffer(buffer);
-}
-
-StepShapes::Ranges StepShapes::keep(std::vector<AddressRange> ranges) {
-  mergeRanges(ranges);
-  return pool.emplace_back(std::move(ranges));
-}
-
-/// Splits the ranges of a frame by its parts. They become relative to the
-/// parts.
-std::vector<StepShapes::Ranges>
-StepShapes::splitByPart(int64_t frame,
-                        const std::vector<AddressRange> &ranges) {
-  const PlannedFrame &layout = layouts.frames[frame];
-  std::vector<std::vector<AddressRange>> split(layout.parts.size());
-  for (const AddressRange &range : ranges) {
-    size_t part = layout.getPart(range.begin);
-    int64_t begin = layout.parts[part].begin;
-    split[part].push_back({range.begin - begin, range.end - begin});
-  }
-  std::vector<Ranges> kept;
-  for (std::vector<AddressRange> &part : split)
-    kept.push_back(keep(std::move(part)));
-  return kept;
-}
-
-/// Returns the residuals of a frame in order of their offsets.
-llvm::ArrayRef<int32_t> StepShapes::getByOffset(int64_t frame) {
-  auto [entry, isNew] = byOffset.try_emplace(frame);
-  llvm::ArrayRef<int64_t> offsets = layouts.frames[frame].residualOffsets;
-  if (isNew)
-    entry->second =
-        getSortedIndices<int32_t>(offsets.size(), [&](int32_t a, int32_t b) {
-          return offsets[a] < offsets[b];
-        });
-  return entry->second;
-}
-
-AddressRange StepShapes::getRange(int64_t frame, int32_t residual) const {
-  const int64_t offset = layouts.frames[frame].residualOffsets[residual];
-  return {offset, offset + problem.alignedSize(
-                               problem.frames[frame].residuals[residual].size)};
-}
-
-const StepShapes::RoutinePart &StepShapes::getPart(int64_t index, int64_t begin,
-                                                   int64_t end) {
-  auto [entry, isNew] = parts.try_emplace({index, begin, end});
-  if (!isNew)
-    return entry->second;
-  const RoutineMemory &routine = problem.routines[index];
-  auto isAlive = [&](int64_t first, int64_t last) {
-    return first < last && first < end && begin < last;
-  };
-  std::vector<AddressRange> temporaries, residuals, scratch;
-  for (const auto &[temporary, place] :
-       llvm::zip(routine.temporaries, layouts.routines[index].temporaries)) {
-    if (!isAlive(temporary.begin, temporary.end))
-      continue;
-    bool isInFrame = place.isInFrame;
-    (isInFrame ? temporaries : scratch)
-        .push_back(
-            {place.offset, place.offset + problem.alignedSize(temporary.size)});
-  }
-  if (int64_t owner = instances.getFrame(index); owner >= 0) {
-    int64_t phase = instances.getPhase(index);
-    for (int32_t number : getByOffset(owner)) {
-      const Residual &residual = problem.frames[owner].residuals[number];
-      auto range = getLiveRange(residual, phase, routine.length);
-      if (range && isAlive(range->first, range->second))
-        residuals.push_back(getRange(owner, number));
-    }
-    std::sort(temporaries.begin(), temporaries.end());
-    std::vector<AddressRange> frame(temporaries.size() + residuals.size());
-    std::merge(temporaries.begin(), temporaries.end(), residuals.begin(),
-               residuals.end(), frame.begin());
-    entry->second.frame = splitByPart(owner, frame);
-  }
-  entry->second.scratch = keep(std::move(scratch));
-  return entry->second;
-}
-
-/// Returns the ranges of a frame that are live after a phase and before the
-/// next one.
-const std::vector<StepShapes::Ranges> &
-StepShapes::getBetweenPhases(int64_t index, int64_t phase) {
-  auto [entry, isNew] = between.try_emplace({index, phase});
-  if (!isNew)
-    return entry->second;
-  std::vector<AddressRange> ranges;
-  for (int32_t number : getByOffset(index)) {
-    const Residual &residual = problem.frames[index].residuals[number];
-    if (residual.birthPhase <= phase && phase < residual.deathPhase)
-      ranges.push_back(getRange(index, number));
-  }
-  return entry->second = splitByPart(index, ranges);
-}
-
-template <typename Visit>
-void StepShapes::forEachSection(int64_t task, Visit visit) {
-  int64_t routine = problem.tasks[task].routine;
-  int64_t length = problem.routines[routine].length;
-  llvm::ArrayRef<int64_t> instructions = sections.getBegins(task);
-  for (size_t i = 0; i < instructions.size(); ++i) {
-    int64_t end = i + 1 < instructions.size() ? instructions[i + 1] : length;
-    visit(sections.getFirst(task) + static_cast<int32_t>(i),
-          instructions[i] < end,
-          instructions[i] < end ? getPart(routine, instructions[i], end)
-                                : RoutinePart());
-  }
-}
-
-void StepShapes::addFramePart(const FrameInstance &instance, size_t number) {
-  ShapeItem item;
-  item.kind = ShapeItem::Kind::Frame;
-  auto add = [&](int32_t begin, int32_t end, Ranges ranges) {
-    if (ranges.empty() || begin == end)
-      return;
-    item.size = std::max(item.size, ranges.back().end);
-    // Most parts use the same ranges in successive sections.
-    if (!item.pieces.empty() && item.pieces.back().end == begin &&
-        item.pieces.back().ranges == ranges)
-      item.pieces.back().end = end;
-    else
-      item.pieces.push_back({begin, end, ranges});
-  };
-  const FramePart &framePart = layouts.frames[instance.frame].parts[number];
-  for (int64_t phase = framePart.first.phase; phase <= framePart.last.phase;
-       ++phase) {
-    int64_t task = instance.tasks[phase];
-    bool isLast = phase == framePart.last.phase;
-    Ranges after;
-    if (!isLast)
-      after = getBetweenPhases(instance.frame, phase)[number];
-    forEachSection(task, [&](int32_t section, bool hasInstructions,
-                             const RoutinePart &part) {
-      add(section, section + 1, hasInstructions ? part.frame[number] : after);
-    });
-    if (!isLast)
-      add(sections.getFirst(task + 1),
-          sections.getFirst(instance.tasks[phase + 1]), after);
-  }
-  shapes.items.push_back(std::move(item));
-}
-
-void StepShapes::addScratch(int64_t task) {
-  ShapeItem item;
-  item.kind = ShapeItem::Kind::Scratch;
-  forEachSection(task, [&](int32_t section, bool, const RoutinePart &part) {
-    if (part.scratch.empty())
-      return;
-    item.pieces.push_back({section, section + 1, part.scratch});
-    item.size = std::max(item.size, part.scratch.back().end);
-  });
-  shapes.items.push_back(std::move(item));
-}
-
-void StepShapes::addBuffer(const TaskBuffer &buffer) {
-  ShapeItem item;
-  item.size = problem.alignedSize(buffer.size);
-  if (item.size > 0)
-    item.pieces.push_back({sections.get(buffer.begin), sections.get(buffer.end),
-                           keep({{0, item.size}})});
-  shapes.items.push_back(std::move(item));
-}
 
 //===----------------------------------------------------------------------===//
 // Packs the exact shapes of a step
@@ -316,49 +298,6 @@ struct VariantRule {
     return std::tie(scratch, groups, isFixed) <
            std::tie(other.scratch, other.groups, other.isFixed);
   }
-};
-
-/// The shapes with a layout of scratch, which several variants pack.
-struct ScratchShapes {
-  ScratchShapes(const LaidOutStep &step, const StepPlan &plan,
-                ScratchLayout scratch);
-
-  StepPlan layouts;
-  std::unique_ptr<StepShapes> shapes;
-  /// The bytes that the shapes occupy in the fullest section. No packing of
-  /// them has a lower peak, merged or not, and wherever frames are.
-  int64_t bound = 0;
-};
-
-/// A packing problem of shapes, with its inputs.
-class Variant {
-public:
-  Variant(const LaidOutStep &step, const ScratchShapes &scratch,
-          const PackResult &frames, const VariantRule &rule, int64_t goodPeak,
-          WorkBudget &budget);
-
-  ShapeOrder getOrder(const ShapeRule &rule) const {
-    return orders->make(rule);
-  }
-  std::optional<PackResult> pack(const ShapeOrder &order, WorkBudget &budget) {
-    return packer->packInOrder(order, budget);
-  }
-  void improve(const ShapeOrder &order, const PackResult &result,
-               int64_t goodPeak, WorkBudget &budget, PackResult &best) {
-    packer->improve(order, result, goodPeak, budget, best);
-  }
-  PackResult expand(const PackResult &result) const {
-    return groups->expand(result);
-  }
-  const std::vector<RoutineLayout> &getRoutines() const {
-    return scratch.layouts.routines;
-  }
-
-private:
-  const ScratchShapes &scratch;
-  std::unique_ptr<ShapeGroups> groups;
-  std::unique_ptr<ShapeOrders> orders;
-  std::unique_ptr<ShapePacker> packer;
 };
 
 /// For each shape in order, the task for which a task buffer is copied back, or
@@ -406,31 +345,67 @@ std::vector<RoutineLayout> layOut(const LaidOutStep &step, const StepPlan &plan,
   return routines;
 }
 
-ScratchShapes::ScratchShapes(const LaidOutStep &step, const StepPlan &plan,
-                             ScratchLayout scratch) {
-  layouts.frames = plan.frames;
-  layouts.routines = layOut(step, plan, scratch);
-  shapes = std::make_unique<StepShapes>(step.problem, step.instances,
-                                        step.sections, layouts);
-  bound = getLargest(getLiveProfile(shapes->getProblem()));
-}
+/// The shapes with a layout of scratch, which several variants pack.
+struct ScratchShapes {
+  ScratchShapes(const LaidOutStep &step, const StepPlan &plan,
+                ScratchLayout scratch) {
+    layouts.frames = plan.frames;
+    layouts.routines = layOut(step, plan, scratch);
+    shapes = std::make_unique<StepShapes>(step.problem, step.instances,
+                                          step.sections, layouts);
+    bound = getLargest(getLiveProfile(shapes->getProblem()));
+  }
 
-Variant::Variant(const LaidOutStep &step, const ScratchShapes &scratch,
-                 const PackResult &frames, const VariantRule &rule,
-                 int64_t goodPeak, WorkBudget &budget)
-    : scratch(scratch) {
-  ShapeProblem problem = scratch.shapes->getProblem();
-  if (rule.isFixed)
-    for (const auto &[index, offset] : llvm::enumerate(frames.offsets))
-      problem.items[index].fixedOffset = offset;
-  std::vector<int64_t> groupOf = getGroups(step, problem);
-  if (!rule.groups)
-    groupOf.assign(groupOf.size(), -1);
-  groups = std::make_unique<ShapeGroups>(
-      problem, groupOf, rule.groups.value_or(GroupLayout::Tight), budget);
-  orders = std::make_unique<ShapeOrders>(groups->getProblem(), goodPeak);
-  packer = std::make_unique<ShapePacker>(groups->getProblem());
-}
+  StepPlan layouts;
+  std::unique_ptr<StepShapes> shapes;
+  /// The bytes that the shapes occupy in the fullest section. No packing of
+  /// them has a lower peak, merged or not, and wherever frames are.
+  int64_t bound = 0;
+};
+
+/// A packing problem of shapes, with its inputs.
+class Variant {
+public:
+  Variant(const LaidOutStep &step, const ScratchShapes &scratch,
+          const PackResult &frames, const VariantRule &rule, int64_t goodPeak,
+          WorkBudget &budget)
+      : scratch(scratch) {
+    ShapeProblem problem = scratch.shapes->getProblem();
+    if (rule.isFixed)
+      for (const auto &[index, offset] : llvm::enumerate(frames.offsets))
+        problem.items[index].fixedOffset = offset;
+    std::vector<int64_t> groupOf = getGroups(step, problem);
+    if (!rule.groups)
+      groupOf.assign(groupOf.size(), -1);
+    groups = std::make_unique<ShapeGroups>(
+        problem, groupOf, rule.groups.value_or(GroupLayout::Tight), budget);
+    orders = std::make_unique<ShapeOrders>(groups->getProblem(), goodPeak);
+    packer = std::make_unique<ShapePacker>(groups->getProblem());
+  }
+
+  ShapeOrder getOrder(const ShapeRule &rule) const {
+    return orders->make(rule);
+  }
+  std::optional<PackResult> pack(const ShapeOrder &order, WorkBudget &budget) {
+    return packer->packInOrder(order, budget);
+  }
+  void improve(const ShapeOrder &order, const PackResult &result,
+               int64_t goodPeak, WorkBudget &budget, PackResult &best) {
+    packer->improve(order, result, goodPeak, budget, best);
+  }
+  PackResult expand(const PackResult &result) const {
+    return groups->expand(result);
+  }
+  const std::vector<RoutineLayout> &getRoutines() const {
+    return scratch.layouts.routines;
+  }
+
+private:
+  const ScratchShapes &scratch;
+  std::unique_ptr<ShapeGroups> groups;
+  std::unique_ptr<ShapeOrders> orders;
+  std::unique_ptr<ShapePacker> packer;
+};
 
 /// A variant of the problem, and the order in which its shapes are placed.
 struct Attempt {
@@ -483,7 +458,41 @@ public:
         budget(work) {}
 
   /// Improves `best`. Returns the layouts to which it belongs if it did.
-  const std::vector<RoutineLayout> *run(PackResult &best);
+  const std::vector<RoutineLayout> *run(PackResult &best) {
+    std::vector<Outcome> outcomes;
+    for (const Attempt &attempt : attempts) {
+      if (isDone(best))
+        break;
+      if (best.peak <= getBound(attempt.variant)) {
+        ++numFutile;
+        continue;
+      }
+      Variant &variant = getVariant(attempt.variant);
+      std::optional<PackResult> result =
+          variant.pack(variant.getOrder(attempt.order), budget);
+      if (!result)
+        break;
+      numFutile = result->peak < best.peak ? 0 : numFutile + 1;
+      outcomes.push_back({&attempt, std::move(*result)});
+      consider(variant, outcomes.back().result, outcomes.back().getPacker(),
+               best);
+    }
+    std::vector<size_t> order =
+        getSortedIndices<size_t>(outcomes.size(), [&](size_t a, size_t b) {
+          return outcomes[a].result.peak < outcomes[b].result.peak;
+        });
+    for (size_t index : order) {
+      if (isDone(best))
+        break;
+      const Outcome &outcome = outcomes[index];
+      const int64_t bound = getBound(outcome.attempt->variant);
+      if (best.peak > bound)
+        settle(outcome, best);
+      if (best.peak > bound)
+        improve(outcome, best);
+    }
+    return bestVariant ? &bestVariant->getRoutines() : nullptr;
+  }
 
 private:
   struct Outcome {
@@ -495,13 +504,71 @@ private:
     }
   };
 
-  ScratchShapes &getShapes(ScratchLayout scratch);
-  Variant &getVariant(const VariantRule &rule);
-  int64_t getBound(const VariantRule &rule);
-  void settle(const Outcome &outcome, PackResult &best);
-  void improve(const Outcome &outcome, PackResult &best);
+  ScratchShapes &getShapes(ScratchLayout scratch) {
+    std::unique_ptr<ScratchShapes> &entry = shapes[scratch];
+    if (!entry)
+      entry = std::make_unique<ScratchShapes>(step, plan, scratch);
+    return *entry;
+  }
+
+  Variant &getVariant(const VariantRule &rule) {
+    std::unique_ptr<Variant> &variant = variants[rule];
+    if (!variant)
+      variant = std::make_unique<Variant>(step, getShapes(rule.scratch), frames,
+                                          rule, goodPeak, budget);
+    return *variant;
+  }
+
+  /// Returns bytes below which no packing of a variant ends. A mirrored layout
+  /// occupies as many bytes at each time as the layout that is mirrored.
+  int64_t getBound(const VariantRule &rule) {
+    return getShapes(isByEnd(rule.scratch) ? ScratchLayout::ByEnd
+                                           : ScratchLayout::AsPacked)
+        .bound;
+  }
+
+  /// Packs the task buffers of an outcome one by one, from the lowest, so that
+  /// buffers that were held up by others of their group move down.
+  void settle(const Outcome &outcome, PackResult &best) {
+    VariantRule rule = outcome.attempt->variant;
+    PackResult placed = getVariant(rule).expand(outcome.result);
+    rule.groups = std::nullopt;
+    rule.isFixed = false;
+    Variant &variant = getVariant(rule);
+    ShapeOrder order;
+    order.items = getSortedIndices<int32_t>(
+        placed.offsets.size(), [&](int32_t a, int32_t b) {
+          return placed.offsets[a] < placed.offsets[b];
+        });
+    std::optional<PackResult> result = variant.pack(order, budget);
+    if (!result)
+      return;
+    PackResult improved = *result;
+    variant.improve(order, *result, std::max(goodPeak, getBound(rule)), budget,
+                    improved);
+    consider(variant, improved, outcome.getPacker() + ", settled", best);
+  }
+
+  /// Places shapes that exceed the peak of an outcome first, as long as that
+  /// helps.
+  void improve(const Outcome &outcome, PackResult &best) {
+    const VariantRule &rule = outcome.attempt->variant;
+    Variant &variant = getVariant(rule);
+    PackResult improved = outcome.result;
+    variant.improve(variant.getOrder(outcome.attempt->order), outcome.result,
+                    std::max(goodPeak, getBound(rule)), budget, improved);
+    consider(variant, improved, outcome.getPacker() + ", improved", best);
+  }
+
   void consider(Variant &variant, const PackResult &result,
-                const std::string &packer, PackResult &best);
+                const std::string &packer, PackResult &best) {
+    if (result.peak >= best.peak)
+      return;
+    best = variant.expand(result);
+    best.packer = packer;
+    bestVariant = &variant;
+  }
+
   /// The parts of frames have few holes and are many. If blocks miss the goal
   /// only slightly, shapes hardly do better and cost much time.
   bool isHopeless(const PackResult &best) const {
@@ -524,107 +591,6 @@ private:
   std::map<VariantRule, std::unique_ptr<Variant>> variants;
   Variant *bestVariant = nullptr;
 };
-
-ScratchShapes &ExactSearch::getShapes(ScratchLayout scratch) {
-  std::unique_ptr<ScratchShapes> &entry = shapes[scratch];
-  if (!entry)
-    entry = std::make_unique<ScratchShapes>(step, plan, scratch);
-  return *entry;
-}
-
-Variant &ExactSearch::getVariant(const VariantRule &rule) {
-  std::unique_ptr<Variant> &variant = variants[rule];
-  if (!variant)
-    variant = std::make_unique<Variant>(step, getShapes(rule.scratch), frames,
-                                        rule, goodPeak, budget);
-  return *variant;
-}
-
-/// Returns bytes below which no packing of a variant ends. A mirrored layout
-/// occupies as many bytes at each time as the layout that is mirrored.
-int64_t ExactSearch::getBound(const VariantRule &rule) {
-  return getShapes(isByEnd(rule.scratch) ? ScratchLayout::ByEnd
-                                         : ScratchLayout::AsPacked)
-      .bound;
-}
-
-void ExactSearch::consider(Variant &variant, const PackResult &result,
-                           const std::string &packer, PackResult &best) {
-  if (result.peak >= best.peak)
-    return;
-  best = variant.expand(result);
-  best.packer = packer;
-  bestVariant = &variant;
-}
-
-/// Packs the task buffers of an outcome one by one, from the lowest, so that
-/// buffers that were held up by others of their group move down.
-void ExactSearch::settle(const Outcome &outcome, PackResult &best) {
-  VariantRule rule = outcome.attempt->variant;
-  PackResult placed = getVariant(rule).expand(outcome.result);
-  rule.groups = std::nullopt;
-  rule.isFixed = false;
-  Variant &variant = getVariant(rule);
-  ShapeOrder order;
-  order.items = getSortedIndices<int32_t>(
-      placed.offsets.size(), [&](int32_t a, int32_t b) {
-        return placed.offsets[a] < placed.offsets[b];
-      });
-  std::optional<PackResult> result = variant.pack(order, budget);
-  if (!result)
-    return;
-  PackResult improved = *result;
-  variant.improve(order, *result, std::max(goodPeak, getBound(rule)), budget,
-                  improved);
-  consider(variant, improved, outcome.getPacker() + ", settled", best);
-}
-
-/// Places shapes that exceed the peak of an outcome first, as long as that
-/// helps.
-void ExactSearch::improve(const Outcome &outcome, PackResult &best) {
-  const VariantRule &rule = outcome.attempt->variant;
-  Variant &variant = getVariant(rule);
-  PackResult improved = outcome.result;
-  variant.improve(variant.getOrder(outcome.attempt->order), outcome.result,
-                  std::max(goodPeak, getBound(rule)), budget, improved);
-  consider(variant, improved, outcome.getPacker() + ", improved", best);
-}
-
-const std::vector<RoutineLayout> *ExactSearch::run(PackResult &best) {
-  std::vector<Outcome> outcomes;
-  for (const Attempt &attempt : attempts) {
-    if (isDone(best))
-      break;
-    if (best.peak <= getBound(attempt.variant)) {
-      ++numFutile;
-      continue;
-    }
-    Variant &variant = getVariant(attempt.variant);
-    std::optional<PackResult> result =
-        variant.pack(variant.getOrder(attempt.order), budget);
-    if (!result)
-      break;
-    numFutile = result->peak < best.peak ? 0 : numFutile + 1;
-    outcomes.push_back({&attempt, std::move(*result)});
-    consider(variant, outcomes.back().result, outcomes.back().getPacker(),
-             best);
-  }
-  std::vector<size_t> order =
-      getSortedIndices<size_t>(outcomes.size(), [&](size_t a, size_t b) {
-        return outcomes[a].result.peak < outcomes[b].result.peak;
-      });
-  for (size_t index : order) {
-    if (isDone(best))
-      break;
-    const Outcome &outcome = outcomes[index];
-    const int64_t bound = getBound(outcome.attempt->variant);
-    if (best.peak > bound)
-      settle(outcome, best);
-    if (best.peak > bound)
-      improve(outcome, best);
-  }
-  return bestVariant ? &bestVariant->getRoutines() : nullptr;
-}
 
 /// Ends each frame where its last residual or temporary ends. Another layout of
 /// a routine may leave the top of a frame unused, and shapes do not count it.
