@@ -1,7 +1,7 @@
 //===- Attributes.cpp - Types and attributes of a program -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "DecodedTypes.h"
+#include "DecoderState.h"
 #include "dialects/ascend/KernelSpecs.h"
 #include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfDialect.h"

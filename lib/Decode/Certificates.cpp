@@ -1,7 +1,7 @@
 //===- Certificates.cpp - What chunks have to compute ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "DecodedTypes.h"
+#include "DecoderState.h"
 
 using namespace mlir;
 
