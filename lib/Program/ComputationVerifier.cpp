@@ -532,7 +532,7 @@ private:
 
 /// Proves that a step with a certificate leaves what the certificate says: the
 /// parameters, state and reports that the update computes from the gradients,
-/// and everything else unchanged. FrameVerifier proves what calls on frames add
+/// and everything else unchanged. verifyFrame proves what calls on frames add
 /// to gradients. This function proves that nothing else writes them in between,
 /// and that these calls get the gradient of losses. `statics` are the terms
 /// before the first of these calls.
@@ -567,10 +567,8 @@ static Error verifyStage(const Program &program, const StageProgram &stage) {
     };
     if (!layout.computes || llvm::any_of(proven[frame.layout], isAlike))
       continue;
-    if (Error error = verifyNamingMakers([&, &ofFrame = ofFrame] {
-          return FrameVerifier(program, stage, statics, counts, layout,
-                               ofFrame);
-        }))
+    if (Error error =
+            verifyFrame(program, stage, statics, counts, layout, ofFrame))
       return error;
     proven[frame.layout].push_back(&ofFrame);
   }
