@@ -12,59 +12,21 @@ using namespace mf::ascend;
 //===----------------------------------------------------------------------===//
 
 mf::CollectiveKind mf::ascend::getTableKind(CollectiveKind kind) {
-  switch (kind) {
-  case CollectiveKind::AllReduce:
-    return mf::CollectiveKind::AllReduce;
-  case CollectiveKind::AllGather:
-    return mf::CollectiveKind::AllGather;
-  case CollectiveKind::ReduceScatter:
-    return mf::CollectiveKind::ReduceScatter;
-  case CollectiveKind::AllToAll:
-    return mf::CollectiveKind::AllToAll;
-  case CollectiveKind::Broadcast:
-    return mf::CollectiveKind::Broadcast;
-  case CollectiveKind::AllToAllV:
-    return mf::CollectiveKind::AllToAllV;
-  }
-  llvm_unreachable("covers all of them");
+  return *llvm::find_if(getCollectiveKinds(), [&](mf::CollectiveKind known) {
+    return getName(known) == stringifyCollectiveKind(kind);
+  });
 }
 
 mf::Reduction mf::ascend::getTableReduction(Reduction reduction) {
-  switch (reduction) {
-  case Reduction::Sum:
-    return mf::Reduction::Sum;
-  case Reduction::Max:
-    return mf::Reduction::Max;
-  }
-  llvm_unreachable("covers all of them");
+  return reduction == Reduction::Sum ? mf::Reduction::Sum : mf::Reduction::Max;
 }
 
 mf::ascend::CollectiveKind mf::ascend::getDialectKind(mf::CollectiveKind kind) {
-  switch (kind) {
-  case mf::CollectiveKind::AllReduce:
-    return CollectiveKind::AllReduce;
-  case mf::CollectiveKind::AllGather:
-    return CollectiveKind::AllGather;
-  case mf::CollectiveKind::ReduceScatter:
-    return CollectiveKind::ReduceScatter;
-  case mf::CollectiveKind::AllToAll:
-    return CollectiveKind::AllToAll;
-  case mf::CollectiveKind::Broadcast:
-    return CollectiveKind::Broadcast;
-  case mf::CollectiveKind::AllToAllV:
-    return CollectiveKind::AllToAllV;
-  }
-  llvm_unreachable("covers all of them");
+  return *symbolizeCollectiveKind(getName(kind));
 }
 
 mf::ascend::Reduction mf::ascend::getDialectReduction(mf::Reduction reduction) {
-  switch (reduction) {
-  case mf::Reduction::Sum:
-    return Reduction::Sum;
-  case mf::Reduction::Max:
-    return Reduction::Max;
-  }
-  llvm_unreachable("covers all of them");
+  return reduction == mf::Reduction::Sum ? Reduction::Sum : Reduction::Max;
 }
 
 //===----------------------------------------------------------------------===//

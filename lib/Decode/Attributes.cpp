@@ -38,47 +38,13 @@ FailureOr<BufferShape> decodeType(Operation *op, Type type) {
   return result;
 }
 
-static InitialValue::Kind decodeInitKind(ir::InitKind kind) {
-  switch (kind) {
-  case ir::InitKind::Zeros:
-    return InitialValue::Kind::Zeros;
-  case ir::InitKind::Ones:
-    return InitialValue::Kind::Ones;
-  case ir::InitKind::Normal:
-    return InitialValue::Kind::Normal;
-  case ir::InitKind::RotaryCos:
-    return InitialValue::Kind::RotaryCos;
-  case ir::InitKind::RotarySin:
-    return InitialValue::Kind::RotarySin;
-  case ir::InitKind::CausalMask:
-    return InitialValue::Kind::CausalMask;
-  case ir::InitKind::Constant:
-    return InitialValue::Kind::Constant;
-  case ir::InitKind::Alibi:
-    return InitialValue::Kind::Alibi;
-  case ir::InitKind::Coordinate:
-    return InitialValue::Kind::Coordinate;
-  case ir::InitKind::Uniform:
-    return InitialValue::Kind::Uniform;
-  case ir::InitKind::IndexSum:
-    return InitialValue::Kind::IndexSum;
-  case ir::InitKind::TokenExperts:
-    return InitialValue::Kind::TokenExperts;
-  case ir::InitKind::StreamMixing:
-    return InitialValue::Kind::StreamMixing;
-  case ir::InitKind::Hadamard:
-    return InitialValue::Kind::Hadamard;
-  }
-  llvm_unreachable("covered switch");
-}
-
 FailureOr<InitialValue> decodeInitialValue(Operation *op, Attribute attribute) {
   auto init = dyn_cast<ir::InitAttr>(attribute);
   if (!init)
     return op->emitError("expected #mf.init as initial value, but got ")
            << attribute;
   InitialValue result;
-  result.kind = decodeInitKind(init.getKind());
+  result.kind = *parseInitialKind(ir::stringifyInitKind(init.getKind()));
   result.value = init.getValue().convertToDouble();
   result.scale = init.getScale().convertToDouble();
   result.amplitude = init.getAmplitude().convertToDouble();

@@ -22,48 +22,6 @@ static StreamKind decodeStreamKind(ascend::StreamKind kind) {
   llvm_unreachable("covers all of them");
 }
 
-static Role decodeRole(ascend::Role role) {
-  switch (role) {
-  case ascend::Role::Parameter:
-    return Role::Parameter;
-  case ascend::Role::Table:
-    return Role::Table;
-  case ascend::Role::Gradient:
-    return Role::Gradient;
-  case ascend::Role::FirstMoment:
-    return Role::FirstMoment;
-  case ascend::Role::SecondMoment:
-    return Role::SecondMoment;
-  case ascend::Role::Constant:
-    return Role::Constant;
-  case ascend::Role::Tokens:
-    return Role::Tokens;
-  case ascend::Role::Labels:
-    return Role::Labels;
-  case ascend::Role::LearningRate:
-    return Role::LearningRate;
-  case ascend::Role::StepNumber:
-    return Role::StepNumber;
-  case ascend::Role::Report:
-    return Role::Report;
-  case ascend::Role::LossScale:
-    return Role::LossScale;
-  case ascend::Role::Accumulated:
-    return Role::Accumulated;
-  case ascend::Role::Gathered:
-    return Role::Gathered;
-  case ascend::Role::Draw:
-    return Role::Draw;
-  case ascend::Role::Average:
-    return Role::Average;
-  case ascend::Role::Factor:
-    return Role::Factor;
-  case ascend::Role::Rounded:
-    return Role::Rounded;
-  }
-  llvm_unreachable("covers all of them");
-}
-
 static LogicalResult checkParts(ascend::FrameLayoutOp op,
                                 const FrameLayout &layout) {
   int64_t last = -1;
@@ -182,7 +140,7 @@ private:
       return failure();
     Static result;
     result.name = op.getSymName().str();
-    result.role = decodeRole(op.getRole());
+    result.role = *parseRole(ascend::stringifyRole(op.getRole()));
     result.of = op.getOf().value_or("").str();
     result.shape = type->shape;
     result.bytes = type->bytes;

@@ -10,23 +10,10 @@
 namespace mf::program {
 
 llvm::StringRef getName(BufferCategory category) {
-  switch (category) {
-  case BufferCategory::Parameter:
-    return "parameter";
-  case BufferCategory::Gradient:
-    return "gradient";
-  case BufferCategory::OptimizerState:
-    return "optimizer_state";
-  case BufferCategory::Activation:
-    return "activation";
-  case BufferCategory::Temporary:
-    return "temporary";
-  case BufferCategory::Communication:
-    return "communication";
-  case BufferCategory::Input:
-    return "input";
-  }
-  return "";
+  static constexpr llvm::StringLiteral names[numCategories] = {
+      "parameter",     "gradient", "optimizer_state", "activation", "temporary",
+      "communication", "input"};
+  return names[static_cast<size_t>(category)];
 }
 
 static BufferCategory getCategory(Role role) {

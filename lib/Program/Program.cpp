@@ -3,6 +3,7 @@
 
 #include "mf/Program/Program.h"
 #include "mf/Program/LocatedError.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mf::program {
@@ -18,99 +19,45 @@ std::vector<int64_t> Channel::getMembers(const Mesh &mesh, int64_t rank,
           isSend ? mesh.getShifted(rank, axis, shift) : rank};
 }
 
+/// The names of roles, in their order.
+static constexpr llvm::StringLiteral roleNames[] = {
+    "parameter", "table",      "gradient",    "first_moment",  "second_moment",
+    "constant",  "tokens",     "labels",      "learning_rate", "step_number",
+    "report",    "loss_scale", "accumulated", "gathered",      "draw",
+    "average",   "factor",     "rounded"};
+static_assert(std::size(roleNames) == static_cast<size_t>(lastRole) + 1);
+
+/// The names of kinds of initial values, in their order.
+static constexpr llvm::StringLiteral initialKindNames[] = {
+    "zeros",       "ones",          "normal",        "rotary_cos", "rotary_sin",
+    "causal_mask", "constant",      "alibi",         "coordinate", "uniform",
+    "index_sum",   "token_experts", "stream_mixing", "hadamard"};
+static_assert(std::size(initialKindNames) ==
+              static_cast<size_t>(InitialValue::Kind::Hadamard) + 1);
+
+template <typename Enum, size_t count>
+static std::optional<Enum> parse(const llvm::StringLiteral (&names)[count],
+                                 llvm::StringRef name) {
+  const auto *found = llvm::find(names, name);
+  if (found == std::end(names))
+    return std::nullopt;
+  return static_cast<Enum>(found - names);
+}
+
 llvm::StringRef getName(Role role) {
-  switch (role) {
-  case Role::Parameter:
-    return "parameter";
-  case Role::Table:
-    return "table";
-  case Role::Gradient:
-    return "gradient";
-  case Role::FirstMoment:
-    return "first_moment";
-  case Role::SecondMoment:
-    return "second_moment";
-  case Role::Constant:
-    return "constant";
-  case Role::Tokens:
-    return "tokens";
-  case Role::Labels:
-    return "labels";
-  case Role::LearningRate:
-    return "learning_rate";
-  case Role::StepNumber:
-    return "step_number";
-  case Role::Report:
-    return "report";
-  case Role::LossScale:
-    return "loss_scale";
-  case Role::Accumulated:
-    return "accumulated";
-  case Role::Gathered:
-    return "gathered";
-  case Role::Draw:
-    return "draw";
-  case Role::Average:
-    return "average";
-  case Role::Factor:
-    return "factor";
-  case Role::Rounded:
-    return "rounded";
-  }
-  return "";
+  return roleNames[static_cast<size_t>(role)];
 }
 
 std::optional<Role> parseRole(llvm::StringRef name) {
-  for (uint8_t number = 0; number <= static_cast<uint8_t>(lastRole); ++number)
-    if (const auto role = static_cast<Role>(number); getName(role) == name)
-      return role;
-  return std::nullopt;
+  return parse<Role>(roleNames, name);
 }
 
 llvm::StringRef getName(InitialValue::Kind kind) {
-  switch (kind) {
-  case InitialValue::Kind::Zeros:
-    return "zeros";
-  case InitialValue::Kind::Ones:
-    return "ones";
-  case InitialValue::Kind::Normal:
-    return "normal";
-  case InitialValue::Kind::RotaryCos:
-    return "rotary_cos";
-  case InitialValue::Kind::RotarySin:
-    return "rotary_sin";
-  case InitialValue::Kind::CausalMask:
-    return "causal_mask";
-  case InitialValue::Kind::Constant:
-    return "constant";
-  case InitialValue::Kind::Alibi:
-    return "alibi";
-  case InitialValue::Kind::Coordinate:
-    return "coordinate";
-  case InitialValue::Kind::Uniform:
-    return "uniform";
-  case InitialValue::Kind::IndexSum:
-    return "index_sum";
-  case InitialValue::Kind::TokenExperts:
-    return "token_experts";
-  case InitialValue::Kind::StreamMixing:
-    return "stream_mixing";
-  case InitialValue::Kind::Hadamard:
-    return "hadamard";
-  }
-  llvm_unreachable("unknown kind of initial value");
+  return initialKindNames[static_cast<size_t>(kind)];
 }
 
 std::optional<InitialValue::Kind> parseInitialKind(llvm::StringRef name) {
-  using Kind = InitialValue::Kind;
-  for (Kind kind :
-       {Kind::Zeros, Kind::Ones, Kind::Normal, Kind::RotaryCos, Kind::RotarySin,
-        Kind::CausalMask, Kind::Constant, Kind::Alibi, Kind::Coordinate,
-        Kind::Uniform, Kind::IndexSum, Kind::TokenExperts, Kind::StreamMixing,
-        Kind::Hadamard})
-    if (getName(kind) == name)
-      return kind;
-  return std::nullopt;
+  return parse<InitialValue::Kind>(initialKindNames, name);
 }
 
 bool isOfStep(Role role) {

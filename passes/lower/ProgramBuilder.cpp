@@ -57,37 +57,19 @@ std::string mf::passes::getHostName(Role role) {
   return ("host." + ascend::stringifyRole(role)).str();
 }
 
-/// The prefix of the parameter in the names of statics.
-static StringRef getStatePrefix(ir::State state) {
-  switch (state) {
-  case ir::State::Gradient:
-    return "gradient.";
-  case ir::State::FirstMoment:
-    return "first_moment.";
-  case ir::State::SecondMoment:
-    return "second_moment.";
-  case ir::State::Average:
-    return "average.";
-  case ir::State::SquareRows:
-    return "square_rows.";
-  case ir::State::SquareColumns:
-    return "square_columns.";
-  case ir::State::InstabilityRows:
-    return "instability_rows.";
-  case ir::State::InstabilityColumns:
-    return "instability_columns.";
-  case ir::State::Accumulated:
-    return "accumulated.";
-  case ir::State::Gathered:
-    return "gathered.";
-  case ir::State::Parameter:
-    break;
-  }
-  return "";
-}
-
 std::string mf::passes::getStateName(ir::State state, StringRef parameter) {
-  return (getStatePrefix(state) + parameter).str();
+  static constexpr StringLiteral prefixes[] = {"",
+                                               "gradient.",
+                                               "first_moment.",
+                                               "second_moment.",
+                                               "average.",
+                                               "square_rows.",
+                                               "square_columns.",
+                                               "instability_rows.",
+                                               "instability_columns.",
+                                               "accumulated.",
+                                               "gathered."};
+  return (prefixes[static_cast<size_t>(state)] + parameter).str();
 }
 
 ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,

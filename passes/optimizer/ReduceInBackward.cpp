@@ -35,17 +35,9 @@ enum class ReductionPlace {
 } // namespace
 
 static StringRef describe(ReductionPlace place) {
-  switch (place) {
-  case ReductionPlace::Nowhere:
-    return "nowhere";
-  case ReductionPlace::Backward:
-    return "in backward";
-  case ReductionPlace::MicroBatch:
-    return "by micro-batch";
-  case ReductionPlace::Step:
-    return "at the step's end";
-  }
-  return "";
+  static constexpr StringLiteral names[] = {
+      "nowhere", "in backward", "by micro-batch", "at the step's end"};
+  return names[static_cast<size_t>(place)];
 }
 
 /// Returns the number of ranks that hold summands of a parameter's gradient; 1

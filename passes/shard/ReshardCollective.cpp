@@ -241,21 +241,10 @@ bool isAlongDimension(ReshardKind kind) {
 }
 
 StringRef getName(ReshardKind kind) {
-  switch (kind) {
-  case ReshardKind::AllReduce:
-    return "all_reduce";
-  case ReshardKind::ReduceScatter:
-    return "reduce_scatter";
-  case ReshardKind::AllGather:
-    return "all_gather";
-  case ReshardKind::AllToAll:
-    return "all_to_all";
-  case ReshardKind::OwnPart:
-    return "own_part";
-  case ReshardKind::Mirror:
-    return "mirror";
-  }
-  llvm_unreachable("unknown kind");
+  static constexpr StringLiteral names[] = {"all_reduce", "reduce_scatter",
+                                            "all_gather", "all_to_all",
+                                            "own_part",   "mirror"};
+  return names[static_cast<size_t>(kind)];
 }
 
 SmallVector<int64_t> splitShape(ArrayRef<int64_t> shape,

@@ -61,17 +61,12 @@ struct SwapCandidate {
 
 /// Returns the reason for a decision, as remarks state it.
 static StringRef getReason(SwapDecision decision) {
-  switch (decision) {
-  case SwapDecision::Swap:
-    return "leaves the device between forward and backward";
-  case SwapDecision::NotRead:
-    return "not swapped: backward does not read it";
-  case SwapDecision::Parameters:
-    return "not swapped: it is made of parameters alone";
-  case SwapDecision::ReadByRecompute:
-    return "not swapped: an operator that is recomputed reads it";
-  }
-  return "";
+  static constexpr StringLiteral reasons[] = {
+      "leaves the device between forward and backward",
+      "not swapped: backward does not read it",
+      "not swapped: it is made of parameters alone",
+      "not swapped: an operator that is recomputed reads it"};
+  return reasons[static_cast<size_t>(decision)];
 }
 
 namespace {

@@ -10,7 +10,6 @@
 #include "mf/Layers/LayerSettings.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -156,10 +155,9 @@ static void resolveAutoLayout(TrainingConfig &config,
     return;
   const std::string key = known::parallelMode.name.str();
   Node mode = parallel.parallelNode[key];
-  const std::string searched =
-      key + " " + mode.repr(60) +
-      " is auto parallel: MindSpore searches a layout for each operator, which "
-      "is not modelled; ";
+  const std::string searched = key + " " + mode.repr(60) +
+                               " is auto parallel: MindSpore searches a layout "
+                               "for each operator, which is not modelled; ";
   if (known::find(parallel, &ParallelConfig::dataParallel) ||
       known::find(parallel, &ParallelConfig::modelParallel)) {
     diagnostics.warning(mode.getLocation(), searched + "the step is that of " +
@@ -192,20 +190,20 @@ static void readSection(const Node &root, const KnownSection &section,
   reader.readAll(config);
 }
 
+/// The names of modes, in the order of ParallelMode. All but the first also
+/// have a number, from 0 on.
+static constexpr StringLiteral parallelModeNames[] = {
+    "stand_alone", "data_parallel", "semi_auto_parallel", "auto_parallel",
+    "hybrid_parallel"};
+
 static ParallelMode readParallelMode(SectionReader &reader) {
   Node value = reader.get(known::parallelMode);
   if (!value)
     return ParallelMode::SemiAuto;
-  auto mode =
-      llvm::StringSwitch<std::optional<ParallelMode>>(value.getText().lower())
-          .Cases({"0", "data_parallel"}, ParallelMode::DataParallel)
-          .Cases({"1", "semi_auto_parallel"}, ParallelMode::SemiAuto)
-          .Cases({"2", "auto_parallel"}, ParallelMode::Auto)
-          .Cases({"3", "hybrid_parallel"}, ParallelMode::Hybrid)
-          .Case("stand_alone", ParallelMode::StandAlone)
-          .Default(std::nullopt);
-  if (mode)
-    return *mode;
+  const std::string text = value.getText().lower();
+  for (auto [number, name] : enumerate(parallelModeNames))
+    if (text == name || (number > 0 && text == std::to_string(number - 1)))
+      return static_cast<ParallelMode>(number);
   reader.rejectValue(known::parallelMode,
                      "0 (data parallel), 1 (semi-auto parallel), 2 (auto "
                      "parallel), 3 (hybrid parallel) or one of their names");
@@ -417,11 +415,11 @@ static void checkSections(const TrainingConfig &config,
     return;
   rejectNamesWithSwap(config.recompute, diagnostics);
   if (config.context.memoryOptimizeLevel != "O0")
-    diagnostics.warning(config.context.node[level].getLocation(),
-                        "swap needs " + level +
-                            " 'O0': memory reuse across devices "
-                            "is not supported at " +
-                            quote(config.context.memoryOptimizeLevel));
+    diagnostics.warning(
+        config.context.node[level].getLocation(),
+        "swap needs " + level +
+            " 'O0': memory reuse across devices is not supported at " +
+            quote(config.context.memoryOptimizeLevel));
 }
 
 /// Reads the sections of the static graph.
@@ -527,19 +525,7 @@ DiagnosticList findIndependent(llvm::ArrayRef<Diagnostic> later,
 }
 
 llvm::StringRef getName(ParallelMode mode) {
-  switch (mode) {
-  case ParallelMode::StandAlone:
-    return "stand_alone";
-  case ParallelMode::DataParallel:
-    return "data_parallel";
-  case ParallelMode::SemiAuto:
-    return "semi_auto_parallel";
-  case ParallelMode::Auto:
-    return "auto_parallel";
-  case ParallelMode::Hybrid:
-    return "hybrid_parallel";
-  }
-  llvm_unreachable("unknown mode");
+  return parallelModeNames[static_cast<size_t>(mode)];
 }
 
 int64_t ParallelConfig::getDeviceCount() const {

@@ -6,21 +6,10 @@
 namespace mf {
 
 llvm::StringRef getName(CollectiveKind kind) {
-  switch (kind) {
-  case CollectiveKind::AllReduce:
-    return "all_reduce";
-  case CollectiveKind::AllGather:
-    return "all_gather";
-  case CollectiveKind::ReduceScatter:
-    return "reduce_scatter";
-  case CollectiveKind::AllToAll:
-    return "all_to_all";
-  case CollectiveKind::Broadcast:
-    return "broadcast";
-  case CollectiveKind::AllToAllV:
-    return "all_to_all_v";
-  }
-  return "";
+  static constexpr llvm::StringLiteral names[] = {
+      "all_reduce", "all_gather", "reduce_scatter",
+      "all_to_all", "broadcast",  "all_to_all_v"};
+  return names[static_cast<size_t>(kind)];
 }
 
 llvm::ArrayRef<CollectiveKind> getCollectiveKinds() {

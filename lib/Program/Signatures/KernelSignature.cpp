@@ -18,31 +18,15 @@ bool readsMemory(Access access) { return access != Access::Out; }
 bool writesMemory(Access access) { return access != Access::In; }
 
 llvm::StringRef getName(Access access) {
-  switch (access) {
-  case Access::In:
-    return "in";
-  case Access::Out:
-    return "out";
-  case Access::Updated:
-    return "updated";
-  case Access::Accumulated:
-    return "accumulated";
-  }
-  llvm_unreachable("covered switch");
+  static constexpr llvm::StringLiteral names[] = {"in", "out", "updated",
+                                                  "accumulated"};
+  return names[static_cast<size_t>(access)];
 }
 
 llvm::StringRef getName(Engine engine) {
-  switch (engine) {
-  case Engine::Cube:
-    return "cube";
-  case Engine::Vector:
-    return "vector";
-  case Engine::Copy:
-    return "copy";
-  case Engine::Communication:
-    return "communication";
-  }
-  llvm_unreachable("covered switch");
+  static constexpr llvm::StringLiteral names[] = {"cube", "vector", "copy",
+                                                  "communication"};
+  return names[static_cast<size_t>(engine)];
 }
 
 AttributeKind getKind(const AttributeValue &value) {
@@ -50,21 +34,14 @@ AttributeKind getKind(const AttributeValue &value) {
 }
 
 llvm::StringRef getDescription(AttributeKind kind) {
-  switch (kind) {
-  case AttributeKind::Bool:
-    return "a bool";
-  case AttributeKind::Int:
-    return "an integer";
-  case AttributeKind::Double:
-    return "a floating-point number";
-  case AttributeKind::Ints:
-    return "a list of integers";
-  case AttributeKind::Kernels:
-    return "a list of fused kernels";
-  case AttributeKind::Doubles:
-    return "a list of floating-point numbers";
-  }
-  llvm_unreachable("covered switch");
+  static constexpr llvm::StringLiteral names[] = {
+      "a bool",
+      "an integer",
+      "a floating-point number",
+      "a list of integers",
+      "a list of fused kernels",
+      "a list of floating-point numbers"};
+  return names[static_cast<size_t>(kind)];
 }
 
 //===----------------------------------------------------------------------===//

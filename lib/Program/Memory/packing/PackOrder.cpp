@@ -89,23 +89,9 @@ std::vector<int64_t> getContention(const PackProblem &problem,
 } // namespace
 
 llvm::StringRef getName(PackOrder order) {
-  switch (order) {
-  case PackOrder::Contention:
-    return "contention";
-  case PackOrder::Size:
-    return "size";
-  case PackOrder::Area:
-    return "area";
-  case PackOrder::Lifetime:
-    return "lifetime";
-  case PackOrder::Begin:
-    return "begin";
-  case PackOrder::End:
-    return "end";
-  case PackOrder::Hint:
-    return "hint";
-  }
-  llvm_unreachable("no such order");
+  static constexpr llvm::StringLiteral names[] = {
+      "contention", "size", "area", "lifetime", "begin", "end", "hint"};
+  return names[static_cast<size_t>(order)];
 }
 
 std::vector<int32_t> getOrder(const PackProblem &problem, PackOrder order,
