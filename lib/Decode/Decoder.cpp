@@ -95,11 +95,10 @@ static LogicalResult checkSameStep(ascend::ProgramOp a, ascend::ProgramOp b) {
   };
   if (key(a) == key(b))
     return success();
-  InFlightDiagnostic error =
-      b.emitError("describes another step than stage 0: micro_batches, "
-                  "micro_batch_size, sequence_length, vocab_size, "
-                  "pad_token_id, ignore_index, lr_schedule, loss_scale and "
-                  "graph_kernel_fusion must agree");
+  InFlightDiagnostic error = b.emitError(
+      "describes another step than stage 0: micro_batches, micro_batch_size, "
+      "sequence_length, vocab_size, pad_token_id, ignore_index, lr_schedule, "
+      "loss_scale and graph_kernel_fusion must agree");
   error.attachNote(a.getLoc()) << "stage 0 is here";
   return error;
 }
@@ -134,8 +133,8 @@ FailureOr<DecodedProgram> decodeProgram(ModuleOp module) {
 FailureOr<UnplannedStage> decodeUnplanned(ascend::ProgramOp op) {
   auto module = op->getParentOfType<ModuleOp>();
   if (!module)
-    return op.emitError("expected a module around it, whose mesh says what "
-                        "ranks there are");
+    return op.emitError(
+        "expected a module around it, whose mesh says what ranks there are");
   DecoderState state(/*isPlanned=*/false);
   auto programs = module.getBody()->getOps<ascend::ProgramOp>();
   FailureOr<Mesh> mesh =

@@ -17,8 +17,8 @@ static FailureOr<LaunchedKernel> decodeKernel(ascend::LaunchOp op,
   kernel.signature = findKernelSignature(op.getKernel());
   std::optional<KernelSpec> spec = op.getKernelSpec();
   if (!spec || !kernel.signature)
-    return op.emitError("has elements or attributes that no kernel computes "
-                        "with");
+    return op.emitError(
+        "has elements or attributes that no kernel computes with");
   kernel.spec = std::move(*spec);
   const ascend::Cost cost = op.getCost();
   kernel.flops = cost.flops;
@@ -86,10 +86,9 @@ LogicalResult checkPart(Operation *op, const FrameLayout &layout,
   const uint32_t part = layout.getPart(offset);
   const int64_t end = layout.parts[part] + layout.getPartBytes(part);
   if (part + 1 < layout.parts.size() && bytes > end - offset)
-    return op->emitError() << bytes << " bytes at offset " << offset
-                           << " lie in two parts of the frame, of which one "
-                              "ends at "
-                           << end;
+    return op->emitError()
+           << bytes << " bytes at offset " << offset
+           << " lie in two parts of the frame, of which one ends at " << end;
   return success();
 }
 

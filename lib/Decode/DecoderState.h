@@ -35,7 +35,6 @@ mlir::FailureOr<BufferShape> decodeType(mlir::Operation *op, mlir::Type type);
 mlir::FailureOr<LossScale> decodeLossScale(mlir::Operation *op,
                                            mlir::DictionaryAttr attribute);
 
-/// Decodes the certificate of a step.
 mlir::FailureOr<StepCertificate>
 decodeStepCertificate(mlir::Operation *op, mlir::DictionaryAttr attribute);
 

@@ -145,7 +145,7 @@ private:
   }
 
   /// Reports patterns that have no effect, or that match Python's own
-  /// attributes (`__class__`), in the order of keys and of places in the file.
+  /// attributes (`__class__`), in the order of keys and of lines in the file.
   void checkPatterns() {
     for (const PlannedLayer &layer : layers)
       for (const LayerRequest &request : layer.settings->requests)

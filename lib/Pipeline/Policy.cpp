@@ -5,7 +5,6 @@
 #include "policies/Policies.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/Twine.h"
 #include <algorithm>
 
 namespace mf::schedule {

@@ -92,11 +92,10 @@ getEarlierTasks(const Pipeline &pipeline, const Task &task) {
     earlier.push_back({recompute, "the recompute first"});
   if (std::optional<Task> gradient = getEarlierGradient(pipeline, task))
     earlier.push_back(
-        {*gradient, gradient->microBatch == task.microBatch
-                        ? "gradients of a sequence from its last piece to its "
-                          "first"
-                        : "gradients of a chunk in ascending order of "
-                          "micro-batches"});
+        {*gradient,
+         gradient->microBatch == task.microBatch
+             ? "gradients of a sequence from its last piece to its first"
+             : "gradients of a chunk in ascending order of micro-batches"});
   return earlier;
 }
 

@@ -43,7 +43,6 @@ public:
   TermRange resolve(const InstructionList &list, const Operand &operand) {
     return resolve(list, operand, {});
   }
-  /// Returns the terms of a slot.
   BufferTerms &getSlot(uint32_t slot) { return slots[slot]; }
   /// Returns the statics that were used, by index.
   const std::map<uint32_t, BufferTerms> &getStatics() const { return statics; }

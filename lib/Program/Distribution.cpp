@@ -445,9 +445,9 @@ KernelDistribution::takeOwnPart(llvm::ArrayRef<const AxisHolding *> holdings,
     const Holding holding = holdings[number]->holding;
     if (number != operand && other.isRead && holding != Holding::Same &&
         holding != Holding::Zero)
-      return DistributionError{0, number,
-                               "expected the whole, of which each rank takes "
-                               "its own part"};
+      return DistributionError{
+          0, number,
+          "expected the whole, of which each rank takes its own part"};
   }
   const PartDim above = {operands[operand].part.ownPartAbove, false};
   for (const Operand &output : llvm::drop_begin(operands, numInputs))
@@ -507,14 +507,13 @@ KernelDistribution::applySummands(llvm::ArrayRef<const AxisHolding *> holdings,
     if (isSummand &&
         (operand.part.linearity == Linearity::None || numAlone > 1 ||
          operands.back().part.reduction != PartReduction::Sum))
+      return DistributionError{0, number,
+                               "the kernel is not linear in it: expected an "
+                               "all_reduce or reduce_scatter over it before"};
+    if (!isSummand && operand.part.linearity == Linearity::Together)
       return DistributionError{
           0, number,
-          "the kernel is not linear in it: expected an all_reduce or "
-          "reduce_scatter over it before"};
-    if (!isSummand && operand.part.linearity == Linearity::Together)
-      return DistributionError{0, number,
-                               "expected a summand like what it is added to, "
-                               "or the sum of that"};
+          "expected a summand like what it is added to, or the sum of that"};
     if (!isSummand && holding != Holding::Same)
       return DistributionError{
           0, number, "expected the same on all ranks beside a summand"};

@@ -243,10 +243,9 @@ KernelDistribution::applyParts(llvm::ArrayRef<const AxisHolding *> holdings,
   size_t part = 0;
   while (!operands[part].isRead || holdings[part]->holding != Holding::Part)
     ++part;
-  return DistributionError{
-      0, part,
-      "expected the whole, or operands that are cut alike in a dimension that "
-      "may be"};
+  return DistributionError{0, part,
+                           "expected the whole, or operands that are cut alike "
+                           "in a dimension that may be"};
 }
 
 } // namespace mf::program

@@ -521,7 +521,6 @@ private:
   llvm::SmallVector<mlir::Value> losses, hiddenInputs;
   /// A part for each of the losses.
   llvm::SmallVector<ir::LossPart> lossParts;
-  /// The inputs that have gradients.
   llvm::SmallVector<mlir::Value> gradientInputs;
   /// The values received from earlier pieces of the sequence, ordered by piece,
   /// and the values that this piece passes on.

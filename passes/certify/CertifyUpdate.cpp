@@ -7,7 +7,6 @@
 #include "passes/certify/TermEmitter.h"
 #include "passes/lower/ProgramBuilder.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/bit.h"
 #include <map>
 
 namespace mf::passes {

@@ -288,7 +288,7 @@ FailureOr<MeshAttr> getRankMesh(ModelOp model, const RankLayout &ranks,
   return MeshAttr::get(context, axes, sizes);
 }
 
-/// Returns the place of `key` in the YAML, or else that of the model.
+/// Returns the location of `key` in the YAML, or else that of the model.
 static mlir::Location getPlace(ModelOp model, const Node &key) {
   mf::Location place = key.getLocation();
   return place.isKnown() ? getLocation(model.getContext(), place)

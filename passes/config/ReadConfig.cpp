@@ -13,7 +13,6 @@
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/ExpertAxes.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_READCONFIG
@@ -191,15 +190,13 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
     diagnostics.error(
         known::find(config.optimizer, &OptimizerConfig::type).getLocation(),
         "optimizer '" + config.optimizer.type +
-            "' is not supported; expected AdamW, PmaAdamW, "
-            "Muon, Came, FP32StateAdamWeightDecay, "
-            "FusedAdamWeightDecay, AdamWeightDecayX or "
-            "AdamWeightDecay");
+            "' is not supported; expected AdamW, PmaAdamW, Muon, Came, "
+            "FP32StateAdamWeightDecay, FusedAdamWeightDecay, AdamWeightDecayX "
+            "or AdamWeightDecay");
   if (config.optimizer.came && !config.lrGroups.empty())
     diagnostics.error(
         known::find(config.optimizer, &OptimizerConfig::type).getLocation(),
-        "optimizer Came takes one learning rate for all parameters; "
-        "expected " +
+        "optimizer Came takes one learning rate for all parameters; expected " +
             lrScheduleSection.name + " in place of " + groupedLrSection.name);
   std::vector<LrScheduleSection> schedules = {config.lrSchedule};
   for (const LrGroup &group : config.lrGroups)
@@ -211,9 +208,9 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
           "learning rate schedule '" + schedule.type +
               "' is not supported; expected ConstantWarmUpLR, "
               "LinearWithWarmUpLR, CosineWithWarmUpLR, "
-              "CosineWithRestartsAndWarmUpLR, "
-              "PolynomialWithWarmUpLR, WarmUpStableDecayLR, "
-              "CosineAnnealingLR or CosineAnnealingWarmRestarts");
+              "CosineWithRestartsAndWarmUpLR, PolynomialWithWarmUpLR, "
+              "WarmUpStableDecayLR, CosineAnnealingLR or "
+              "CosineAnnealingWarmRestarts");
 }
 
 /// Checks that the model's layers have the names that the YAML selects.
@@ -292,10 +289,10 @@ void resolveCallbacks(ModuleOp module, TrainingConfig &config,
   CallbackConfig &callbacks = config.callbacks;
   int64_t biases = countStatistics(module, ir::UpdateRule::Balance);
   if (callbacks.balance && biases == 0)
-    diagnostics.warning(callbacks.balance->node.getLocation(),
-                        quote(balanceCallbackSection.name) +
-                            " has no effect: no router of the model has a "
-                            "bias");
+    diagnostics.warning(
+        callbacks.balance->node.getLocation(),
+        quote(balanceCallbackSection.name) +
+            " has no effect: no router of the model has a bias");
   Node asked = config.root[known::callbackList.name];
   if (!asked)
     asked = config.moe.node[known::expert::hasBias.name];
@@ -306,11 +303,11 @@ void resolveCallbacks(ModuleOp module, TrainingConfig &config,
                             "'TopkBiasBalanceCallback' among the callbacks");
   if (callbacks.dropRate &&
       countStatistics(module, ir::UpdateRule::Record) == 0)
-    diagnostics.warning(callbacks.dropRate->node.getLocation(),
-                        "'MoEDropRateCallback' finds nothing to log: no router "
-                        "keeps its load, as those of capacity with an 'expert' "
-                        "loss do where " +
-                            known::expert::recordsLoad.name + " is True");
+    diagnostics.warning(
+        callbacks.dropRate->node.getLocation(),
+        "'MoEDropRateCallback' finds nothing to log: no router keeps its load, "
+        "as those of capacity with an 'expert' loss do where " +
+            known::expert::recordsLoad.name + " is True");
   for (auto model : module.getOps<ir::ModelOp>())
     if (callbacks.balance && isMcore(model.getFamily())) {
       const Node rate = keys::expertBiasRate.find(config.model.config);

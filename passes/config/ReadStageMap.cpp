@@ -10,7 +10,7 @@
 using namespace mf;
 using namespace mf::ir;
 
-/// Returns the place of `key` in the YAML, if the attribute has it.
+/// Returns the location of `key` in the YAML, if the attribute has it.
 static mf::Location getKeyLocation(TrainingAttr training, llvm::StringRef key) {
   auto file = training.getLocation<mlir::FileLineColLoc>(key);
   return file ? mf::Location{file.getFilename().str(), file.getLine(),

@@ -80,7 +80,6 @@ static void findWhole(SwiGluSite &site) {
   site.dim = *dim;
 }
 
-/// Returns the site with this product, if it is one.
 static std::optional<SwiGluSite> matchSwiGlu(MulOp product) {
   Value lhs = product.getLhs(), rhs = product.getRhs();
   // The product must not broadcast.

@@ -111,7 +111,6 @@ public:
   bool addsGradients() const { return addsUp; }
   mlir::MLIRContext *getContext() { return model.getContext(); }
 
-  /// Returns the buffer type of a tensor type.
   ascend::BufferType getBufferType(mlir::Type tensor,
                                    ascend::Space space = ascend::Space::Hbm);
 

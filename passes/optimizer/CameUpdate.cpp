@@ -45,9 +45,8 @@ public:
         return param.emitOpError("is cut over other ranks than '")
                << *owner
                << "', to which it is tied: Came, which adds up what ranks have "
-                  "of "
-                  "a parameter, needs copies that are cut alike; expected one "
-                  "stage, or another optimizer";
+                  "of a parameter, needs copies that are cut alike; expected "
+                  "one stage, or another optimizer";
     }
     auto name = FlatSymbolRefAttr::get(param.getSymNameAttr());
     Value gradient = TakeGradientOp::create(

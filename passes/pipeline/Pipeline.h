@@ -51,9 +51,8 @@ struct TrainingStepOptions
       llvm::cl::init(0)};
   Option<std::string> schedule{
       *this, "schedule",
-      llvm::cl::desc(
-          "order of the stages' runs, as zero-bubble-h1; empty takes "
-          "the YAML's")};
+      llvm::cl::desc("order of the stages' runs, as zero-bubble-h1; empty "
+                     "takes the YAML's")};
   Option<bool> recomputeTasks{
       *this, "recompute-tasks",
       llvm::cl::desc("recompute before the gradient arrives, in tasks of their "
@@ -66,9 +65,8 @@ struct TrainingStepOptions
       llvm::cl::init(0)};
   Option<std::string> hbm{
       *this, "hbm",
-      llvm::cl::desc(
-          "device memory per rank, as 54GB, or none for no limit; empty takes "
-          "the YAML's")};
+      llvm::cl::desc("device memory per rank, as 54GB, or none for no limit; "
+                     "empty takes the YAML's")};
   Option<std::string> target{
       *this, "target",
       llvm::cl::desc("device with whose memory the limit is compared; empty "
@@ -90,14 +88,14 @@ struct TrainingStepOptions
       llvm::cl::init(false)};
   Option<bool> fuseElementwise{
       *this, "fuse-elementwise",
-      llvm::cl::desc("run chains of elementwise kernels as one "
-                     "(ascend-fuse-elementwise)"),
+      llvm::cl::desc(
+          "run chains of elementwise kernels as one (ascend-fuse-elementwise)"),
       llvm::cl::init(true)};
   Option<bool> forCann{
       *this, "for-cann",
       llvm::cl::desc("only kernels that CANN has: neither elementwise chains "
-                     "nor scales of gradients are folded, and buffers have "
-                     "the slack that CANN asks for"),
+                     "nor scales of gradients are folded, and buffers have the "
+                     "slack that CANN asks for"),
       llvm::cl::init(false)};
   Option<bool> quiet{*this, "quiet",
                      llvm::cl::desc("no INFO lines about each layer"),

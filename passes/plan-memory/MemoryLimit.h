@@ -31,7 +31,6 @@ struct StageOverflow {
   /// Returns `stage 1 needs .. of device memory, but .. are allowed`, or the
   /// same of the trainer.
   std::string describe() const;
-  /// Returns all facts, one in each string.
   std::vector<std::string> listFacts() const;
   /// Returns the most important ones in few strings.
   std::vector<std::string> summarize() const;

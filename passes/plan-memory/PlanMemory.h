@@ -37,7 +37,6 @@ std::unique_ptr<mlir::Pass> createPlanMemory(
 std::unique_ptr<mlir::Pass> createCheckDevice(const CheckDeviceOptions &options,
                                               std::optional<std::string> text);
 
-/// A plan and its problem.
 struct PlannedProblem {
   const memory::StepProblem &problem;
   const memory::StepPlan &plan;

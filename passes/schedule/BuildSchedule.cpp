@@ -11,7 +11,6 @@
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
 #include "passes/schedule/ModelChunks.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace mf::passes {
 

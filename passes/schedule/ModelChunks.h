@@ -15,7 +15,6 @@
 
 namespace mf::passes {
 
-/// The functions of one chunk.
 struct ChunkFunctions {
   ir::ForwardOp forward;
   /// Null if nothing is recomputed, or if backward itself recomputes.
@@ -32,11 +31,9 @@ struct ChunkFunctions {
   /// Returns the number of outputs that the next chunk takes. The others are
   /// losses and values for later pieces of the sequence.
   int64_t countHiddenOutputs();
-  /// Returns the function of a phase.
   mlir::Operation *getFunction(schedule::Phase phase) const;
 };
 
-/// All chunks of a model.
 struct ModelChunks {
   /// The chunks in the order of execution, which is that of the forward
   /// functions: all chunks for the first piece of the sequence, then for the

@@ -4,7 +4,6 @@
 #include "ModelLayers.h"
 #include "RowBlockPlan.h"
 #include "mf/Frontend/Config/ModelKeys.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"

@@ -99,7 +99,7 @@ unsigned LayerPlanner::addVersion(unsigned value, const Layout &layout,
   return version;
 }
 
-/// Returns the first collective along a dimension whose parts do not lie in the
+/// Returns the first collective along a dimension whose parts are not in the
 /// order of the ranks of its group; none if all do.
 static std::optional<ReshardCollective>
 findUnordered(Layout from, ArrayRef<Layout> path, const ir::MeshSizes &mesh) {

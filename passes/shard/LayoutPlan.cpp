@@ -13,11 +13,10 @@ using namespace llvm;
 
 namespace mf::passes {
 
-using ir::ShardingFactor;
-using ir::ShardingRule;
-
 using ir::Axes;
 using ir::Layout;
+using ir::ShardingFactor;
+using ir::ShardingRule;
 
 Axes getMeshAxes(StringRef name, const ir::MeshSizes &mesh) {
   Axes axes;

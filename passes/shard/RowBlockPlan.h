@@ -22,7 +22,6 @@ struct RowPlace {
   int64_t outer = 1, size = 1, inner = 1;
 };
 
-/// One layer.
 struct RowBlockLayer {
   /// True if the hidden input is a block, and if the result is one.
   bool takesBlocks = false, givesBlocks = false;

@@ -159,7 +159,6 @@ static int64_t getBytes(ArrayRef<Value> values) {
 
 namespace {
 
-/// Splits one chunk.
 class ChunkSplitter {
 public:
   ChunkSplitter(ChunkOp chunk, bool hasBackward, bool splitsBackward,

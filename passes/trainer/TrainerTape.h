@@ -88,7 +88,7 @@ struct RecomputedRun {
 struct TapedForward {
   explicit TapedForward(ir::ModelOp model) : model(model) {}
 
-  /// Returns the place of an operator or of its kernel in the tree of Cells.
+  /// Returns the path of an operator or of its kernel in the tree of Cells.
   std::string getName(int64_t operation) const;
   /// Returns the kernel that the operator is a part of, or null.
   const TapedKernel *findKernel(int64_t operation) const {

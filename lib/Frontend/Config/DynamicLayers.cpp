@@ -79,16 +79,15 @@ readLayerNumbers(const Node &list, const std::string &label,
     std::string problem;
     if (!range || (!spec.isString() && !spec.isInt()))
       problem = at + "invalid layer spec " + spec.repr(60) +
-                "; expected one non-negative integer or 'start-end' (e.g. "
-                "'5', '0-19')";
+                "; expected one non-negative integer or 'start-end' (e.g. '5', "
+                "'0-19')";
     else if (checksRange)
       // Without layers the number of layers is what is wrong.
       problem = depth.layers > 0 ? checkLayerSpan(spec, *range, numLayers) : "";
     if (range && checksRange && problem.empty() &&
         range->first <= previous.last)
       problem = label +
-                ": layer specs must be in strictly ascending order; "
-                "spec[" +
+                ": layer specs must be in strictly ascending order; spec[" +
                 std::to_string(position) + "] '" + text + "' starts at " +
                 std::to_string(range->first) + " but previous spec ends at " +
                 std::to_string(previous.last);
@@ -134,11 +133,11 @@ readModulePatterns(const Node &map, const std::string &prefix,
   setting.kind = LayerSetting::Kind::PatternMap;
   setting.location = map.getLocation();
   if (!map.isMap()) {
-    diagnostics.error(map.getLocation(), prefix + "." +
-                                             recompute::selectModule.name +
-                                             " must be a dict (module path -> "
-                                             "list of layer ranges), got " +
-                                             getPythonType(map));
+    diagnostics.error(
+        map.getLocation(),
+        prefix + "." + recompute::selectModule.name +
+            " must be a dict (module path -> list of layer ranges), got " +
+            getPythonType(map));
     return setting;
   }
   for (const Node::Entry &entry : map.getEntries()) {
@@ -150,12 +149,11 @@ readModulePatterns(const Node &map, const std::string &prefix,
       continue;
     }
     if (!entry.value.isList()) {
-      diagnostics.error(entry.value.getLocation(),
-                        prefix + "." + recompute::selectModule.name + "[" +
-                            quoted +
-                            "]: value must be a list or tuple of layer "
-                            "ranges, got " +
-                            getPythonType(entry.value));
+      diagnostics.error(
+          entry.value.getLocation(),
+          prefix + "." + recompute::selectModule.name + "[" + quoted +
+              "]: value must be a list or tuple of layer ranges, got " +
+              getPythonType(entry.value));
       continue;
     }
     auto numbers =
@@ -194,10 +192,9 @@ static std::string readRecomputeMode(const DynamicReader &reader) {
     return text;
   if (mode.getKind() == NodeKind::Null)
     text = "None";
-  reader.diagnostics.error(mode.getLocation(),
-                           "RecomputeConfig.mode must be 'None', 'full', or "
-                           "'select', got " +
-                               text);
+  reader.diagnostics.error(
+      mode.getLocation(),
+      "RecomputeConfig.mode must be 'None', 'full', or 'select', got " + text);
   return "None";
 }
 
@@ -208,8 +205,7 @@ static void readExcludedOperators(const DynamicReader &reader,
     if (item.getText().trim().empty())
       reader.diagnostics.error(item.getLocation(),
                                getTrainerName(key.getPath()) +
-                                   ": expected "
-                                   "non-empty strings, but got " +
+                                   ": expected non-empty strings, but got " +
                                    item.repr(60));
     else
       config.keptOperators.push_back(item.getText().lower());
@@ -234,8 +230,7 @@ static void readRecomputeSection(const DynamicReader &reader,
          {&recompute::fullRecomputeLayer, &recompute::selectModule,
           &recompute::excludeOp})
       if (reader.getWritten(*key))
-        reader.warnUnused(*key, "mode of recompute is "
-                                "'None'");
+        reader.warnUnused(*key, "mode of recompute is 'None'");
     config.keptOperators.clear();
     return;
   }
@@ -329,12 +324,12 @@ getSwapItems(const DynamicReader &reader, const DynamicKey &key,
       }
     Node layers = item[known::swapLayers];
     if (!layers.isList()) {
-      reader.diagnostics.error(
-          layers.getLocation(),
-          at + "." + known::swapLayers +
-              ": expected list/tuple of layer ids or ranges like "
-              "['5'], ['0-19'], got " +
-              getPythonType(layers) + ": " + layers.repr(60));
+      reader.diagnostics.error(layers.getLocation(),
+                               at + "." + known::swapLayers +
+                                   ": expected list/tuple of layer ids or "
+                                   "ranges like ['5'], ['0-19'], got " +
+                                   getPythonType(layers) + ": " +
+                                   layers.repr(60));
       return std::nullopt;
     }
   }
@@ -374,11 +369,10 @@ static void readLayerSwap(const DynamicReader &reader,
     if (entry && number == 0)
       config.layerSwap->push_back(std::move(*entry));
     else if (entry)
-      reader.diagnostics.warning(item.getLocation(),
-                                 "item " + llvm::Twine(number) + " of " +
-                                     quote(swap::layerSwap.name) +
-                                     " has no effect: the "
-                                     "trainer applies the first one only");
+      reader.diagnostics.warning(
+          item.getLocation(),
+          "item " + llvm::Twine(number) + " of " + quote(swap::layerSwap.name) +
+              " has no effect: the trainer applies the first one only");
   }
 }
 
@@ -444,9 +438,9 @@ static void readDynamicSwap(const DynamicReader &reader,
                             quote(swap::layerSwap.name) + " nor " +
                             quote(swap::opSwap.name) + " says which layers");
   if (layout.pipeline > 1)
-    reader.warn(enable, "releases before MindSpore 2.11 refuse swap with "
-                        "several stages: swap is not supported with "
-                        "pipeline parallel");
+    reader.warn(enable,
+                "releases before MindSpore 2.11 refuse swap with several "
+                "stages: swap is not supported with pipeline parallel");
 }
 
 //===----------------------------------------------------------------------===//
@@ -497,11 +491,11 @@ static void addLateRates(const Node &optimizer, LrScheduleConfig &rates,
     const bool anneals = kind == LrScheduleKind::CosineAnnealing ||
                          kind == LrScheduleKind::CosineAnnealingWarmRestarts;
     if (warmup == 0 && !anneals)
-      diagnostics.warning(optimizer[key].getLocation(),
-                          "with " + quote(key) +
-                              " and no warm-up steps the trainer divides by 0 "
-                              "for the rate of the first step; it has that of "
-                              "the second here");
+      diagnostics.warning(
+          optimizer[key].getLocation(),
+          "with " + quote(key) +
+              " and no warm-up steps the trainer divides by 0 for the rate of "
+              "the first step; it has that of the second here");
     return;
   }
 }
@@ -556,8 +550,8 @@ void addDynamicSettings(const Node &root, const DynamicLayout &layout,
         (root[recompute::section] ? root[recompute::section]
                                   : root[swap::section])
             .getLocation(),
-        "recompute and swap have no effect: the trainer applies neither to "
-        "one rank, which RANK_SIZE asks for");
+        "recompute and swap have no effect: the trainer applies neither to one "
+        "rank, which RANK_SIZE asks for");
 }
 
 } // namespace mf

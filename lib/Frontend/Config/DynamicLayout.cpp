@@ -489,15 +489,14 @@ static void checkContextParallel(const DynamicReader &reader, const Node &root,
                            ? !given || heads == degree
                            : !given || heads == 1;
   if (!isRight)
-    reader.error(headKey,
-                 "expected " + headKey.name + " to be " + key.name +
-                     " with ulysses, 1 with colossal, and a divisor between "
-                     "them with hybrid, but got " +
-                     reader.get(headKey).repr(60) + " with " + method +
-                     " and " + key.name + " " + llvm::Twine(degree));
+    reader.error(headKey, "expected " + headKey.name + " to be " + key.name +
+                              " with ulysses, 1 with colossal, and a divisor "
+                              "between them with hybrid, but got " +
+                              reader.get(headKey).repr(60) + " with " + method +
+                              " and " + key.name + " " + llvm::Twine(degree));
   if (method == colossalMethod.name && reader.getBool(asyncKey))
-    reader.warnUnused(asyncKey, "only ulysses and hybrid "
-                                "exchange beside computation");
+    reader.warnUnused(asyncKey,
+                      "only ulysses and hybrid exchange beside computation");
 }
 
 static void checkSharding(const DynamicReader &reader,
@@ -507,9 +506,9 @@ static void checkSharding(const DynamicReader &reader,
   const DynamicKey &denseKey = parallelism::denseFsdpShardSize;
   const std::string policy = reader.getString(policyKey);
   if (policy != "always" && policy != "never" && policy != "default")
-    reader.error(policyKey, "Invalid " + policyKey.name + ": " + policy +
-                                "; valid options are: 'always', 'never', "
-                                "'default'");
+    reader.error(policyKey,
+                 "Invalid " + policyKey.name + ": " + policy +
+                     "; valid options are: 'always', 'never', 'default'");
   if (reader.getBool(offload))
     reader.error(offload, "RuntimeError: " + offload.name +
                               " True is not supported; expected False");

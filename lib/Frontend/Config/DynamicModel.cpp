@@ -194,10 +194,10 @@ static void checkBalancingLoss(const Node &model, DiagnosticList &diagnostics) {
     return;
   const Location &place = (type ? type : factor).getLocation();
   if (name == "global_aux_loss")
-    diagnostics.error(place, "'global_aux_loss' is not supported: the choices "
-                             "of the steps before are not kept; expected "
-                             "aux_loss or seq_aux_loss for " +
-                                 quote(keys::balanceLossType.getName()));
+    diagnostics.error(
+        place, "'global_aux_loss' is not supported: the choices of the steps "
+               "before are not kept; expected aux_loss or seq_aux_loss for " +
+                   quote(keys::balanceLossType.getName()));
   else
     diagnostics.error(place, "Unknown aux_loss_type " + name + "; set " +
                                  keys::balanceLossType.getName() +
@@ -224,11 +224,11 @@ static void setExpertKeys(const Node &root, const DynamicLayout &layout,
 static void warnAboutDropout(const Node &written, DiagnosticList &diagnostics) {
   for (const ModelDefault &dropout : transformerDefaults)
     if (!written[dropout.getName()])
-      diagnostics.warning(written.getLocation(),
-                          quote(dropout.getName()) +
-                              " is not given, so it is " + dropout.value +
-                              ", the trainer's default; write 0.0 to drop "
-                              "nothing");
+      diagnostics.warning(
+          written.getLocation(),
+          quote(dropout.getName()) + " is not given, so it is " +
+              dropout.value +
+              ", the trainer's default; write 0.0 to drop nothing");
 }
 
 int64_t readDynamicLossPieces(const Node &root, DiagnosticList &diagnostics) {
@@ -245,12 +245,12 @@ int64_t readDynamicLossPieces(const Node &root, DiagnosticList &diagnostics) {
   }
   if (Node perToken = keys::calculatePerTokenLoss.find(root[model::section]);
       *count > 1 && perToken.getBool().value_or(false))
-    diagnostics.error(perToken.getLocation(),
-                      llvm::formatv("For {0} > 1, {1} is not supported; "
-                                    "expected {0} 1 or {1} False",
-                                    keys::chunkLossNum.getName(),
-                                    keys::calculatePerTokenLoss.getName())
-                          .str());
+    diagnostics.error(
+        perToken.getLocation(),
+        llvm::formatv(
+            "For {0} > 1, {1} is not supported; expected {0} 1 or {1} False",
+            keys::chunkLossNum.getName(), keys::calculatePerTokenLoss.getName())
+            .str());
   return *count;
 }
 
@@ -259,18 +259,18 @@ static void checkModel(const Node &model, bool hasExperts,
                        DiagnosticList &diagnostics) {
   if (Node perToken = keys::calculatePerTokenLoss.find(model);
       perToken.getBool().value_or(false))
-    diagnostics.warning(perToken.getLocation(),
-                        quote(keys::calculatePerTokenLoss.getName()) +
-                            " is not modelled; the loss is the mean of each "
-                            "micro-batch's");
+    diagnostics.warning(
+        perToken.getLocation(),
+        quote(keys::calculatePerTokenLoss.getName()) +
+            " is not modelled; the loss is the mean of each micro-batch's");
   if (hasExperts)
     return;
   for (llvm::StringRef key : keys::numExperts.getNames(keys::Mcore))
     if (Node experts = model[key]; experts.getInt().value_or(0) > 0) {
-      diagnostics.error(experts.getLocation(),
-                        "the dynamic graph's Qwen3ForCausalLM has no experts: "
-                        "expected no " +
-                            quote(key) + ", but got " + experts.repr(60));
+      diagnostics.error(
+          experts.getLocation(),
+          "the dynamic graph's Qwen3ForCausalLM has no experts: expected no " +
+              quote(key) + ", but got " + experts.repr(60));
       return;
     }
 }
@@ -293,10 +293,10 @@ static void setDocuments(const Node &data, const DynamicLayout &layout,
                                               quote(dataloader::documentMask));
   };
   if (model.get(keys::fusedSparseAttention.getName()).getBool().value_or(true))
-    return refuse("fused hybrid attention (" +
-                  quote(keys::fusedSparseAttention.getName()) +
-                  ") currently supports BSND layout only, which has no "
-                  "documents");
+    return refuse(
+        "fused hybrid attention (" +
+        quote(keys::fusedSparseAttention.getName()) +
+        ") currently supports BSND layout only, which has no documents");
   if (layout.context > 1)
     return refuse("ranks that share a sequence of hybrid attention (" +
                   quote(parallelism::contextParallel.name) +
@@ -395,11 +395,9 @@ static void adaptDeepSeek4(const Node &root, const Node &written,
       layout.context > 1 && (method.getText() == ulyssesMethod.name ||
                              method.getText() == hybridMethod.name))
     diagnostics.error(method.getLocation(),
-                      "ranks that share a sequence of hybrid attention "
-                      "(" +
+                      "ranks that share a sequence of hybrid attention (" +
                           quote(hybridVariant) +
-                          ") exchange keys, not heads: expected "
-                          "colossal for " +
+                          ") exchange keys, not heads: expected colossal for " +
                           quote(methodKey.name) + ", but got " +
                           method.repr(60));
   setDocuments(root.getPath(dataloader::section)["config"], layout, model,
@@ -450,12 +448,11 @@ Node readDynamicModel(const Node &root, const DynamicLayout &layout,
       model.set(count, "0", width);
   } else if (layout.pipeline > 1) {
     const DynamicKey &key = parallelism::pipelineParallel;
-    diagnostics.error(root.getPath(key.getPath()).getLocation(),
-                      "the dynamic graph's Qwen3ForCausalLM has no stages: "
-                      "expected " +
-                          key.name + " 1, but got " +
-                          llvm::Twine(layout.pipeline) +
-                          ", which is a TypeError there");
+    diagnostics.error(
+        root.getPath(key.getPath()).getLocation(),
+        "the dynamic graph's Qwen3ForCausalLM has no stages: expected " +
+            key.name + " 1, but got " + llvm::Twine(layout.pipeline) +
+            ", which is a TypeError there");
   }
   if (hasExperts)
     if (Node experts = keys::numExperts.find(model.build(), keys::Mcore);

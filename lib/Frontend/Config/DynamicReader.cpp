@@ -256,7 +256,7 @@ static constexpr const DynamicKey *dynamicKeys[] = {
 #include "DynamicKeys.def"
 };
 
-/// Returns the fields of a section, which lie side by side.
+/// Returns the fields of a section, which are adjacent.
 static llvm::ArrayRef<const DynamicKey *> getKeys(llvm::StringRef section) {
   return llvm::ArrayRef(dynamicKeys)
       .drop_until(

@@ -161,8 +161,7 @@ std::vector<KeyHelp> describeStaticKeys(llvm::StringRef section) {
 void printKeyPage(llvm::raw_ostream &out) {
   TrainingConfig config = makeWholeConfig();
   out << "# Keys of the YAML\n\nA default is what holds without the whole "
-         "section. "
-         "Keys that take nothing here have a form of their own.\n";
+         "section. Keys that take nothing here have a form of their own.\n";
   for (const KnownSection *section : getKnownSections())
     printSection(*section, config, out);
 }

@@ -192,8 +192,8 @@ static constexpr KnownKey runnerKeys[] = {
 static constexpr IrrelevantKeys runnerRest[] = {
     {runLength, "epochs sink_mode sink_size stop_step"},
     // Files of old releases have these; dev refuses them.
-    {runLength, "initial_epoch has_trained_epoches has_trained_steps "
-                "per_epoch_size"},
+    {runLength,
+     "initial_epoch has_trained_epoches has_trained_steps per_epoch_size"},
     {unread, "num_classes"},
 };
 constexpr KnownSection runnerSection = {"runner_config", true, runnerKeys,
@@ -413,8 +413,8 @@ static constexpr IrrelevantKeys contextRest[] = {
      "graph_kernel_flags jit_syntax_level infer_boost deterministic "
      "pynative_synchronize check_bprop reserve_class_name_in_scope "
      "disable_format_transform grad_for_scalar"},
-    {report, "save_graphs save_graphs_path save_dump_path print_file_path "
-             "debug_level"},
+    {report,
+     "save_graphs save_graphs_path save_dump_path print_file_path debug_level"},
     {host, "env_config_path mempool_block_size runtime_num_threads "
            "affinity_cpu_list inter_op_parallel_num parameter_cache"},
 };
@@ -452,10 +452,9 @@ static constexpr KnownKey moeKeys[] = {
 static constexpr IrrelevantKeys moeRest[] = {
     {collectives, "group_wise_a2a use_allgather_dispatcher"},
     {overlap, "moe_shared_expert_overlap"},
-    {oldExperts,
-     "save_token_distribution cur_layer enable_cold_hot_expert "
-     "update_step hot_expert_num cold_token_percent moe_module_name "
-     "dispatch_global_max_bs"},
+    {oldExperts, "save_token_distribution cur_layer enable_cold_hot_expert "
+                 "update_step hot_expert_num cold_token_percent "
+                 "moe_module_name dispatch_global_max_bs"},
 };
 constexpr KnownSection moeSection = {"moe_config", true, moeKeys, moeRest};
 
@@ -491,19 +490,17 @@ static constexpr KnownKey topLevelKeys[] = {
 static constexpr IrrelevantKeys topLevelRest[] = {
     {seeds, "seed"},
     {samples, "train_dataset_task processor data_simplification input_data"},
-    {evaluation,
-     "eval_dataset eval_dataset_task metric eval_callbacks do_eval "
-     "eval_step_interval eval_epoch_interval predict_batch_size infer "
-     "generate"},
+    {evaluation, "eval_dataset eval_dataset_task metric eval_callbacks do_eval "
+                 "eval_step_interval eval_epoch_interval predict_batch_size "
+                 "infer generate"},
     {launch, "trainer run_mode run_status use_graceful_exit push_to_hub "
              "hub_model_id hub_token hub_private_repo adapter_id description"},
     {report,
-     "monitor_config output_dir profile profile_start_step "
-     "profile_stop_step profile_memory profile_communication "
-     "profile_level profile_output profile_rank_ids profile_pipeline "
-     "profiler_level profiling_config init_start_profile with_stack mstx "
-     "memory_usage time_config print_separate_loss "
-     "check_for_nan_in_loss_and_grad"},
+     "monitor_config output_dir profile profile_start_step profile_stop_step "
+     "profile_memory profile_communication profile_level profile_output "
+     "profile_rank_ids profile_pipeline profiler_level profiling_config "
+     "init_start_profile with_stack mstx memory_usage time_config "
+     "print_separate_loss check_for_nan_in_loss_and_grad"},
     {checkpoints,
      "load_checkpoint load_ckpt_format load_ckpt_async "
      "src_strategy_path_or_dir auto_trans_ckpt transform_process_num "

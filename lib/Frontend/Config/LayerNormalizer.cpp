@@ -252,22 +252,21 @@ LayerNormalizer::normalizeIndices(const LayerSelection &selection,
   }
   if (llvm::any_of(selection.counts,
                    [](const LayerCount &count) { return count.isBool; }))
-    diagnostics.warning(selection.location,
-                        "with swap on, the list of " + what +
-                            " holds layer indices, where True is 1 and False "
-                            "is 0; write a bool without a list for all layers "
-                            "or none");
+    diagnostics.warning(
+        selection.location,
+        "with swap on, the list of " + what +
+            " holds layer indices, where True is 1 and False is 0; write a "
+            "bool without a list for all layers or none");
   for (const LayerCount &count : selection.counts) {
     normalized.indices.push_back(count);
     if (count.value >= 0 && count.value < stages.getNumLayers())
       normalized.mask[static_cast<size_t>(count.value)] = true;
     else
-      diagnostics.warning(selection.location,
-                          what + " names layer " + llvm::Twine(count.value) +
-                              ", but there are " +
-                              llvm::Twine(stages.getNumLayers()) +
-                              " layers; with swap on, a list holds layer "
-                              "indices");
+      diagnostics.warning(
+          selection.location,
+          what + " names layer " + llvm::Twine(count.value) +
+              ", but there are " + llvm::Twine(stages.getNumLayers()) +
+              " layers; with swap on, a list holds layer indices");
   }
   return normalized;
 }

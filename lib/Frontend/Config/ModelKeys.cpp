@@ -31,13 +31,12 @@ static constexpr IrrelevantKeys irrelevantKeys[] = {
     {keys::sameResult,
      "bias_dropout_fusion compute_in_2d input_sliced_sig n_position "
      "pretrain_seqlen rmsnorm_compute_2d "
-     "use_contiguous_weight_layout_attention "
-     "use_interleaved_weight_layout_mlp use_rope_slice "
-     "apply_query_key_layer_scaling use_llama_rope use_rearrange_rope "
-     "gated_linear_unit kv_channels rotary_emb_base mask_type use_seq_parallel "
-     "seq_parallel "
-     "use_select_recompute use_legacy lm_head_dp emb_dropout_rate "
-     "parallel_config mean moe_config layers_group monitor_config seed"},
+     "use_contiguous_weight_layout_attention use_interleaved_weight_layout_mlp "
+     "use_rope_slice apply_query_key_layer_scaling use_llama_rope "
+     "use_rearrange_rope gated_linear_unit kv_channels rotary_emb_base "
+     "mask_type use_seq_parallel seq_parallel use_select_recompute use_legacy "
+     "lm_head_dp emb_dropout_rate parallel_config mean moe_config layers_group "
+     "monitor_config seed"},
 };
 
 /// Keys that no class reads, although they change the training step.

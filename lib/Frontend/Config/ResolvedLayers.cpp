@@ -4,7 +4,6 @@
 #include "mf/Frontend/Config/ResolvedLayers.h"
 #include "LayerNormalizer.h"
 #include "mf/Layers/CellPattern.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mf {
@@ -58,7 +57,6 @@ static void checkLayers(const SwapEntry &entry, llvm::StringRef name,
                               llvm::Twine(stages.getNumLayers()) + " layers");
 }
 
-/// Returns the pattern of a request.
 static CellPattern getPattern(const LayerRequest &request) {
   return request.meansWholePaths ? CellPattern::ofWholePaths(request.pattern)
                                  : CellPattern(request.pattern);

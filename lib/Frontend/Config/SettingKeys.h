@@ -91,7 +91,6 @@ SettingValue getOffsetKeys(const StageTable &offset,
                            const TrainingConfig &config,
                            DiagnosticList &diagnostics);
 
-/// Returns the keys for swap.
 SettingValue getSwapKeys(llvm::ArrayRef<SwapItem> items,
                          const TrainingConfig &config);
 

@@ -46,7 +46,6 @@ SettingValue SettingValue::fromInts(const std::vector<int64_t> &values) {
   return list;
 }
 
-/// Returns the value of a scalar.
 static SettingValue toScalar(const Node &node) {
   if (node.isUndefinedOrNull())
     return SettingValue::fromName("null");

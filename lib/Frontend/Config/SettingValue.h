@@ -34,7 +34,6 @@ struct SettingValue {
   static SettingValue fromName(llvm::StringRef name);
   static SettingValue fromPattern(llvm::StringRef pattern);
   static SettingValue fromInts(const std::vector<int64_t> &values);
-  /// Returns the value of a node, with all that is in it.
   static SettingValue fromNode(const Node &node);
   static SettingValue makeList() { return makeCollection(Kind::List); }
   static SettingValue makeMap() { return makeCollection(Kind::Map); }

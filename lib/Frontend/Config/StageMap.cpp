@@ -91,9 +91,7 @@ static std::string describeSum(const StageMapOptions &options,
   if (!options.mayLeaveOutMtp || options.mtpLayers == 0)
     return describe(all) + over;
   return describe(options.numLayers) +
-         " without the one that predicts later "
-         "tokens" +
-         over +
+         " without the one that predicts later tokens" + over +
          ", as current releases of MindSpore Transformers count, or to " +
          describe(all) + " with it, as older releases do";
 }
@@ -157,18 +155,17 @@ static void warnAboutLeftOut(const StageMapOptions &options, int64_t counted,
     diagnostics.warning(
         offset.location,
         counts +
-            " layers without the one that predicts later tokens, as "
-            "current releases of MindSpore Transformers do; it is on the "
-            "last stage, with the recompute setting of layer " +
+            " layers without the one that predicts later tokens, as current "
+            "releases of MindSpore Transformers do; it is on the last stage, "
+            "with the recompute setting of layer " +
             llvm::Twine(counted - 1));
   else
-    diagnostics.warning(
-        offset.location,
-        counts +
-            " layers with the one that predicts later tokens, as older "
-            "releases of MindSpore Transformers do; current ones expect "
-            "a sum of " +
-            llvm::Twine(options.numLayers % miniStages));
+    diagnostics.warning(offset.location,
+                        counts +
+                            " layers with the one that predicts later tokens, "
+                            "as older releases of MindSpore Transformers do; "
+                            "current ones expect a sum of " +
+                            llvm::Twine(options.numLayers % miniStages));
 }
 
 /// Returns the order in which chunks visit the stages: the requested one or the
@@ -240,15 +237,15 @@ static bool checkCounts(const StageMap &map, int64_t layers, bool countsLater,
     return false;
   }
   if (total != layers)
-    diagnostics.warning(
-        offset.location,
-        "'offset' " + offset.repr() + " counts for every " +
-            (offset.kind == StageOffset::Kind::Scalar ? "mini stage"
-                                                      : "interleave") +
-            ", so that room is made for " + llvm::Twine(total) +
-            " layers, but there are " + llvm::Twine(layers) +
-            "; late stages get fewer than they could, give one value per "
-            "mini stage instead");
+    diagnostics.warning(offset.location,
+                        "'offset' " + offset.repr() + " counts for every " +
+                            (offset.kind == StageOffset::Kind::Scalar
+                                 ? "mini stage"
+                                 : "interleave") +
+                            ", so that room is made for " + llvm::Twine(total) +
+                            " layers, but there are " + llvm::Twine(layers) +
+                            "; late stages get fewer than they could, give one "
+                            "value per mini stage instead");
   return true;
 }
 
@@ -376,18 +373,18 @@ bool checkLayerCount(const StageMapOptions &options,
                      DiagnosticList &diagnostics) {
   int64_t layers = options.numLayers + options.mtpLayers;
   if (layers < options.pipelineStages) {
-    diagnostics.error(options.location,
-                      "expected at least one layer per pipeline stage, but "
-                      "there are " +
-                          llvm::Twine(layers) + " layers and " +
-                          llvm::Twine(options.pipelineStages) + " stages");
+    diagnostics.error(
+        options.location,
+        "expected at least one layer per pipeline stage, but there are " +
+            llvm::Twine(layers) + " layers and " +
+            llvm::Twine(options.pipelineStages) + " stages");
     return false;
   }
   if (options.interleave > 1 &&
       options.interleave * options.pipelineStages > layers) {
     diagnostics.error(options.location,
-                      "expected at least one layer per interleave and "
-                      "pipeline stage, but there are " +
+                      "expected at least one layer per interleave and pipeline "
+                      "stage, but there are " +
                           llvm::Twine(layers) + " layers and " +
                           llvm::Twine(options.interleave) + " * " +
                           llvm::Twine(options.pipelineStages) + " mini stages");

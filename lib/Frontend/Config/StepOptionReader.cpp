@@ -66,11 +66,10 @@ static void readCoefficients(SectionReader &reader, MuonConfig &muon) {
   if (muon.coefficients.empty())
     reader.rejectValue(key, "three numbers, or a list of [[a, b, c], steps]");
   else if (Node ignored = reader.get(stepKey))
-    reader.diagnostics.warning(ignored.getLocation(),
-                               quote(stepKey.name) +
-                                   " has no effect: " + quote(key.name) +
-                                   " says how many steps each of its triples "
-                                   "is for");
+    reader.diagnostics.warning(
+        ignored.getLocation(),
+        quote(stepKey.name) + " has no effect: " + quote(key.name) +
+            " says how many steps each of its triples is for");
 }
 
 static void readIncluded(SectionReader &reader, MuonConfig &muon) {
@@ -155,17 +154,15 @@ static void checkSwitches(SectionReader &reader) {
   if (reader.readBool(scale, false))
     reader.diagnostics.error(
         reader.get(scale).getLocation(),
-        quote(scale.name) +
-            " of Came, a rate that follows the norm of each parameter, is not "
-            "supported; expected False");
+        quote(scale.name) + " of Came, a rate that follows the norm of each "
+                            "parameter, is not supported; expected False");
   for (const KnownKey *key :
        {&known::relativeStep, &known::warmupInit, &known::compression})
     if (reader.readBool(*key, false))
-      reader.diagnostics.error(
-          reader.get(*key).getLocation(),
-          "expected " + quote(key->name) +
-              " to be False, which is all that Came takes beside an "
-              "lr_schedule");
+      reader.diagnostics.error(reader.get(*key).getLocation(),
+                               "expected " + quote(key->name) +
+                                   " to be False, which is all that Came takes "
+                                   "beside an lr_schedule");
 }
 
 /// The same for Came.
@@ -220,20 +217,20 @@ static void readLossScale(SectionReader &wrapper, TrainingConfig &config) {
     if (number && isLossScale(*number))
       scale.value = *number;
     else
-      wrapper.rejectValue(known::scaleSense,
-                          "a positive number that fp32 can hold, or a map with "
-                          "a " +
-                              quote(known::scaleType.name));
+      wrapper.rejectValue(
+          known::scaleSense,
+          "a positive number that fp32 can hold, or a map with a " +
+              quote(known::scaleType.name));
     return;
   }
   SectionReader reader(value, lossScaleSection, wrapper.diagnostics);
   Node type = reader.get(known::scaleType);
   std::optional<LossScaleConfig::Kind> kind = getLossScaleKind(type.getText());
   if (!kind) {
-    reader.rejectValue(known::scaleType, type ? type : reader.getNode(),
-                       "'DynamicLossScaleUpdateCell', "
-                       "'FixedLossScaleUpdateCell' or "
-                       "'AdaptiveLossScaleUpdateCell'");
+    reader.rejectValue(
+        known::scaleType, type ? type : reader.getNode(),
+        "'DynamicLossScaleUpdateCell', 'FixedLossScaleUpdateCell' or "
+        "'AdaptiveLossScaleUpdateCell'");
     return;
   }
   scale.kind = *kind;

@@ -93,11 +93,10 @@ void ValueEditor::edit(const SpanNode &span, const Node &node,
     location.line = span.line;
     location.column = span.column;
     diagnostics
-        .error(location,
-               quote(place.path) + " is the alias " +
-                   quote(text.slice(span.begin, span.end)) +
-                   ", which cannot be changed in place; expected the value "
-                   "itself, write it here instead of the alias")
+        .error(location, quote(place.path) + " is the alias " +
+                             quote(text.slice(span.begin, span.end)) +
+                             ", which cannot be changed in place; expected the "
+                             "value itself, write it here instead of the alias")
         .attachNote("the value that it stands for",
                     {location.file, anchorLine, node.getLocation().column});
     return;

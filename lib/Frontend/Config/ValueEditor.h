@@ -29,7 +29,7 @@ struct SpanNode {
   /// The end of the last anchor or tag; `begin` if there is none.
   size_t propertiesEnd = 0;
   /// The start and the end of the value itself. For an empty value, both are
-  /// the place where it could be inserted.
+  /// the offset at which it could be inserted.
   size_t content = 0, end = 0;
   /// The position by yaml-cpp's mark, as Node has it.
   unsigned line = 0, column = 0;

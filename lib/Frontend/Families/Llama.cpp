@@ -60,11 +60,10 @@ constexpr llvm::StringLiteral routerDense = "reshape shape_op matmul";
 /// MoEV2 without its feed forward and router.
 constexpr llvm::StringLiteral capacityLeaves =
     "add_loss reshape shape cast transpose_4dim_dp1 transpose_4dim_dp0 "
-    "transpose_5dim_ep2 concat_dp stride_slice stride_slice_dp "
-    "stride_slice_ep stride_slice_dp_mp stride_slice_ep_mp "
-    "stride_slice_outer_dp_mp stride_slice_outer_ep_mp stride_slice_outer_ep "
-    "stride_slice_outer_dp transpose_5dim_ep1 transpose_mp1 transpose_mp2 "
-    "stride_slice_allgather";
+    "transpose_5dim_ep2 concat_dp stride_slice stride_slice_dp stride_slice_ep "
+    "stride_slice_dp_mp stride_slice_ep_mp stride_slice_outer_dp_mp "
+    "stride_slice_outer_ep_mp stride_slice_outer_ep stride_slice_outer_dp "
+    "transpose_5dim_ep1 transpose_mp1 transpose_mp2 stride_slice_allgather";
 
 /// Its router with TopkRouterV2.
 constexpr CellRow capacityRouter[] = {
@@ -75,15 +74,14 @@ constexpr CellRow capacityRouter[] = {
      "afb_reduce_mean afb_topk assign_add tc_topk tc_sum",
      {},
      Fact::RouterBias},
-    {"router",
-     "cast reshape shape gating_activation topk argmax onehot_2d onehot_3d "
-     "cumsum mul_2d_1d mul_2d mul_3d mul_4d add_2d add_3d less gt reduce_sum "
-     "transpose_3d transpose slice slice_range bmm_range add_eps "
-     "reduce_sum_keep div_3d concat_3d zeros_op not_equal add_one add_range "
-     "sub_range mul_range sort_range mod print tile mul reduce_mean "
-     "reduce_mean_2d add_scalar add sub mod_expert tensor2scalar "
-     "dispatch_gather concat zeros_op_4d combine_gather mul_router_coeff "
-     "sum_router_coeff"},
+    {"router", "cast reshape shape gating_activation topk argmax onehot_2d "
+               "onehot_3d cumsum mul_2d_1d mul_2d mul_3d mul_4d add_2d add_3d "
+               "less gt reduce_sum transpose_3d transpose slice slice_range "
+               "bmm_range add_eps reduce_sum_keep div_3d concat_3d zeros_op "
+               "not_equal add_one add_range sub_range mul_range sort_range mod "
+               "print tile mul reduce_mean reduce_mean_2d add_scalar add sub "
+               "mod_expert tensor2scalar dispatch_gather concat zeros_op_4d "
+               "combine_gather mul_router_coeff sum_router_coeff"},
     {"router.z_loss_func", "mean_ops sum_ops exp ln square cast mul"},
     parameter("router.topk_bias", Part::RouterBias),
 };
@@ -163,8 +161,8 @@ constexpr CellRow experts[] = {
 constexpr CellRow attention[] = {
     {"", "shape reshape cast"},
     {"", "split_qkv", {}, Fact::QueryKeyValue},
-    {"", "transpose merger_head_transpose batch_matmul batch_matmul_q_k mul "
-         "add"},
+    {"",
+     "transpose merger_head_transpose batch_matmul batch_matmul_q_k mul add"},
     {"", "add_alibi", {}, Fact::Alibi},
     {"", "softmax cast_attn tile_kv"},
     linear("w_qkv", allOfHead, Fact::QueryKeyValue & !Fact::ShortProjection,
@@ -194,9 +192,8 @@ constexpr CellRow telechatAttention[] = {
     dropout("wk_v.dropout"),
     linear("wo", Part::AttentionOutput, {}, Fact::OutputBias),
     dropout("wo.dropout"),
-    {"apply_rotary_emb",
-     "add bmm_swap mul mul_inc mul_with_batch_freqs neg slice concat shape "
-     "cast"},
+    {"apply_rotary_emb", "add bmm_swap mul mul_inc mul_with_batch_freqs neg "
+                         "slice concat shape cast"},
     {"apply_rotary_emb", "rope", {}, Fact::FusedRotary},
     dropout("attention_dropout"),
     {"flash_attention", "flash_attention drop_gen_mask", {}, Fact::Flash},

@@ -3,7 +3,6 @@
 
 #include "ExpertReader.h"
 #include "FamilyReaders.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
@@ -54,11 +53,11 @@ void readStreams(SpecReader &reader, ModelSpec &spec) {
     streams.iterations =
         value.isInt() ? value.getInt().value_or(-1) : int64_t(-1);
     if (streams.iterations < 0 || streams.iterations > mostIterations)
-      reader.error(iterations,
-                   "mhc_sinkhorn_iterations should be a non-negative integer, "
-                   "but get " +
-                       value.repr(60) + "; expected 0 to " +
-                       llvm::Twine(mostIterations) + " for {key}");
+      reader.error(
+          iterations,
+          "mhc_sinkhorn_iterations should be a non-negative integer, but get " +
+              value.repr(60) + "; expected 0 to " +
+              llvm::Twine(mostIterations) + " for {key}");
   }
   streams.epsilon = reader.readPositive(keys::streamEpsilon, streams.epsilon);
   streams.initialFactor =
@@ -93,9 +92,9 @@ static void readRatios(SpecReader &reader, const ModelSpec &spec,
     hybrid.ratios.assign(defaultLayers, 128);
     hybrid.ratios.push_back(0);
   } else if (!list.isList()) {
-    reader.error(keys, "expected a list of one number per layer for "
-                       "{key}, but got " +
-                           list.repr(60));
+    reader.error(keys,
+                 "expected a list of one number per layer for {key}, but got " +
+                     list.repr(60));
     hybrid.ratios.assign(static_cast<size_t>(std::max<int64_t>(layers, 0)), 0);
     return;
   } else {
@@ -116,22 +115,21 @@ static void readRatios(SpecReader &reader, const ModelSpec &spec,
   for (int64_t ratio : {int64_t(4), int64_t(128)})
     if (sharing > 1 && spec.sequenceLength % (sharing * ratio) != 0 &&
         llvm::is_contained(hybrid.ratios, ratio))
-      reader.error(keys,
-                   "ranks that share a sequence need parts of whole groups, "
-                   "but " +
-                       llvm::Twine(spec.sequenceLength) + " tokens (" +
-                       quote(keys::sequenceLength.getName()) + ") over " +
-                       known::nameOf(&ParallelConfig::contextParallel) + " " +
-                       llvm::Twine(sharing) + " do not divide into groups of " +
-                       llvm::Twine(ratio) + " ({key})");
+      reader.error(
+          keys, "ranks that share a sequence need parts of whole groups, but " +
+                    llvm::Twine(spec.sequenceLength) + " tokens (" +
+                    quote(keys::sequenceLength.getName()) + ") over " +
+                    known::nameOf(&ParallelConfig::contextParallel) + " " +
+                    llvm::Twine(sharing) + " do not divide into groups of " +
+                    llvm::Twine(ratio) + " ({key})");
   for (int64_t ratio : {int64_t(4), int64_t(128)})
     if (ratio > spec.sequenceLength && llvm::is_contained(hybrid.ratios, ratio))
       reader.warn(keys, "layers of ratio " + llvm::Twine(ratio) +
                             " have no entries in sequences of " +
                             llvm::Twine(spec.sequenceLength) + " tokens (" +
                             quote(keys::sequenceLength.getName()) +
-                            "): their attention is that "
-                            "of the window, and they have no compressor");
+                            "): their attention is that of the window, and "
+                            "they have no compressor");
   if (static_cast<int64_t>(hybrid.ratios.size()) == layers)
     return;
   reader.error(keys, "csa_compress_ratios length must equal num_layers + "
@@ -152,8 +150,8 @@ static void readHeads(SpecReader &reader, ModelSpec &spec,
   const int64_t plain =
       reader.readInt(keys::plainHeadSize, all - hybrid.rotarySize);
   if (plain + hybrid.rotarySize != spec.headSize)
-    reader.error(size, "DSv4 hybrid requires qk_head_dim + "
-                       "qk_pos_emb_head_dim == v_head_dim, got " +
+    reader.error(size, "DSv4 hybrid requires qk_head_dim + qk_pos_emb_head_dim "
+                       "== v_head_dim, got " +
                            llvm::Twine(plain) + " + " +
                            llvm::Twine(hybrid.rotarySize) +
                            " != " + llvm::Twine(spec.headSize) + "; set {key}");
@@ -187,8 +185,8 @@ static void readHeads(SpecReader &reader, ModelSpec &spec,
   readUnused(reader, keys::queryKeyValueBias, "False", "on hybrid attention");
   const ModelKey &groupHeads = keys::numKeyValueHeads;
   if (Node heads = reader.find(groupHeads); heads.getInt().value_or(1) != 1)
-    reader.warn(groupHeads, "{key} has no effect on hybrid attention, which "
-                            "has one");
+    reader.warn(groupHeads,
+                "{key} has no effect on hybrid attention, which has one");
   reader.markRead(
       {keys::keyValueRank, keys::queryKeyNorms, keys::mlaQkvConcat});
 }
@@ -208,15 +206,16 @@ static void readIndexer(SpecReader &reader, HybridAttentionSpec &hybrid) {
   if (!hasIndexer)
     return;
   if (!isGiven)
-    reader.error(factor,
-                 "a layer with an indexer needs the factor of its loss, "
-                 "{key}, without which the trainer "
-                 "has a TypeError; expected a number, such as 0");
+    reader.error(
+        factor,
+        "a layer with an indexer needs the factor of its loss, {key}, without "
+        "which the trainer has a TypeError; expected a number, such as 0");
   const auto width = static_cast<uint64_t>(hybrid.indexSize);
   if (!llvm::isPowerOf2_64(width))
-    reader.error(size, "the indexer's transform needs a power of two for "
-                       "{key}, but got " +
-                           llvm::Twine(width));
+    reader.error(
+        size,
+        "the indexer's transform needs a power of two for {key}, but got " +
+            llvm::Twine(width));
   if (hybrid.indexSize < hybrid.rotarySize)
     reader.error(size, "expected at least the " +
                            llvm::Twine(hybrid.rotarySize) +
@@ -258,18 +257,17 @@ static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
       "selects single operators";
   if (hybrid.seesAllEntries &&
       llvm::is_contained(hybrid.ratios, HybridAttentionSpec::indexedRatio))
-    reader.warn(keys::seesAllEntries,
-                "with 'csa_dense_mode' CANN 9.1 has no fused kernels for "
-                "layers of ratio 4" +
-                    onDevices);
+    reader.warn(keys::seesAllEntries, "with 'csa_dense_mode' CANN 9.1 has no "
+                                      "fused kernels for layers of ratio 4" +
+                                          onDevices);
   if (llvm::any_of(hybrid.ratios,
                    [&](int64_t ratio) { return hybrid.hasIndexer(ratio); })) {
     const int64_t chosen = hybrid.numChosen;
     if (chosen > 1024)
-      reader.warn(keys::indexerChoices,
-                  "CANN 9.1 has fused kernels for an 'index_topk' up to 1024, "
-                  "but got " +
-                      llvm::Twine(chosen) + "," + onDevices);
+      reader.warn(keys::indexerChoices, "CANN 9.1 has fused kernels for an "
+                                        "'index_topk' up to 1024, but got " +
+                                            llvm::Twine(chosen) + "," +
+                                            onDevices);
     check(isPower(hybrid.indexHeads) && hybrid.indexHeads >= 8 &&
               hybrid.indexHeads <= 64,
           keys::indexerHeads, "8, 16, 32 or 64 for {key}", hybrid.indexHeads);
@@ -287,9 +285,8 @@ static void checkFusedAttention(SpecReader &reader, const ModelSpec &spec,
     reader.warn(keys::computeType,
                 "the trainer's fused kernels of hybrid attention (" +
                     quote(fused.getName()) +
-                    ") take bfloat16 or float16 only: "
-                    "with float32 the trainer fails and mf-translate "
-                    "--ascend-to-cpp writes no program");
+                    ") take bfloat16 or float16 only: with float32 the trainer "
+                    "fails and mf-translate --ascend-to-cpp writes no program");
 }
 
 /// Layers with entries rotate with waves that are stretched, whatever

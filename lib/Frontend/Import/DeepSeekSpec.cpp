@@ -77,8 +77,7 @@ static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
   reader.error(keys::nextTokenLayers,
                "expected from 0 to fewer than the " +
                    llvm::Twine(spec.sequenceLength) +
-                   " tokens of a sequence for {key}, but "
-                   "got " +
+                   " tokens of a sequence for {key}, but got " +
                    llvm::Twine(next.depth));
   next.depth = 0;
 }

@@ -31,8 +31,7 @@ int64_t readCount(SpecReader &reader, const SpecReader::Keys &keys,
   int64_t count = reader.readInt(keys, missing);
   if (count >= 0 && count <= INT32_MAX)
     return count;
-  reader.error(keys, "expected an int of at least 0 that fits 32 bits "
-                     "for " +
+  reader.error(keys, "expected an int of at least 0 that fits 32 bits for " +
                          quote(reader.nameOf(keys)) + ", but got " +
                          llvm::Twine(count));
   return missing;

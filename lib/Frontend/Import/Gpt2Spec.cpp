@@ -20,9 +20,8 @@ static Activation readGpt2Activation(SpecReader &reader) {
 static void rejectGpt2Variants(SpecReader &reader) {
   if (reader.readBool(keys::postNormResidual, false))
     reader.error(keys::postNormResidual,
-                 "expected False for {key}: "
-                 "norms after the residual addition are not "
-                 "supported");
+                 "expected False for {key}: norms after the residual addition "
+                 "are not supported");
 }
 
 static void readGpt2Sizes(SpecReader &reader, ModelSpec &spec) {

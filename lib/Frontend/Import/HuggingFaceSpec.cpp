@@ -55,9 +55,9 @@ void readSparseLayers(SpecReader &reader, const ModelSpec &spec,
   }
   Node dense = reader.find(keys::mlpOnlyLayers);
   if (dense && !dense.isList())
-    reader.error(keys::mlpOnlyLayers, "expected a list of layers for {key}, "
-                                      "but got " +
-                                          dense.repr(60));
+    reader.error(keys::mlpOnlyLayers,
+                 "expected a list of layers for {key}, but got " +
+                     dense.repr(60));
   for (const Node &element : dense.getElements()) {
     std::optional<int64_t> index = element.getInt();
     if (!index || *index < 0 || *index >= spec.numLayers)
@@ -135,9 +135,9 @@ ExpertSpec *readDeepSeekExperts(SpecReader &reader, ModelSpec &spec,
   experts.router.score =
       given == "sigmoid" ? RouterScore::Sigmoid : RouterScore::Softmax;
   if (given != "sigmoid" && given != "softmax")
-    reader.error(keys::routerScore, "expected softmax or sigmoid for "
-                                    "{key}, but got " +
-                                        quote(given));
+    reader.error(keys::routerScore,
+                 "expected softmax or sigmoid for {key}, but got " +
+                     quote(given));
   experts.router.epsilon = 1e-20;
   experts.router.scale = reader.readNumber(keys::routedScale).value_or(1.0);
   return &experts;
@@ -228,8 +228,8 @@ static void readSizes(SpecReader &reader, ModelSpec &spec) {
   setLatentHeads(spec);
   checkLatentHeads(reader, spec, keys::numHeads);
   if (reader.readBool(keys::queryKeyValueBias, false))
-    reader.error(keys::queryKeyValueBias, "expected false for {key}: latent "
-                                          "attention has no biases");
+    reader.error(keys::queryKeyValueBias,
+                 "expected false for {key}: latent attention has no biases");
 }
 
 /// Waves, tables and the scale of scores.
@@ -273,9 +273,8 @@ static void readNextTokenLayers(SpecReader &reader, ModelSpec &spec) {
   next.depth = reader.readInt(key, 0);
   if (next.depth == 0 || next.depth == 1)
     return;
-  reader.error(key, "expected 0 or 1 for {key}, "
-                    "but got " +
-                        llvm::Twine(next.depth));
+  reader.error(key,
+               "expected 0 or 1 for {key}, but got " + llvm::Twine(next.depth));
   next.depth = 0;
 }
 
@@ -308,8 +307,7 @@ static void readHeads(SpecReader &reader, ModelSpec &spec) {
   std::optional<int64_t> headSize = reader.readOptionalSize(keys::headSize);
   spec.headSize = headSize.value_or(spec.hiddenSize / spec.numHeads);
   if (!headSize && spec.hiddenSize % spec.numHeads != 0) {
-    reader.error(keys::numHeads, "expected {key} to divide "
-                                 "hidden_size " +
+    reader.error(keys::numHeads, "expected {key} to divide hidden_size " +
                                      llvm::Twine(spec.hiddenSize) +
                                      ", but got " + llvm::Twine(spec.numHeads));
     spec.headSize = 2;
@@ -451,8 +449,7 @@ static void checkWindow(SpecReader &reader, const ModelSpec &spec) {
       reader.readBool(keys::useSlidingWindow, true))
     reader.warn(keys::slidingWindow,
                 "a sliding window of " + llvm::Twine(*window) +
-                    " tokens is not modelled; attention sees "
-                    "all " +
+                    " tokens is not modelled; attention sees all " +
                     llvm::Twine(spec.sequenceLength));
 }
 

@@ -33,20 +33,20 @@ void checkHeads(SpecReader &reader, const ModelSpec &spec,
                           llvm::Twine(spec.numKeyValueHeads));
   if (spec.rotary.size % 2 != 0)
     diagnostics.error(reader.locate(heads),
-                      "rotary embedding needs an even number of dimensions "
-                      "per head, but there are " +
+                      "rotary embedding needs an even number of dimensions per "
+                      "head, but there are " +
                           llvm::Twine(spec.rotary.size));
 }
 
 void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
                     const SpecReader::Keys &keys) {
   if (heads % parts != 0)
-    reader.error(
-        keys, "expected a multiple of " + llvm::Twine(parts) + " for " +
-                  quote(reader.nameOf(keys)) +
-                  ", the ranks of model_parallel and of context_parallel over "
-                  "which heads are cut, but got " +
-                  llvm::Twine(heads));
+    reader.error(keys,
+                 "expected a multiple of " + llvm::Twine(parts) + " for " +
+                     quote(reader.nameOf(keys)) +
+                     ", the ranks of model_parallel and of context_parallel "
+                     "over which heads are cut, but got " +
+                     llvm::Twine(heads));
 }
 
 int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
@@ -118,9 +118,9 @@ static void readFeedForwardSize(SpecReader &reader, ModelSpec &spec,
   std::optional<int64_t> size =
       computeFeedForwardSize(spec.hiddenSize, multipleOf, multiplier);
   if (!size)
-    reader.error(keys::feedForwardMultiplier,
-                 "the feed forward size overflows; give "
-                 "intermediate_size instead");
+    reader.error(
+        keys::feedForwardMultiplier,
+        "the feed forward size overflows; give intermediate_size instead");
   spec.feedForwardSize = size.value_or(1);
 }
 
@@ -287,9 +287,8 @@ static void readEmbeddingSize(SpecReader &reader) {
     reader.warn(
         keys::embeddingSize,
         "a table of " + llvm::Twine(*size) +
-            " elements per token ({key}), which two linear layers "
-            "map to hidden_size and back, is not modelled; the table has "
-            "hidden_size");
+            " elements per token ({key}), which two linear layers map to "
+            "hidden_size and back, is not modelled; the table has hidden_size");
 }
 
 /// With eod_reset, attention is limited to the document of a token. Positions
@@ -301,12 +300,11 @@ static void readDocuments(SpecReader &reader, ModelSpec &spec) {
   const int64_t end = reader.readInt(keys::eosTokenId, telechatEnd);
   spec.documentEnd = reader.readInt(keys::eodTokenId, end);
   if (spec.ranks.contextParallel > 1)
-    reader.error(
-        keys::resetsDocuments,
-        "expected context_parallel 1 with {key}, but got " +
-            llvm::Twine(spec.ranks.contextParallel) +
-            ": where a document starts follows from all tokens of a sequence; "
-            "use model_parallel or seq_split_num instead");
+    reader.error(keys::resetsDocuments,
+                 "expected context_parallel 1 with {key}, but got " +
+                     llvm::Twine(spec.ranks.contextParallel) +
+                     ": where a document starts follows from all tokens of a "
+                     "sequence; use model_parallel or seq_split_num instead");
 }
 
 void readTelechat(SpecReader &reader, ModelSpec &spec) {

@@ -38,8 +38,8 @@ static void readSizes(SpecReader &reader, const McoreDefaults &defaults,
 static void readActivation(SpecReader &reader, const McoreDefaults &defaults,
                            ModelSpec &spec) {
   if (reader.readBool(keys::linearBias, false))
-    reader.error(keys::linearBias, "expected False for {key}: biases in "
-                                   "all linear layers are not supported");
+    reader.error(keys::linearBias, "expected False for {key}: biases in all "
+                                   "linear layers are not supported");
   std::string activation = reader.readString(keys::activation, "silu");
   spec.activationMultiplies = activation != "silu";
   if (llvm::is_contained(defaults.activations, activation))
@@ -134,8 +134,7 @@ static void readGroupedHeads(SpecReader &reader, ModelSpec &spec,
 /// The sizes of heads and their rotation must have been read.
 static void checkGroupedHeads(SpecReader &reader, const ModelSpec &spec) {
   if (spec.hiddenSize % spec.numHeads != 0)
-    reader.error(keys::hiddenSize, "expected {key} to be a multiple of "
-                                   "the " +
+    reader.error(keys::hiddenSize, "expected {key} to be a multiple of the " +
                                        llvm::Twine(spec.numHeads) +
                                        " heads, but got " +
                                        llvm::Twine(spec.hiddenSize));
@@ -260,11 +259,10 @@ static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
   std::optional<double> given = reader.readOptionalPositive(factor);
   next.lossFactor = given.value_or(0.0);
   if (next.depth > 0 && !given)
-    reader.error(
-        depth,
-        "a layer that predicts a later token ({key}) needs the weight of its "
-        "loss, " +
-            quote(reader.nameOf(factor)) + ", which has no default");
+    reader.error(depth, "a layer that predicts a later token ({key}) needs the "
+                        "weight of its loss, " +
+                            quote(reader.nameOf(factor)) +
+                            ", which has no default");
 }
 
 //===----------------------------------------------------------------------===//
@@ -340,9 +338,8 @@ void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec) {
 static void checkIsLatent(SpecReader &reader) {
   const ModelKey &key = keys::multiLatentAttention;
   if (!reader.readBool(key, true))
-    reader.error(key,
-                 "this class has no grouped attention in mf: expected True for "
-                 "{key}, but got False");
+    reader.error(key, "this class has no grouped attention in mf: expected "
+                      "True for {key}, but got False");
 }
 
 /// Latent attention for all that is not one of two other kinds, as the class
@@ -350,10 +347,10 @@ static void checkIsLatent(SpecReader &reader) {
 static void checkVariant(SpecReader &reader, const SpecReader::Keys &variant,
                          llvm::StringRef kind) {
   if (kind == "dsa")
-    reader.error(variant,
-                 "the sparse attention of DeepSeek-V3.2 ('dsa') is not "
-                 "supported; expected dsv4_hybrid, or mla for latent "
-                 "attention");
+    reader.error(
+        variant,
+        "the sparse attention of DeepSeek-V3.2 ('dsa') is not supported; "
+        "expected dsv4_hybrid, or mla for latent attention");
   else if (kind != "mla" && kind != "dsv4_hybrid")
     reader.warn(variant, "{key} " + quote(kind) +
                              " is not known: the class has latent attention "

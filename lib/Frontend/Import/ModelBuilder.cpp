@@ -9,7 +9,6 @@
 #include "dialects/mf/Format.h"
 #include "mf/Frontend/Import/CellNames.h"
 #include "llvm/ADT/MapVector.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace mf::ir;

@@ -51,10 +51,10 @@ static bool checkNoPretrainedConfig(const TrainingConfig &config,
   const Node written = config.model.node["model_config"];
   if (config.model.config.getEntries().size() == written.getEntries().size())
     return true;
-  diagnostics.error({}, "expected an mcore model (Qwen3) for "
-                        "--pretrained-config: other networks take all from "
-                        "model_config; --import-hf imports a config.json "
-                        "alone");
+  diagnostics.error(
+      {},
+      "expected an mcore model (Qwen3) for --pretrained-config: other networks "
+      "take all from model_config; --import-hf imports a config.json alone");
   return false;
 }
 
@@ -147,9 +147,9 @@ static std::optional<LoraSpec> readAdapters(const TrainingConfig &config,
 static void attachPretrainedNote(const TrainingConfig &config,
                                  Diagnostic &error) {
   if (Node folder = findPretrainedFolder(config))
-    error.attachNote("pass the config.json of this folder with "
-                     "--pretrained-config",
-                     folder.getLocation());
+    error.attachNote(
+        "pass the config.json of this folder with --pretrained-config",
+        folder.getLocation());
 }
 
 static const Architecture *readArchitecture(const TrainingConfig &config,
@@ -289,12 +289,11 @@ static void placeTiedHead(const SpecReader &reader, ModelSpec &spec) {
   const int64_t own = getParts(spec.headCut), table = getParts(spec.tableCut);
   spec.headCut = spec.tableCut;
   if (own != table)
-    reader.warn(
-        keys::tieWordEmbeddings,
-        "the tied head is cut into " + llvm::Twine(table) +
-            " parts as the embedding's table is; MindSpore Transformers "
-            "wants " +
-            llvm::Twine(own) + " and does not compile this");
+    reader.warn(keys::tieWordEmbeddings,
+                "the tied head is cut into " + llvm::Twine(table) +
+                    " parts as the embedding's table is; MindSpore "
+                    "Transformers wants " +
+                    llvm::Twine(own) + " and does not compile this");
 }
 
 /// Checks that attention supports a sequence that is sharded over ranks or
@@ -337,10 +336,9 @@ static void checkUsePast(const SpecReader &reader,
   Node usePast = reader.getNode()["use_past"];
   if (release && release->major == 1 && release->minor == 0 &&
       usePast.getBool().value_or(false))
-    reader.diagnostics.warning(
-        usePast.getLocation(),
-        "release 1.0 refuses to train with use_past True, later ones reset it; "
-        "set it to False");
+    reader.diagnostics.warning(usePast.getLocation(),
+                               "release 1.0 refuses to train with use_past "
+                               "True, later ones reset it; set it to False");
 }
 
 /// Whether the step's end reads the largest logits of attention, as Muon's
@@ -359,10 +357,9 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   if (!config.model.config.isMap()) {
     Location place = config.model.node ? config.model.node.getLocation()
                                        : config.root.getLocation();
-    Diagnostic &error =
-        diagnostics.error(place, "expected model.model_config, or model in the "
-                                 "dynamic graph's YAML, a map that describes "
-                                 "the model");
+    Diagnostic &error = diagnostics.error(
+        place, "expected model.model_config, or model in the dynamic graph's "
+               "YAML, a map that describes the model");
     attachPretrainedNote(config, error);
     return std::nullopt;
   }
@@ -408,10 +405,10 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   readExperts(config, overrides.release, reader, spec);
   if (!getFamily(spec.family).operators.linearDropout.empty() && spec.experts &&
       spec.dropout.hidden != 0)
-    diagnostics.warning(reader.locate(keys::hiddenDropout),
-                        "dropout of the results of routed experts "
-                        "('hidden_dropout_prob') is not modelled; the other "
-                        "layers have it");
+    diagnostics.warning(
+        reader.locate(keys::hiddenDropout),
+        "dropout of the results of routed experts ('hidden_dropout_prob') is "
+        "not modelled; the other layers have it");
   if (!spec.latent && !spec.hybrid)
     rejectLatentAttention(config.model.config, diagnostics);
   else if (spec.latent && architecture->isMcore())
@@ -439,8 +436,7 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
     diagnostics.error(
         known::find(config.parallel, &ParallelConfig::dataParallel)
             .getLocation(),
-        "the rows of a micro-batch over all of data_parallel "
-        "overflow");
+        "the rows of a micro-batch over all of data_parallel overflow");
   if (config.parallel.seqSplitNum > 1 || spec.ranks.contextParallel > 1)
     spec.nextTokens.joinsHeads = false;
   spec.nextTokens.joinsWhole = config.isOfDynamicGraph();

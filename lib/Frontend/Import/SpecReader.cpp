@@ -213,11 +213,11 @@ bool SpecReader::hasNumberOrNothing(const Keys &keys, double missing) {
     return true;
   markRead(keys);
   rejectValue(keys, value, "a number")
-      .attachNote(
-          value.getNumber()
-              ? "YAML reads this as text; a number has no quotes, and a "
-                "point before its exponent, as 1.0e-1 has"
-              : "remove the key for its default, " + formatDigits(missing, 6));
+      .attachNote(value.getNumber()
+                      ? "YAML reads this as text; a number has no quotes, and "
+                        "a point before its exponent, as 1.0e-1 has"
+                      : "remove the key for its default, " +
+                            formatDigits(missing, 6));
   return false;
 }
 
@@ -366,17 +366,15 @@ void reportUnreadKeys(const SpecReader &reader, const Node &written) {
     llvm::StringRef own = findOwnName(name, reader);
     if (!meant.empty() && !isWritten(written, meant) &&
         name.edit_distance(meant) <= mostEdits)
-      reader.diagnostics.error(entry.key.getLocation(),
-                               "unknown key " + start + "; write " +
-                                   quote(meant) +
-                                   ", which is missing and would have its "
-                                   "default otherwise");
+      reader.diagnostics.error(
+          entry.key.getLocation(),
+          "unknown key " + start + "; write " + quote(meant) +
+              ", which is missing and would have its default otherwise");
     else if (!own.empty() && !(known && known->isNeutral(entry.value)))
-      reader.diagnostics.warning(entry.key.getLocation(),
-                                 start +
-                                     " is a key of other classes; this "
-                                     "one reads " +
-                                     quote(own) + " (the key is ignored)");
+      reader.diagnostics.warning(
+          entry.key.getLocation(),
+          start + " is a key of other classes; this one reads " + quote(own) +
+              " (the key is ignored)");
     else if (isUnknown)
       reader.diagnostics.warning(entry.key.getLocation(),
                                  "unknown key " + start +

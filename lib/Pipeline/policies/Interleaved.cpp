@@ -48,8 +48,7 @@ public:
     if (chunks % pipeline.stages != 0 || chunks < 2 * pipeline.stages)
       return llvm::createStringError(
           "schedule '" + name +
-          "' takes two or more chunks per stage, as many "
-          "on each, but " +
+          "' takes two or more chunks per stage, as many on each, but " +
           Twine(pipeline.stages) + " stages have " + Twine(chunks) +
           " chunks, expected a multiple of " + Twine(pipeline.stages) +
           " from " + Twine(2 * pipeline.stages) +

@@ -3,7 +3,6 @@
 
 #include "mf/Program/Memory/AllocationPlan.h"
 #include "lib/Program/Memory/search/PackSearch.h"
-#include <cmath>
 
 namespace mf::memory {
 

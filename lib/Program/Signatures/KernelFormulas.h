@@ -16,7 +16,6 @@
 
 namespace mf {
 
-/// Returns the specifications of the kernels of a sequence.
 std::vector<KernelSpec> getSpecs(std::vector<SequencedKernel> kernels);
 /// Returns the FLOPs, and the bytes, of kernels that run one after another.
 int64_t sumFlops(llvm::ArrayRef<KernelSpec> kernels);

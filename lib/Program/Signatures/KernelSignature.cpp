@@ -7,7 +7,6 @@
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/ErrorHandling.h"
 
 #include "lib/Program/Signatures/KernelSignatures.inc"
 

@@ -3,7 +3,6 @@
 
 #include "KernelFormulas.h"
 #include "llvm/ADT/STLExtras.h"
-#include <numeric>
 
 namespace mf {
 

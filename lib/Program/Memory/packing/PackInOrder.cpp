@@ -12,7 +12,6 @@ namespace mf::memory {
 
 namespace {
 
-/// An item with its address.
 struct AddressedItem {
   AddressRange address;
   int32_t begin;

@@ -11,7 +11,6 @@
 
 namespace mf::memory {
 
-/// The result of a search.
 struct CapacitySearchResult {
   enum class Status {
     /// `offsets`, which are empty otherwise, solve the problem.

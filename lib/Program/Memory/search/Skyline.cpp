@@ -5,7 +5,6 @@
 #include "lib/Program/Memory/packing/StableSort.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
-#include <numeric>
 
 namespace mf::memory {
 

@@ -8,7 +8,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 namespace mf::memory {
 
