@@ -32,6 +32,10 @@ namespace mf::step {
 // The ranks of a standalone program
 //===----------------------------------------------------------------------===//
 
+static llvm::Error toError(const std::string &text) {
+  return text.empty() ? llvm::Error::success() : llvm::createStringError(text);
+}
+
 namespace {
 
 /// Lets ranks, each of which is a process, exchange data outside of the step.
@@ -47,14 +51,53 @@ public:
   bool isOwn(int64_t rank) const { return facts.rank == rank; }
 
   /// Copies the bytes of rank `root` to all ranks.
-  llvm::Error share(int64_t root, llvm::MutableArrayRef<uint8_t> bytes) const;
+  llvm::Error share(int64_t root, llvm::MutableArrayRef<uint8_t> bytes) const {
+    if (numRanks == 1 || bytes.empty())
+      return llvm::Error::success();
+    return toError(device.broadcast(root, bytes.data(), bytes.size()));
+  }
   /// Returns the text that rank `root` passes, which may have any length.
   llvm::Expected<std::string> shareText(int64_t root,
-                                        llvm::StringRef text) const;
+                                        llvm::StringRef text) const {
+    uint64_t size = text.size();
+    if (llvm::Error error =
+            share(root, {reinterpret_cast<uint8_t *>(&size), sizeof(size)}))
+      return std::move(error);
+    std::string shared = isOwn(root) ? text.str() : std::string(size, '\0');
+    if (llvm::Error error =
+            share(root, {reinterpret_cast<uint8_t *>(shared.data()), size}))
+      return std::move(error);
+    return shared;
+  }
   /// Fails on all ranks if `own` is a failure on one.
-  llvm::Error agree(llvm::Error own) const;
+  llvm::Error agree(llvm::Error own) const {
+    if (numRanks == 1)
+      return own;
+    const std::string text =
+        own ? llvm::toString(std::move(own)) : std::string();
+    std::string first;
+    for (int64_t rank = 0; rank < numRanks; ++rank) {
+      auto shared = shareText(rank, text);
+      if (!shared)
+        return shared.takeError();
+      if (first.empty() && !shared->empty())
+        first = "rank " + std::to_string(rank) + ": " + *shared;
+    }
+    return toError(first);
+  }
   /// Fails on a rank that has another value than the first one.
-  llvm::Error expectSame(llvm::ArrayRef<ranks::SharedValue> values) const;
+  llvm::Error expectSame(llvm::ArrayRef<ranks::SharedValue> values) const {
+    std::string different;
+    for (const auto &[name, value] : values) {
+      auto expected = shareText(0, value);
+      if (!expected)
+        return expected.takeError();
+      if (different.empty() && *expected != value)
+        different =
+            name + " is " + value + ", but " + *expected + " on the first rank";
+    }
+    return agree(toError(different));
+  }
 
 private:
   const Facts &facts;
@@ -63,10 +106,6 @@ private:
 };
 
 } // namespace
-
-static llvm::Error toError(const std::string &text) {
-  return text.empty() ? llvm::Error::success() : llvm::createStringError(text);
-}
 
 int64_t getNumRanks(const Facts &facts) {
   return makeMesh(facts).getNumRanks();
@@ -115,120 +154,11 @@ std::string getKnownIntegers(const Facts &facts,
   return "";
 }
 
-llvm::Error StepRanks::share(int64_t root,
-                             llvm::MutableArrayRef<uint8_t> bytes) const {
-  if (numRanks == 1 || bytes.empty())
-    return llvm::Error::success();
-  return toError(device.broadcast(root, bytes.data(), bytes.size()));
-}
-
-llvm::Expected<std::string> StepRanks::shareText(int64_t root,
-                                                 llvm::StringRef text) const {
-  uint64_t size = text.size();
-  if (llvm::Error error =
-          share(root, {reinterpret_cast<uint8_t *>(&size), sizeof(size)}))
-    return std::move(error);
-  std::string shared = isOwn(root) ? text.str() : std::string(size, '\0');
-  if (llvm::Error error =
-          share(root, {reinterpret_cast<uint8_t *>(shared.data()), size}))
-    return std::move(error);
-  return shared;
-}
-
-llvm::Error StepRanks::agree(llvm::Error own) const {
-  if (numRanks == 1)
-    return own;
-  const std::string text = own ? llvm::toString(std::move(own)) : std::string();
-  std::string first;
-  for (int64_t rank = 0; rank < numRanks; ++rank) {
-    auto shared = shareText(rank, text);
-    if (!shared)
-      return shared.takeError();
-    if (first.empty() && !shared->empty())
-      first = "rank " + std::to_string(rank) + ": " + *shared;
-  }
-  return toError(first);
-}
-
-llvm::Error
-StepRanks::expectSame(llvm::ArrayRef<ranks::SharedValue> values) const {
-  std::string different;
-  for (const auto &[name, value] : values) {
-    auto expected = shareText(0, value);
-    if (!expected)
-      return expected.takeError();
-    if (different.empty() && *expected != value)
-      different =
-          name + " is " + value + ", but " + *expected + " on the first rank";
-  }
-  return agree(toError(different));
-}
-
 //===----------------------------------------------------------------------===//
 // A program outside of mf as an engine
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-/// Runs one rank of a program for a training run.
-class StepEngine : public ranks::RankEngine {
-public:
-  /// All references must outlive the engine.
-  StepEngine(const Facts &facts, ReadFacts read, const StepDevice &device,
-             const ranks::TrainingOptions &options);
-
-  ranks::TrainingProperties getProperties() const override;
-  llvm::Error start(ranks::NoteUser note) override;
-  llvm::Expected<ranks::StepOutput>
-  runStep(const ranks::StepInput &input,
-          llvm::function_ref<llvm::Error()> useGradients) override;
-  llvm::Expected<ranks::WholeTensors> collectGradients() const override;
-  llvm::Expected<ranks::WholeTensors> collectParameters() const override;
-  llvm::Expected<ranks::WholeTensors> collectTrained() const override;
-  llvm::Error saveRank(int64_t rank, llvm::StringRef path) const override;
-  llvm::Error loadRanks(llvm::ArrayRef<std::string> paths) override;
-  bool isWriter() const override { return group.isFirst(); }
-  llvm::Error agree(llvm::Error own) override {
-    return group.agree(std::move(own));
-  }
-  llvm::Error expectSame(llvm::ArrayRef<ranks::SharedValue> values) override {
-    return group.expectSame(values);
-  }
-
-private:
-  using Statics = std::vector<program::Static>;
-  llvm::Error initialize();
-  llvm::Error loadParameters(ranks::NoteUser note);
-  llvm::Error write(size_t number, llvm::ArrayRef<uint8_t> bytes) const;
-  llvm::Error writeInput(const ranks::StepInput &input) const;
-  llvm::Error writeElements(program::Role role,
-                            llvm::ArrayRef<int32_t> values) const;
-  llvm::Expected<ranks::StepOutput> readReports() const;
-  llvm::Expected<ranks::WholeTensors> collect(
-      llvm::function_ref<std::string(const program::Static &)> getName) const;
-  llvm::Error readRankReports(int64_t rank, ranks::StepReports &reports) const;
-  ranks::RankTensor makePart(int64_t rank, size_t number) const;
-  bool hasRole(program::Role role, bool onHost) const;
-  int64_t countBatchRows() const;
-  /// Return the statics of a rank, and the program's description of them.
-  const Statics &getStatics(int64_t rank) const {
-    return stages[mesh.getStage(rank)];
-  }
-  const std::vector<StepBuffer> &getBuffers(int64_t rank) const {
-    return facts.stages[mesh.getStage(rank)];
-  }
-
-  const Facts &facts;
-  const StepDevice &device;
-  const ranks::TrainingOptions &options;
-  /// `facts` in the types of mf.
-  const ReadFacts read;
-  const program::Mesh &mesh;
-  const std::vector<Statics> &stages;
-  StepRanks group;
-  /// The names of the statics.
-  ranks::StateNames names;
-};
 
 /// Numbers are little endian; texts and lists have their length before them.
 class KeptWriter {
@@ -355,38 +285,6 @@ static llvm::Error shareKept(const StepRanks &group,
   return llvm::Error::success();
 }
 
-StepEngine::StepEngine(const Facts &facts, ReadFacts read,
-                       const StepDevice &device,
-                       const ranks::TrainingOptions &options)
-    : facts(facts), device(device), options(options), read(std::move(read)),
-      mesh(this->read.mesh), stages(this->read.stages), group(facts, device) {
-  for (const Statics &statics : stages)
-    names.add(statics);
-}
-
-bool StepEngine::hasRole(Role role, bool onHost) const {
-  return llvm::any_of(stages, [&](const Statics &statics) {
-    return llvm::any_of(statics, [&](const Static &buffer) {
-      return buffer.role == role && (!onHost || buffer.space == Space::Host);
-    });
-  });
-}
-
-/// Returns the number of rows of all ranks or, without tokens, of a
-/// micro-batch.
-int64_t StepEngine::countBatchRows() const {
-  for (const Statics &statics : stages) {
-    int64_t elements = 0;
-    for (const Static &buffer : statics)
-      if (buffer.role == Role::Tokens && buffer.space == Space::Host)
-        elements += ranks::getWholeShape(buffer).getNumElements();
-    if (elements > 0)
-      return elements /
-             std::max<int64_t>(1, facts.microBatches * facts.sequenceLength);
-  }
-  return facts.batchSize;
-}
-
 static LearningRateRule makeRule(const StepSchedule &schedule) {
   LearningRateRule rule;
   rule.type = schedule.type;
@@ -395,167 +293,8 @@ static LearningRateRule makeRule(const StepSchedule &schedule) {
   return rule;
 }
 
-ranks::TrainingProperties StepEngine::getProperties() const {
-  ranks::TrainingProperties training;
-  training.kind = "program";
-  training.batch.sequenceLength = facts.sequenceLength;
-  training.batch.batchSize = countBatchRows();
-  training.batch.microBatches = facts.microBatches;
-  training.batch.vocabularySize = facts.vocabularySize;
-  training.batch.ignoreIndex = static_cast<int32_t>(facts.ignoreIndex);
-  if (facts.padTokenId >= 0)
-    training.batch.padTokenId = facts.padTokenId;
-  training.batch.sampleOrder = read.sampleOrder;
-  training.batch.replicas = mesh.getNumParts(mesh.getFactors("dp"));
-  training.numRanks = group.getNumRanks();
-  training.ranksPerStage = mesh.getRanksPerStage();
-  training.readsData =
-      hasRole(Role::Tokens, true) || hasRole(Role::Labels, true);
-  if (facts.hasSchedule) {
-    training.lrSchedule = makeRule(facts.schedule);
-    for (const StepSchedule &group : facts.groups)
-      training.lrSchedule->groups.push_back(makeRule(group));
-  }
-  training.lossScale.value = static_cast<float>(facts.lossScale);
-  training.lossScale.factor = facts.lossScaleFactor;
-  training.lossScale.window = facts.lossScaleWindow;
-  training.flopsPerStep = facts.flopsPerStep;
-  training.hasBackward = hasRole(Role::Gradient, false);
-  training.hasUpdate = hasRole(Role::FirstMoment, false);
-  return training;
-}
-
-//===----------------------------------------------------------------------===//
-// First values
-//===----------------------------------------------------------------------===//
-
-llvm::Error StepEngine::write(size_t number,
-                              llvm::ArrayRef<uint8_t> bytes) const {
-  return toError(device.write(getBuffers(facts.rank)[number], bytes.data()));
-}
-
-llvm::Error StepEngine::initialize() {
-  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
-    std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
-    if (buffer.init)
-      if (llvm::Error error = ranks::fillInitialSlice(
-              *buffer.init, options.seed, names.getOwner(buffer),
-              ranks::getWholeShape(buffer),
-              ranks::SliceRuns(mesh, buffer, facts.rank), 0,
-              buffer.shape.getNumElements(), bytes))
-        return llvm::createStringError(
-            "initial value of '" + buffer.name +
-            "': " + llvm::toString(std::move(error)));
-    // A value that each step makes anew may share memory with others, so it is
-    // not written without an initial value.
-    if (isOfStep(buffer.role) && !buffer.init)
-      continue;
-    if (llvm::Error error = write(number, bytes))
-      return error;
-  }
-  return llvm::Error::success();
-}
-
-llvm::Error StepEngine::loadParameters(ranks::NoteUser note) {
-  const std::vector<std::string> paths = options.getInitPaths();
-  if (paths.empty())
-    return llvm::Error::success();
-  auto file = SafetensorsCheckpoint::openAll(paths);
-  if (!file)
-    return file.takeError();
-  const std::set<std::string> known = names.getParameters();
-  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
-    const std::string owner = names.getOwner(buffer);
-    if (buffer.role == Role::Table && buffer.init && file->lookup(owner)) {
-      const ranks::SliceRuns runs(mesh, buffer, facts.rank);
-      std::vector<uint8_t> own(static_cast<size_t>(buffer.bytes));
-      if (llvm::Error error = ranks::fillInitialSlice(
-              *buffer.init, options.seed, owner, ranks::getWholeShape(buffer),
-              runs, 0, buffer.shape.getNumElements(), own))
-        return error;
-      auto given = file->find(owner);
-      if (!given)
-        return given.takeError();
-      if (llvm::Error error =
-              ranks::loadTable(owner, *given, *buffer.init,
-                               ranks::getWholeShape(buffer), runs, own))
-        return error;
-      if (llvm::Error error = write(number, own))
-        return error;
-    }
-    if (buffer.role != Role::Parameter)
-      continue;
-    auto tensor = file->find(owner);
-    if (!tensor)
-      return tensor.takeError();
-    const TensorShape shape = ranks::getWholeShape(buffer);
-    std::vector<uint8_t> whole(static_cast<size_t>(shape.getBytes()));
-    if (llvm::Error error = readTensor(owner, *tensor, shape, whole))
-      return error;
-    std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
-    ranks::SliceRuns(mesh, buffer, facts.rank)
-        .take(whole, bytes, getBytes(shape.type));
-    if (llvm::Error error = write(number, bytes))
-      return error;
-  }
-  for (const std::string &name : file->getNames())
-    if (known.count(name) == 0 && names.getTables().count(name) == 0)
-      note("tensor '" + name + "' is not a parameter of the program");
-  return llvm::Error::success();
-}
-
-llvm::Error StepEngine::start(ranks::NoteUser note) {
-  if (llvm::Error error = initialize())
-    return error;
-  return loadParameters(note);
-}
-
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
 static llvm::ArrayRef<uint8_t> getBytesOf(const void *values, size_t bytes) {
   return {static_cast<const uint8_t *>(values), bytes};
-}
-
-/// Writes the elements of a step to the statics of a role. Statics follow each
-/// other: each takes as many elements as it has.
-llvm::Error StepEngine::writeElements(Role role,
-                                      llvm::ArrayRef<int32_t> values) const {
-  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
-    if (buffer.role != role || buffer.space != Space::Host)
-      continue;
-    const auto count =
-        static_cast<size_t>(ranks::getWholeShape(buffer).getNumElements());
-    if (getBytes(buffer.shape.type) != sizeof(int32_t) || count > values.size())
-      return llvm::createStringError("'" + buffer.name +
-                                     "' does not fit the data of a step");
-    std::vector<uint8_t> own(static_cast<size_t>(buffer.bytes));
-    ranks::SliceRuns(mesh, buffer, facts.rank)
-        .take(getBytesOf(values.data(), count * sizeof(int32_t)), own,
-              sizeof(int32_t));
-    if (llvm::Error error = write(number, own))
-      return error;
-    values = values.drop_front(count);
-  }
-  return llvm::Error::success();
-}
-
-llvm::Error StepEngine::writeInput(const ranks::StepInput &input) const {
-  if (llvm::Error error = writeElements(Role::Tokens, input.tokens))
-    return error;
-  if (llvm::Error error = writeElements(Role::Labels, input.labels))
-    return error;
-  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
-    if (buffer.space != Space::Host)
-      continue;
-    std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
-    if (!ranks::writeStepValue(buffer.role, input, bytes))
-      continue;
-    if (llvm::Error error = write(number, bytes))
-      return error;
-  }
-  return llvm::Error::success();
 }
 
 static bool isHostReport(const Static &buffer) {
@@ -563,145 +302,352 @@ static bool isHostReport(const Static &buffer) {
          buffer.shape.type == DType::F32;
 }
 
-/// All reports of a rank are sent in one message.
-llvm::Error StepEngine::readRankReports(int64_t rank,
-                                        ranks::StepReports &reports) const {
-  std::vector<uint8_t> bytes;
-  for (const auto &[number, buffer] : llvm::enumerate(getStatics(rank)))
-    if (isHostReport(buffer)) {
-      const size_t begin = bytes.size();
-      bytes.resize(begin + static_cast<size_t>(buffer.bytes));
-      if (!group.isOwn(rank))
-        continue;
-      if (llvm::Error error = toError(
-              device.read(getBuffers(rank)[number], bytes.data() + begin)))
+namespace {
+
+/// Runs one rank of a program for a training run.
+class StepEngine : public ranks::RankEngine {
+public:
+  /// All references must outlive the engine.
+  StepEngine(const Facts &facts, ReadFacts read, const StepDevice &device,
+             const ranks::TrainingOptions &options)
+      : facts(facts), device(device), options(options), read(std::move(read)),
+        mesh(this->read.mesh), stages(this->read.stages), group(facts, device) {
+    for (const Statics &statics : stages)
+      names.add(statics);
+  }
+
+  ranks::TrainingProperties getProperties() const override {
+    ranks::TrainingProperties training;
+    training.kind = "program";
+    training.batch.sequenceLength = facts.sequenceLength;
+    training.batch.batchSize = countBatchRows();
+    training.batch.microBatches = facts.microBatches;
+    training.batch.vocabularySize = facts.vocabularySize;
+    training.batch.ignoreIndex = static_cast<int32_t>(facts.ignoreIndex);
+    if (facts.padTokenId >= 0)
+      training.batch.padTokenId = facts.padTokenId;
+    training.batch.sampleOrder = read.sampleOrder;
+    training.batch.replicas = mesh.getNumParts(mesh.getFactors("dp"));
+    training.numRanks = group.getNumRanks();
+    training.ranksPerStage = mesh.getRanksPerStage();
+    training.readsData =
+        hasRole(Role::Tokens, true) || hasRole(Role::Labels, true);
+    if (facts.hasSchedule) {
+      training.lrSchedule = makeRule(facts.schedule);
+      for (const StepSchedule &group : facts.groups)
+        training.lrSchedule->groups.push_back(makeRule(group));
+    }
+    training.lossScale.value = static_cast<float>(facts.lossScale);
+    training.lossScale.factor = facts.lossScaleFactor;
+    training.lossScale.window = facts.lossScaleWindow;
+    training.flopsPerStep = facts.flopsPerStep;
+    training.hasBackward = hasRole(Role::Gradient, false);
+    training.hasUpdate = hasRole(Role::FirstMoment, false);
+    return training;
+  }
+
+  llvm::Error start(ranks::NoteUser note) override {
+    if (llvm::Error error = initialize())
+      return error;
+    return loadParameters(note);
+  }
+  llvm::Expected<ranks::StepOutput>
+  runStep(const ranks::StepInput &input,
+          llvm::function_ref<llvm::Error()> useGradients) override {
+    if (llvm::Error error = writeInput(input))
+      return error;
+    const bool isKept = options.dump && options.dump->isActive();
+    if (isKept)
+      device.startKeeping();
+    if (llvm::Error error = toError(device.computeGradients()))
+      return error;
+    if (isKept)
+      if (llvm::Error error =
+              shareKept(group, device.takeKept(), *options.dump))
+        return error;
+    if (useGradients) {
+      if (llvm::Error error = toError(device.synchronize()))
+        return error;
+      if (llvm::Error error = useGradients())
         return error;
     }
-  if (llvm::Error error = group.share(rank, bytes))
-    return error;
-  const auto *from = reinterpret_cast<const float *>(bytes.data());
-  for (const Static &buffer : getStatics(rank))
-    if (isHostReport(buffer)) {
-      const size_t count = static_cast<size_t>(buffer.bytes) / sizeof(float);
-      reports.add(mesh.getStage(rank), buffer.of, {from, count});
-      from += count;
-    }
-  return llvm::Error::success();
-}
-
-llvm::Expected<ranks::StepOutput> StepEngine::readReports() const {
-  ranks::StepReports reports;
-  for (int64_t rank = 0; rank < group.getNumRanks(); ++rank)
-    if (llvm::Error error = readRankReports(rank, reports))
-      return std::move(error);
-  return ranks::StepOutput(reports);
-}
-
-llvm::Expected<ranks::StepOutput>
-StepEngine::runStep(const ranks::StepInput &input,
-                    llvm::function_ref<llvm::Error()> useGradients) {
-  if (llvm::Error error = writeInput(input))
-    return error;
-  const bool isKept = options.dump && options.dump->isActive();
-  if (isKept)
-    device.startKeeping();
-  if (llvm::Error error = toError(device.computeGradients()))
-    return error;
-  if (isKept)
-    if (llvm::Error error = shareKept(group, device.takeKept(), *options.dump))
+    if (llvm::Error error = toError(device.finishStep()))
       return error;
-  if (useGradients) {
     if (llvm::Error error = toError(device.synchronize()))
       return error;
-    if (llvm::Error error = useGradients())
-      return error;
+    return readReports();
   }
-  if (llvm::Error error = toError(device.finishStep()))
-    return error;
-  if (llvm::Error error = toError(device.synchronize()))
-    return error;
-  return readReports();
-}
 
-//===----------------------------------------------------------------------===//
-// Tensors of the run
-//===----------------------------------------------------------------------===//
-
-ranks::RankTensor StepEngine::makePart(int64_t rank, size_t number) const {
-  const Static &buffer = getStatics(rank)[number];
-  ranks::RankTensor part;
-  part.rank = rank;
-  part.shape = buffer.shape;
-  part.slice = buffer.slice;
-  part.isTokenExperts = ranks::isTokenExperts(buffer);
-  auto bytes = std::make_shared<std::vector<uint8_t>>();
-  part.read = [this, rank, &from = getBuffers(rank)[number],
-               bytes]() -> llvm::Expected<llvm::ArrayRef<uint8_t>> {
-    bytes->resize(static_cast<size_t>(from.bytes));
-    if (group.isOwn(rank))
-      if (llvm::Error error = toError(device.read(from, bytes->data())))
-        return std::move(error);
-    if (llvm::Error error = group.share(rank, *bytes))
-      return std::move(error);
-    return llvm::ArrayRef<uint8_t>(*bytes);
-  };
-  return part;
-}
-
-llvm::Expected<ranks::WholeTensors> StepEngine::collect(
-    llvm::function_ref<std::string(const Static &)> getName) const {
-  ranks::WholeTensors tensors(mesh, isWriter());
-  for (int64_t rank = 0; rank < group.getNumRanks(); ++rank)
-    for (const auto &[number, buffer] : llvm::enumerate(getStatics(rank))) {
-      const std::string name = getName(buffer);
-      if (name.empty())
+  llvm::Expected<ranks::WholeTensors> collectGradients() const override {
+    return collect(ranks::StateNames::getGradientName);
+  }
+  llvm::Expected<ranks::WholeTensors> collectParameters() const override {
+    return collect(
+        [&](const Static &buffer) { return names.getParameterName(buffer); });
+  }
+  llvm::Expected<ranks::WholeTensors> collectTrained() const override {
+    return collect(
+        [&](const Static &buffer) { return names.getTrainedName(buffer); });
+  }
+  llvm::Error saveRank(int64_t rank, llvm::StringRef path) const override {
+    // The part that has the bytes of the last static that was read.
+    ranks::RankTensor part;
+    return ranks::saveCheckpointRank(mesh, getStatics(rank), rank, path,
+                                     [&](uint32_t number) {
+                                       part = makePart(rank, number);
+                                       return part.read();
+                                     });
+  }
+  llvm::Error loadRanks(llvm::ArrayRef<std::string> paths) override {
+    auto parts = ranks::CheckpointParts::open(paths);
+    if (!parts)
+      return parts.takeError();
+    for (const auto &[number, buffer] :
+         llvm::enumerate(getStatics(facts.rank))) {
+      if (ranks::StateNames::getCheckpointName(buffer).empty())
         continue;
-      if (llvm::Error error = tensors.add(name, makePart(rank, number)))
-        return std::move(error);
+      std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
+      if (llvm::Error error =
+              parts->readStatic(names, mesh, buffer, facts.rank, bytes))
+        return error;
+      if (llvm::Error error = write(number, bytes))
+        return error;
     }
-  return tensors;
-}
-
-llvm::Expected<ranks::WholeTensors> StepEngine::collectGradients() const {
-  return collect(ranks::StateNames::getGradientName);
-}
-
-llvm::Expected<ranks::WholeTensors> StepEngine::collectParameters() const {
-  return collect(
-      [&](const Static &buffer) { return names.getParameterName(buffer); });
-}
-
-llvm::Expected<ranks::WholeTensors> StepEngine::collectTrained() const {
-  return collect(
-      [&](const Static &buffer) { return names.getTrainedName(buffer); });
-}
-
-llvm::Error StepEngine::saveRank(int64_t rank, llvm::StringRef path) const {
-  // The part that has the bytes of the last static that was read.
-  ranks::RankTensor part;
-  return ranks::saveCheckpointRank(mesh, getStatics(rank), rank, path,
-                                   [&](uint32_t number) {
-                                     part = makePart(rank, number);
-                                     return part.read();
-                                   });
-}
-
-llvm::Error StepEngine::loadRanks(llvm::ArrayRef<std::string> paths) {
-  auto parts = ranks::CheckpointParts::open(paths);
-  if (!parts)
-    return parts.takeError();
-  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
-    if (ranks::StateNames::getCheckpointName(buffer).empty())
-      continue;
-    std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
-    if (llvm::Error error =
-            parts->readStatic(names, mesh, buffer, facts.rank, bytes))
-      return error;
-    if (llvm::Error error = write(number, bytes))
-      return error;
+    return llvm::Error::success();
   }
-  return llvm::Error::success();
-}
+  bool isWriter() const override { return group.isFirst(); }
+  llvm::Error agree(llvm::Error own) override {
+    return group.agree(std::move(own));
+  }
+  llvm::Error expectSame(llvm::ArrayRef<ranks::SharedValue> values) override {
+    return group.expectSame(values);
+  }
+
+private:
+  using Statics = std::vector<program::Static>;
+  llvm::Error initialize() {
+    for (const auto &[number, buffer] :
+         llvm::enumerate(getStatics(facts.rank))) {
+      std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
+      if (buffer.init)
+        if (llvm::Error error = ranks::fillInitialSlice(
+                *buffer.init, options.seed, names.getOwner(buffer),
+                ranks::getWholeShape(buffer),
+                ranks::SliceRuns(mesh, buffer, facts.rank), 0,
+                buffer.shape.getNumElements(), bytes))
+          return llvm::createStringError(
+              "initial value of '" + buffer.name +
+              "': " + llvm::toString(std::move(error)));
+      // A value that each step makes anew may share memory with others, so it
+      // is not written without an initial value.
+      if (isOfStep(buffer.role) && !buffer.init)
+        continue;
+      if (llvm::Error error = write(number, bytes))
+        return error;
+    }
+    return llvm::Error::success();
+  }
+  llvm::Error loadParameters(ranks::NoteUser note) {
+    const std::vector<std::string> paths = options.getInitPaths();
+    if (paths.empty())
+      return llvm::Error::success();
+    auto file = SafetensorsCheckpoint::openAll(paths);
+    if (!file)
+      return file.takeError();
+    const std::set<std::string> known = names.getParameters();
+    for (const auto &[number, buffer] :
+         llvm::enumerate(getStatics(facts.rank))) {
+      const std::string owner = names.getOwner(buffer);
+      if (buffer.role == Role::Table && buffer.init && file->lookup(owner)) {
+        const ranks::SliceRuns runs(mesh, buffer, facts.rank);
+        std::vector<uint8_t> own(static_cast<size_t>(buffer.bytes));
+        if (llvm::Error error = ranks::fillInitialSlice(
+                *buffer.init, options.seed, owner, ranks::getWholeShape(buffer),
+                runs, 0, buffer.shape.getNumElements(), own))
+          return error;
+        auto given = file->find(owner);
+        if (!given)
+          return given.takeError();
+        if (llvm::Error error =
+                ranks::loadTable(owner, *given, *buffer.init,
+                                 ranks::getWholeShape(buffer), runs, own))
+          return error;
+        if (llvm::Error error = write(number, own))
+          return error;
+      }
+      if (buffer.role != Role::Parameter)
+        continue;
+      auto tensor = file->find(owner);
+      if (!tensor)
+        return tensor.takeError();
+      const TensorShape shape = ranks::getWholeShape(buffer);
+      std::vector<uint8_t> whole(static_cast<size_t>(shape.getBytes()));
+      if (llvm::Error error = readTensor(owner, *tensor, shape, whole))
+        return error;
+      std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
+      ranks::SliceRuns(mesh, buffer, facts.rank)
+          .take(whole, bytes, getBytes(shape.type));
+      if (llvm::Error error = write(number, bytes))
+        return error;
+    }
+    for (const std::string &name : file->getNames())
+      if (known.count(name) == 0 && names.getTables().count(name) == 0)
+        note("tensor '" + name + "' is not a parameter of the program");
+    return llvm::Error::success();
+  }
+  llvm::Error write(size_t number, llvm::ArrayRef<uint8_t> bytes) const {
+    return toError(device.write(getBuffers(facts.rank)[number], bytes.data()));
+  }
+  llvm::Error writeInput(const ranks::StepInput &input) const {
+    if (llvm::Error error = writeElements(Role::Tokens, input.tokens))
+      return error;
+    if (llvm::Error error = writeElements(Role::Labels, input.labels))
+      return error;
+    for (const auto &[number, buffer] :
+         llvm::enumerate(getStatics(facts.rank))) {
+      if (buffer.space != Space::Host)
+        continue;
+      std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
+      if (!ranks::writeStepValue(buffer.role, input, bytes))
+        continue;
+      if (llvm::Error error = write(number, bytes))
+        return error;
+    }
+    return llvm::Error::success();
+  }
+  /// Writes the elements of a step to the statics of a role. Statics follow
+  /// each other: each takes as many elements as it has.
+  llvm::Error writeElements(Role role, llvm::ArrayRef<int32_t> values) const {
+    for (const auto &[number, buffer] :
+         llvm::enumerate(getStatics(facts.rank))) {
+      if (buffer.role != role || buffer.space != Space::Host)
+        continue;
+      const auto count =
+          static_cast<size_t>(ranks::getWholeShape(buffer).getNumElements());
+      if (getBytes(buffer.shape.type) != sizeof(int32_t) ||
+          count > values.size())
+        return llvm::createStringError("'" + buffer.name +
+                                       "' does not fit the data of a step");
+      std::vector<uint8_t> own(static_cast<size_t>(buffer.bytes));
+      ranks::SliceRuns(mesh, buffer, facts.rank)
+          .take(getBytesOf(values.data(), count * sizeof(int32_t)), own,
+                sizeof(int32_t));
+      if (llvm::Error error = write(number, own))
+        return error;
+      values = values.drop_front(count);
+    }
+    return llvm::Error::success();
+  }
+  llvm::Expected<ranks::StepOutput> readReports() const {
+    ranks::StepReports reports;
+    for (int64_t rank = 0; rank < group.getNumRanks(); ++rank)
+      if (llvm::Error error = readRankReports(rank, reports))
+        return std::move(error);
+    return ranks::StepOutput(reports);
+  }
+  llvm::Expected<ranks::WholeTensors>
+  collect(llvm::function_ref<std::string(const Static &)> getName) const {
+    ranks::WholeTensors tensors(mesh, isWriter());
+    for (int64_t rank = 0; rank < group.getNumRanks(); ++rank)
+      for (const auto &[number, buffer] : llvm::enumerate(getStatics(rank))) {
+        const std::string name = getName(buffer);
+        if (name.empty())
+          continue;
+        if (llvm::Error error = tensors.add(name, makePart(rank, number)))
+          return std::move(error);
+      }
+    return tensors;
+  }
+
+  /// All reports of a rank are sent in one message.
+  llvm::Error readRankReports(int64_t rank, ranks::StepReports &reports) const {
+    std::vector<uint8_t> bytes;
+    for (const auto &[number, buffer] : llvm::enumerate(getStatics(rank)))
+      if (isHostReport(buffer)) {
+        const size_t begin = bytes.size();
+        bytes.resize(begin + static_cast<size_t>(buffer.bytes));
+        if (!group.isOwn(rank))
+          continue;
+        if (llvm::Error error = toError(
+                device.read(getBuffers(rank)[number], bytes.data() + begin)))
+          return error;
+      }
+    if (llvm::Error error = group.share(rank, bytes))
+      return error;
+    const auto *from = reinterpret_cast<const float *>(bytes.data());
+    for (const Static &buffer : getStatics(rank))
+      if (isHostReport(buffer)) {
+        const size_t count = static_cast<size_t>(buffer.bytes) / sizeof(float);
+        reports.add(mesh.getStage(rank), buffer.of, {from, count});
+        from += count;
+      }
+    return llvm::Error::success();
+  }
+  ranks::RankTensor makePart(int64_t rank, size_t number) const {
+    const Static &buffer = getStatics(rank)[number];
+    ranks::RankTensor part;
+    part.rank = rank;
+    part.shape = buffer.shape;
+    part.slice = buffer.slice;
+    part.isTokenExperts = ranks::isTokenExperts(buffer);
+    auto bytes = std::make_shared<std::vector<uint8_t>>();
+    part.read = [this, rank, &from = getBuffers(rank)[number],
+                 bytes]() -> llvm::Expected<llvm::ArrayRef<uint8_t>> {
+      bytes->resize(static_cast<size_t>(from.bytes));
+      if (group.isOwn(rank))
+        if (llvm::Error error = toError(device.read(from, bytes->data())))
+          return std::move(error);
+      if (llvm::Error error = group.share(rank, *bytes))
+        return std::move(error);
+      return llvm::ArrayRef<uint8_t>(*bytes);
+    };
+    return part;
+  }
+
+  bool hasRole(Role role, bool onHost) const {
+    return llvm::any_of(stages, [&](const Statics &statics) {
+      return llvm::any_of(statics, [&](const Static &buffer) {
+        return buffer.role == role && (!onHost || buffer.space == Space::Host);
+      });
+    });
+  }
+
+  /// Returns the number of rows of all ranks or, without tokens, of a
+  /// micro-batch.
+  int64_t countBatchRows() const {
+    for (const Statics &statics : stages) {
+      int64_t elements = 0;
+      for (const Static &buffer : statics)
+        if (buffer.role == Role::Tokens && buffer.space == Space::Host)
+          elements += ranks::getWholeShape(buffer).getNumElements();
+      if (elements > 0)
+        return elements /
+               std::max<int64_t>(1, facts.microBatches * facts.sequenceLength);
+    }
+    return facts.batchSize;
+  }
+
+  /// Return the statics of a rank, and the program's description of them.
+  const Statics &getStatics(int64_t rank) const {
+    return stages[mesh.getStage(rank)];
+  }
+  const std::vector<StepBuffer> &getBuffers(int64_t rank) const {
+    return facts.stages[mesh.getStage(rank)];
+  }
+
+  const Facts &facts;
+  const StepDevice &device;
+  const ranks::TrainingOptions &options;
+  /// `facts` in the types of mf.
+  const ReadFacts read;
+  const program::Mesh &mesh;
+  const std::vector<Statics> &stages;
+  StepRanks group;
+  /// The names of the statics.
+  ranks::StateNames names;
+};
+
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Training runs of standalone programs

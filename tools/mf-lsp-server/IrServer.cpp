@@ -198,30 +198,6 @@ namespace {
 
 using SharedText = std::shared_ptr<const std::string>;
 
-/// The texts that the editor shows, according to its messages. The threads of
-/// both directions use this object.
-class OpenTexts {
-public:
-  /// Takes a message of the editor.
-  void note(const json::Object &message);
-
-  struct Place {
-    SharedText text;
-    protocol::Position position;
-  };
-  /// Returns the place of the hover request that this message of the server
-  /// answers.
-  std::optional<Place> takeQuestion(const json::Object &message);
-
-private:
-  void noteHover(const json::Value &id, const json::Value &params);
-
-  std::mutex mutex;
-  std::map<std::string, SharedText> texts;
-  /// The key is the text of the request's id.
-  std::map<std::string, Place> questions;
-};
-
 } // namespace
 
 static std::string getKey(const json::Value &id) {
@@ -237,55 +213,76 @@ static std::optional<Params> read(const json::Value &value) {
   return params;
 }
 
-void OpenTexts::noteHover(const json::Value &id, const json::Value &params) {
-  auto asked = read<protocol::TextDocumentPositionParams>(params);
-  if (!asked)
-    return;
-  auto text = texts.find(asked->textDocument.uri.uri().str());
-  if (text != texts.end())
-    questions[getKey(id)] = {text->second, asked->position};
-}
+namespace {
 
-void OpenTexts::note(const json::Object &message) {
-  const std::optional<StringRef> method = message.getString("method");
-  const json::Value *params = message.get("params");
-  if (!method || !params)
-    return;
-  const std::lock_guard lock(mutex);
-  if (*method == "textDocument/hover") {
-    if (const json::Value *id = message.get("id"))
-      noteHover(*id, *params);
-  } else if (*method == "textDocument/didOpen") {
-    if (auto opened = read<protocol::DidOpenTextDocumentParams>(*params))
-      texts[opened->textDocument.uri.uri().str()] =
-          std::make_shared<const std::string>(
-              std::move(opened->textDocument.text));
-  } else if (*method == "textDocument/didChange") {
-    // Each change contains the whole text, as MLIR's server requests.
-    auto changed = read<protocol::DidChangeTextDocumentParams>(*params);
-    if (changed && changed->contentChanges.size() == 1)
-      texts[changed->textDocument.uri.uri().str()] =
-          std::make_shared<const std::string>(
-              std::move(changed->contentChanges.front().text));
-  } else if (*method == "textDocument/didClose") {
-    if (auto closed = read<protocol::DidCloseTextDocumentParams>(*params))
-      texts.erase(closed->textDocument.uri.uri().str());
+/// The texts that the editor shows, according to its messages. The threads of
+/// both directions use this object.
+class OpenTexts {
+public:
+  /// Takes a message of the editor.
+  void note(const json::Object &message) {
+    const std::optional<StringRef> method = message.getString("method");
+    const json::Value *params = message.get("params");
+    if (!method || !params)
+      return;
+    const std::lock_guard lock(mutex);
+    if (*method == "textDocument/hover") {
+      if (const json::Value *id = message.get("id"))
+        noteHover(*id, *params);
+    } else if (*method == "textDocument/didOpen") {
+      if (auto opened = read<protocol::DidOpenTextDocumentParams>(*params))
+        texts[opened->textDocument.uri.uri().str()] =
+            std::make_shared<const std::string>(
+                std::move(opened->textDocument.text));
+    } else if (*method == "textDocument/didChange") {
+      // Each change contains the whole text, as MLIR's server requests.
+      auto changed = read<protocol::DidChangeTextDocumentParams>(*params);
+      if (changed && changed->contentChanges.size() == 1)
+        texts[changed->textDocument.uri.uri().str()] =
+            std::make_shared<const std::string>(
+                std::move(changed->contentChanges.front().text));
+    } else if (*method == "textDocument/didClose") {
+      if (auto closed = read<protocol::DidCloseTextDocumentParams>(*params))
+        texts.erase(closed->textDocument.uri.uri().str());
+    }
   }
-}
 
-std::optional<OpenTexts::Place>
-OpenTexts::takeQuestion(const json::Object &message) {
-  const json::Value *id = message.get("id");
-  if (!id || message.get("method"))
-    return std::nullopt;
-  const std::lock_guard lock(mutex);
-  auto question = questions.find(getKey(*id));
-  if (question == questions.end())
-    return std::nullopt;
-  Place place = std::move(question->second);
-  questions.erase(question);
-  return place;
-}
+  struct Place {
+    SharedText text;
+    protocol::Position position;
+  };
+  /// Returns the place of the hover request that this message of the server
+  /// answers.
+  std::optional<Place> takeQuestion(const json::Object &message) {
+    const json::Value *id = message.get("id");
+    if (!id || message.get("method"))
+      return std::nullopt;
+    const std::lock_guard lock(mutex);
+    auto question = questions.find(getKey(*id));
+    if (question == questions.end())
+      return std::nullopt;
+    Place place = std::move(question->second);
+    questions.erase(question);
+    return place;
+  }
+
+private:
+  void noteHover(const json::Value &id, const json::Value &params) {
+    auto asked = read<protocol::TextDocumentPositionParams>(params);
+    if (!asked)
+      return;
+    auto text = texts.find(asked->textDocument.uri.uri().str());
+    if (text != texts.end())
+      questions[getKey(id)] = {text->second, asked->position};
+  }
+
+  std::mutex mutex;
+  std::map<std::string, SharedText> texts;
+  /// The key is the text of the request's id.
+  std::map<std::string, Place> questions;
+};
+
+} // namespace
 
 /// Adds the cost of the operation to an answer to hover.
 static void addCost(json::Object &answer, const OpenTexts::Place &place,

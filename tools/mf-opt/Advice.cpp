@@ -35,17 +35,34 @@ class AdviceSearch {
 public:
   /// Starts the search. It ends soon after `stop` is set. The request's own
   /// kept settings are ignored.
-  AdviceSearch(planner::PlanRequest request, const std::atomic<bool> &stop);
+  AdviceSearch(PlanRequest request, const std::atomic<bool> &stop) {
+    request.stop = &stop;
+    std::packaged_task<Result()> task([this, request = std::move(request)] {
+      return std::make_shared<Expected<WaySearchResult>>(
+          searchWays(request, [this](WaySearchResult partial) {
+            const std::lock_guard<std::mutex> lock(isFinding);
+            found = std::move(partial);
+          }));
+    });
+    result = task.get_future();
+    thread = std::thread(std::move(task));
+  }
+
   AdviceSearch(const AdviceSearch &) = delete;
   AdviceSearch &operator=(const AdviceSearch &) = delete;
   /// Waits for the end.
   ~AdviceSearch() { thread.join(); }
 
   /// Waits at most this long. Returns true if there is a result.
-  bool wait(int milliseconds) const;
+  bool wait(int milliseconds) const {
+    return result.wait_for(std::chrono::milliseconds(milliseconds)) ==
+           std::future_status::ready;
+  }
 
   /// Waits for the result and returns it.
-  llvm::Expected<planner::WaySearchResult> take();
+  llvm::Expected<planner::WaySearchResult> take() {
+    return std::move(*result.get());
+  }
 
   /// Returns what was found so far.
   std::optional<planner::WaySearchResult> getFound() {
@@ -63,28 +80,6 @@ private:
 };
 
 } // namespace
-
-AdviceSearch::AdviceSearch(PlanRequest request, const std::atomic<bool> &stop) {
-  request.stop = &stop;
-  std::packaged_task<Result()> task([this, request = std::move(request)] {
-    return std::make_shared<Expected<WaySearchResult>>(
-        searchWays(request, [this](WaySearchResult partial) {
-          const std::lock_guard<std::mutex> lock(isFinding);
-          found = std::move(partial);
-        }));
-  });
-  result = task.get_future();
-  thread = std::thread(std::move(task));
-}
-
-bool AdviceSearch::wait(int milliseconds) const {
-  return result.wait_for(std::chrono::milliseconds(milliseconds)) ==
-         std::future_status::ready;
-}
-
-Expected<WaySearchResult> AdviceSearch::take() {
-  return std::move(*result.get());
-}
 
 static std::string showSeconds(double seconds) {
   if (seconds < 1)

@@ -60,12 +60,34 @@ class LayerReportWriter {
 public:
   /// Opens `path`; standard error if it is empty. Prints the error if that
   /// fails.
-  llvm::LogicalResult open(llvm::StringRef path);
+  llvm::LogicalResult open(llvm::StringRef path) {
+    if (path.empty())
+      return llvm::success();
+    std::string error;
+    file = mlir::openOutputFile(path, &error);
+    if (!file)
+      llvm::errs() << "error: " << error << "\n";
+    return llvm::success(file != nullptr);
+  }
 
   /// Counts the warnings of `context` from now on; they are still printed.
-  void countWarnings(mlir::MLIRContext &context);
+  void countWarnings(mlir::MLIRContext &context) {
+    context.getDiagEngine().registerHandler([this](
+                                                mlir::Diagnostic &diagnostic) {
+      warnings += diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning;
+      // The next handler prints the diagnostic.
+      return llvm::failure();
+    });
+  }
 
-  void write(llvm::json::Object report);
+  void write(llvm::json::Object report) {
+    report["warnings"] = warnings;
+    llvm::raw_ostream &stream =
+        file ? static_cast<llvm::raw_ostream &>(file->os()) : llvm::errs();
+    stream << llvm::json::Value(std::move(report)) << '\n';
+    if (file)
+      file->keep();
+  }
 
 private:
   std::unique_ptr<llvm::ToolOutputFile> file;
@@ -74,67 +96,9 @@ private:
 
 } // namespace
 
-llvm::LogicalResult LayerReportWriter::open(llvm::StringRef path) {
-  if (path.empty())
-    return llvm::success();
-  std::string error;
-  file = mlir::openOutputFile(path, &error);
-  if (!file)
-    llvm::errs() << "error: " << error << "\n";
-  return llvm::success(file != nullptr);
-}
-
-void LayerReportWriter::countWarnings(mlir::MLIRContext &context) {
-  context.getDiagEngine().registerHandler([this](mlir::Diagnostic &diagnostic) {
-    warnings += diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning;
-    // The next handler prints the diagnostic.
-    return llvm::failure();
-  });
-}
-
-void LayerReportWriter::write(llvm::json::Object report) {
-  report["warnings"] = warnings;
-  llvm::raw_ostream &stream =
-      file ? static_cast<llvm::raw_ostream &>(file->os()) : llvm::errs();
-  stream << llvm::json::Value(std::move(report)) << '\n';
-  if (file)
-    file->keep();
-}
-
 //===----------------------------------------------------------------------===//
 // The error of a step that does not fit
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Collects the stages that do not fit, and prints them as one error.
-class MemoryError {
-public:
-  /// Safe to call from several threads.
-  void add(passes::StageOverflow overflow);
-
-  bool empty() const { return stages.empty(); }
-  int64_t getLimitBytes() const {
-    return stages.empty() ? 0 : stages.front().limitBytes;
-  }
-
-  /// Prints the fullest stage in about ten lines, at the place of the limit in
-  /// the YAML, or, with `allStages`, all that is known of each stage. `hbm` is
-  /// the limit of the command line, empty if it has none.
-  void print(llvm::StringRef yaml, llvm::StringRef fileName,
-             llvm::StringRef hbm, bool allStages);
-
-private:
-  std::mutex isAdding;
-  std::vector<passes::StageOverflow> stages;
-};
-
-} // namespace
-
-void MemoryError::add(StageOverflow overflow) {
-  const std::lock_guard<std::mutex> lock(isAdding);
-  stages.push_back(std::move(overflow));
-}
 
 /// Names the other stages that do not fit, in order.
 static std::string nameOthers(llvm::ArrayRef<StageOverflow> stages,
@@ -158,46 +122,73 @@ static std::string nameOthers(llvm::ArrayRef<StageOverflow> stages,
                        count > mostNamed ? ", .." : "");
 }
 
-void MemoryError::print(llvm::StringRef yaml, llvm::StringRef fileName,
-                        llvm::StringRef hbm, bool allStages) {
-  DiagnosticList ignored;
-  const TrainingConfig config = parseTrainingConfig(yaml, fileName, ignored);
-  Location place = {fileName.str(), 0, 0};
-  if (Node limit = config.context.node[known::deviceMemory.name];
-      limit && hbm.empty())
-    place = limit.getLocation();
-  llvm::sort(stages, [](const StageOverflow &a, const StageOverflow &b) {
-    return a.stage < b.stage;
-  });
-  DiagnosticList errors;
-  if (allStages) {
-    for (const StageOverflow &stage : stages) {
-      Diagnostic &error = errors.error(place, stage.describe());
-      for (const std::string &fact : stage.listFacts())
-        error.attachNote(fact, place);
-    }
-    errors.print(llvm::errs());
-    return;
+namespace {
+
+/// Collects the stages that do not fit, and prints them as one error.
+class MemoryError {
+public:
+  /// Safe to call from several threads.
+  void add(StageOverflow overflow) {
+    const std::lock_guard<std::mutex> lock(isAdding);
+    stages.push_back(std::move(overflow));
   }
-  const StageOverflow &fullest = *llvm::max_element(
-      stages, [](const StageOverflow &a, const StageOverflow &b) {
-        return a.bytes < b.bytes;
-      });
-  Diagnostic &error = errors.error(place, fullest.describe() +
-                                              (hbm.empty() ? "" : " by --hbm"));
-  for (const std::string &fact : fullest.summarize())
-    error.attachNote(fact, place);
-  if (stages.size() > 1)
-    error.attachNote(nameOthers(stages, fullest.stage), place);
-  if (config.isOfDynamicGraph() && !llvm::sys::Process::GetEnv("RANK_SIZE"))
-    error.attachNote(
-        llvm::formatv("RANK_SIZE is not set in the environment, so the step is "
-                      "for the fewest ranks that the YAML allows, {0}; set it "
-                      "to the number that is started: ranks share parameters",
-                      config.parallel.getDeviceCount()),
-        place);
-  errors.print(llvm::errs());
-}
+
+  bool empty() const { return stages.empty(); }
+  int64_t getLimitBytes() const {
+    return stages.empty() ? 0 : stages.front().limitBytes;
+  }
+
+  /// Prints the fullest stage in about ten lines, at the place of the limit in
+  /// the YAML, or, with `allStages`, all that is known of each stage. `hbm` is
+  /// the limit of the command line, empty if it has none.
+  void print(llvm::StringRef yaml, llvm::StringRef fileName,
+             llvm::StringRef hbm, bool allStages) {
+    DiagnosticList ignored;
+    const TrainingConfig config = parseTrainingConfig(yaml, fileName, ignored);
+    Location place = {fileName.str(), 0, 0};
+    if (Node limit = config.context.node[known::deviceMemory.name];
+        limit && hbm.empty())
+      place = limit.getLocation();
+    llvm::sort(stages, [](const StageOverflow &a, const StageOverflow &b) {
+      return a.stage < b.stage;
+    });
+    DiagnosticList errors;
+    if (allStages) {
+      for (const StageOverflow &stage : stages) {
+        Diagnostic &error = errors.error(place, stage.describe());
+        for (const std::string &fact : stage.listFacts())
+          error.attachNote(fact, place);
+      }
+      errors.print(llvm::errs());
+      return;
+    }
+    const StageOverflow &fullest = *llvm::max_element(
+        stages, [](const StageOverflow &a, const StageOverflow &b) {
+          return a.bytes < b.bytes;
+        });
+    Diagnostic &error = errors.error(
+        place, fullest.describe() + (hbm.empty() ? "" : " by --hbm"));
+    for (const std::string &fact : fullest.summarize())
+      error.attachNote(fact, place);
+    if (stages.size() > 1)
+      error.attachNote(nameOthers(stages, fullest.stage), place);
+    if (config.isOfDynamicGraph() && !llvm::sys::Process::GetEnv("RANK_SIZE"))
+      error.attachNote(
+          llvm::formatv(
+              "RANK_SIZE is not set in the environment, so the step is for the "
+              "fewest ranks that the YAML allows, {0}; set it to the number "
+              "that is started: ranks share parameters",
+              config.parallel.getDeviceCount()),
+          place);
+    errors.print(llvm::errs());
+  }
+
+private:
+  std::mutex isAdding;
+  std::vector<passes::StageOverflow> stages;
+};
+
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Prints the costs of choices

@@ -64,7 +64,11 @@ namespace {
 class Messages {
 public:
   /// `processes` is null for a single process. `tool` is named before errors.
-  Messages(runner::ProcessGroup *processes, std::string tool);
+  Messages(runner::ProcessGroup *processes, std::string tool)
+      : processes(processes), tool(std::move(tool)) {
+    if (processes)
+      stream.emplace(text);
+  }
   Messages(const Messages &) = delete;
   Messages &operator=(const Messages &) = delete;
 
@@ -76,17 +80,40 @@ public:
   }
 
   /// Prints an error; returns 1.
-  int fail(const llvm::Twine &message);
+  int fail(const Twine &message) {
+    WithColor::error(getErrors(), tool) << message << '\n';
+    return 1;
+  }
+
   /// Prints errors, those with places as compilers do; returns 1.
-  int fail(llvm::Error error);
+  int fail(Error error) {
+    if (error.isA<DiagnosticError>())
+      printError(std::move(error), getErrors());
+    else
+      fail(toString(std::move(error)));
+    return 1;
+  }
+
   /// Forgets the errors so far, which several processes have not printed yet.
   void discard() { text.clear(); }
   /// Prints a remark for the user.
-  void note(llvm::StringRef text);
+  void note(StringRef remark) {
+    if (!processes || processes->isFirst())
+      WithColor::note(errs(), tool) << remark << '\n';
+  }
 
   /// Ends the run: with a code other than 0, in all processes. Returns the code
   /// that main returns.
-  int finish(int code);
+  int finish(int code) {
+    if (processes && code != 0) {
+      outs().flush();
+      processes->fail(text);
+    }
+    // The text has only warnings.
+    if (processes && processes->isFirst())
+      errs() << text;
+    return code;
+  }
 
 private:
   runner::ProcessGroup *processes;
@@ -113,41 +140,6 @@ joinProcesses(const char *program) {
   if (!transport)
     return transport.takeError();
   return std::make_unique<runner::ProcessGroup>(std::move(*transport));
-}
-
-Messages::Messages(runner::ProcessGroup *processes, std::string tool)
-    : processes(processes), tool(std::move(tool)) {
-  if (processes)
-    stream.emplace(text);
-}
-
-int Messages::fail(const Twine &message) {
-  WithColor::error(getErrors(), tool) << message << '\n';
-  return 1;
-}
-
-int Messages::fail(Error error) {
-  if (error.isA<DiagnosticError>())
-    printError(std::move(error), getErrors());
-  else
-    fail(toString(std::move(error)));
-  return 1;
-}
-
-void Messages::note(StringRef remark) {
-  if (!processes || processes->isFirst())
-    WithColor::note(errs(), tool) << remark << '\n';
-}
-
-int Messages::finish(int code) {
-  if (processes && code != 0) {
-    outs().flush();
-    processes->fail(text);
-  }
-  // The text has only warnings.
-  if (processes && processes->isFirst())
-    errs() << text;
-  return code;
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,38 +266,6 @@ static int printTarget(const Options &options, Messages &messages) {
 // Compares with a program on CANN
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// Implements --compare-with: repeats the run with a program that mf-translate
-/// wrote, and compares the results of operators in the last step.
-class ProgramComparison {
-public:
-  /// Finds the program and creates a folder for its files, which the destructor
-  /// removes.
-  static llvm::Expected<std::unique_ptr<ProgramComparison>>
-  create(const Options &options);
-  ~ProgramComparison();
-
-  /// Returns the file to which mf-run's own run writes the results of
-  /// operators.
-  const std::string &getOwnPath() const { return ownPath; }
-  /// Runs the program with one process per rank and prints the first
-  /// difference. Returns the exit code: 0, or 2 if a tensor is wrong.
-  llvm::Expected<int> run(int64_t numRanks, llvm::raw_ostream &os) const;
-
-private:
-  explicit ProgramComparison(const Options &options) : options(options) {}
-
-  std::string getPath(llvm::StringRef name) const;
-  llvm::Error runProgram(int64_t numRanks) const;
-
-  const Options &options;
-  std::string program, ownPath;
-  llvm::SmallString<128> folder;
-};
-
-} // namespace
-
 static Expected<std::string> findProgram(StringRef folder) {
   for (const char *name : {"step", "build/step"}) {
     SmallString<128> path(folder);
@@ -322,32 +282,6 @@ static Expected<std::string> findProgram(StringRef folder) {
       "mf-translate --ascend-to-cpp wrote was built");
 }
 
-Expected<std::unique_ptr<ProgramComparison>>
-ProgramComparison::create(const Options &options) {
-  std::unique_ptr<ProgramComparison> made(new ProgramComparison(options));
-  auto program = findProgram(options.compareWith);
-  if (!program)
-    return program.takeError();
-  made->program = *program;
-  if (std::error_code code =
-          sys::fs::createUniqueDirectory("mf-run-compare", made->folder))
-    return createStringError("a folder for --compare-with: " + code.message());
-  made->ownPath = options.output == "-" ? made->getPath("ours.safetensors")
-                                        : options.output.getValue();
-  return made;
-}
-
-ProgramComparison::~ProgramComparison() {
-  if (!folder.empty())
-    (void)sys::fs::remove_directories(folder);
-}
-
-std::string ProgramComparison::getPath(StringRef name) const {
-  SmallString<128> path(folder);
-  sys::path::append(path, name);
-  return path.str().str();
-}
-
 /// Returns the last lines that a failed rank has printed.
 static std::string readErrors(const std::string &path) {
   auto file = MemoryBuffer::getFile(path, /*IsText=*/true);
@@ -357,78 +291,130 @@ static std::string readErrors(const std::string &path) {
   return (*file)->getBuffer().take_back(mostBytes).trim().str();
 }
 
-/// Runs the program with one process per rank, whose environment has the rank's
-/// number.
-Error ProgramComparison::runProgram(int64_t numRanks) const {
-  std::vector<std::string> arguments = {
-      program,
-      "--quiet",
-      "--steps=" + std::to_string(options.steps),
-      "--seed=" + std::to_string(options.seed),
-      "--dump-tensors=" + options.getDumpPattern().str(),
-      "-o=" + getPath("theirs.safetensors")};
-  for (const auto *path : {&options.data, &options.initParams})
-    if (!path->empty())
-      arguments.push_back("--" + path->ArgStr.str() + "=" + path->getValue());
-  const std::vector<StringRef> given(arguments.begin(), arguments.end());
-  const std::string nothing, numbers = "RANK_SIZE=" + std::to_string(numRanks),
-                             meeting = ("MF_ROOT_INFO_DIR=" + folder).str();
-  std::vector<sys::ProcessInfo> started;
-  std::string failure;
-  for (int64_t rank = 0; rank < numRanks && failure.empty(); ++rank) {
-    std::vector<StringRef> environment;
-    for (char **entry = environ; *entry; ++entry)
-      environment.emplace_back(*entry);
-    const std::string number = "RANK_ID=" + std::to_string(rank);
-    append_range(environment, ArrayRef<StringRef>{number, numbers, meeting});
-    const std::string errors = getPath("errors." + std::to_string(rank));
-    const std::optional<StringRef> redirects[] = {nothing, nothing, errors};
-    bool hasFailed = false;
-    started.push_back(sys::ExecuteNoWait(program, given, environment, redirects,
-                                         /*MemoryLimit=*/0, &failure,
-                                         &hasFailed));
-  }
-  for (const auto &[rank, process] : enumerate(started)) {
-    std::string text;
-    const sys::ProcessInfo ended =
-        sys::Wait(process, /*SecondsToWait=*/std::nullopt, &text);
-    if (ended.ReturnCode != 0 && failure.empty())
-      failure = ("rank " + Twine(rank) + " ended with exit code " +
-                 Twine(ended.ReturnCode) + ": " +
-                 readErrors(getPath("errors." + std::to_string(rank))))
-                    .str();
-  }
-  if (failure.empty())
-    return Error::success();
-  return createStringError("--compare-with: " + program + ": " + failure);
-}
+namespace {
 
-Expected<int> ProgramComparison::run(int64_t numRanks, raw_ostream &os) const {
-  if (Error error = runProgram(numRanks))
-    return std::move(error);
-  auto ours = SafetensorsFile::open(ownPath);
-  if (!ours)
-    return ours.takeError();
-  auto theirs = SafetensorsFile::open(getPath("theirs.safetensors"));
-  if (!theirs)
-    return theirs.takeError();
-  auto comparison = compareTensors(*ours, *theirs, ComparisonRule());
-  if (!comparison)
-    return comparison.takeError();
-  const auto numEqual =
-      count_if(comparison->tensors,
-               [](const ComparedTensor &tensor) { return tensor.error == 0; });
-  os << "compared with " << program << ": " << comparison->tensors.size()
-     << " tensors of " << numRanks << (numRanks == 1 ? " rank" : " ranks")
-     << ", " << numEqual << " of them equal\n";
-  if (!comparison->skipped.empty())
-    os << comparison->skipped.size() << " are not in the program, such as "
-       << comparison->skipped.front() << "\n";
-  if (!comparison->findFirstWrong())
-    return 0;
-  printFirstWrong(*comparison, os);
-  return 2;
-}
+/// Implements --compare-with: repeats the run with a program that mf-translate
+/// wrote, and compares the results of operators in the last step.
+class ProgramComparison {
+public:
+  /// Finds the program and creates a folder for its files, which the destructor
+  /// removes.
+  static llvm::Expected<std::unique_ptr<ProgramComparison>>
+  create(const Options &options) {
+    std::unique_ptr<ProgramComparison> made(new ProgramComparison(options));
+    auto program = findProgram(options.compareWith);
+    if (!program)
+      return program.takeError();
+    made->program = *program;
+    if (std::error_code code =
+            sys::fs::createUniqueDirectory("mf-run-compare", made->folder))
+      return createStringError("a folder for --compare-with: " +
+                               code.message());
+    made->ownPath = options.output == "-" ? made->getPath("ours.safetensors")
+                                          : options.output.getValue();
+    return made;
+  }
+
+  ~ProgramComparison() {
+    if (!folder.empty())
+      (void)sys::fs::remove_directories(folder);
+  }
+
+  /// Returns the file to which mf-run's own run writes the results of
+  /// operators.
+  const std::string &getOwnPath() const { return ownPath; }
+  /// Runs the program with one process per rank and prints the first
+  /// difference. Returns the exit code: 0, or 2 if a tensor is wrong.
+  llvm::Expected<int> run(int64_t numRanks, raw_ostream &os) const {
+    if (Error error = runProgram(numRanks))
+      return std::move(error);
+    auto ours = SafetensorsFile::open(ownPath);
+    if (!ours)
+      return ours.takeError();
+    auto theirs = SafetensorsFile::open(getPath("theirs.safetensors"));
+    if (!theirs)
+      return theirs.takeError();
+    auto comparison = compareTensors(*ours, *theirs, ComparisonRule());
+    if (!comparison)
+      return comparison.takeError();
+    const auto numEqual =
+        count_if(comparison->tensors, [](const ComparedTensor &tensor) {
+          return tensor.error == 0;
+        });
+    os << "compared with " << program << ": " << comparison->tensors.size()
+       << " tensors of " << numRanks << (numRanks == 1 ? " rank" : " ranks")
+       << ", " << numEqual << " of them equal\n";
+    if (!comparison->skipped.empty())
+      os << comparison->skipped.size() << " are not in the program, such as "
+         << comparison->skipped.front() << "\n";
+    if (!comparison->findFirstWrong())
+      return 0;
+    printFirstWrong(*comparison, os);
+    return 2;
+  }
+
+private:
+  explicit ProgramComparison(const Options &options) : options(options) {}
+
+  std::string getPath(StringRef name) const {
+    SmallString<128> path(folder);
+    sys::path::append(path, name);
+    return path.str().str();
+  }
+
+  /// Runs the program with one process per rank, whose environment has the
+  /// rank's number.
+  llvm::Error runProgram(int64_t numRanks) const {
+    std::vector<std::string> arguments = {
+        program,
+        "--quiet",
+        "--steps=" + std::to_string(options.steps),
+        "--seed=" + std::to_string(options.seed),
+        "--dump-tensors=" + options.getDumpPattern().str(),
+        "-o=" + getPath("theirs.safetensors")};
+    for (const auto *path : {&options.data, &options.initParams})
+      if (!path->empty())
+        arguments.push_back("--" + path->ArgStr.str() + "=" + path->getValue());
+    const std::vector<StringRef> given(arguments.begin(), arguments.end());
+    const std::string nothing,
+        numbers = "RANK_SIZE=" + std::to_string(numRanks),
+        meeting = ("MF_ROOT_INFO_DIR=" + folder).str();
+    std::vector<sys::ProcessInfo> started;
+    std::string failure;
+    for (int64_t rank = 0; rank < numRanks && failure.empty(); ++rank) {
+      std::vector<StringRef> environment;
+      for (char **entry = environ; *entry; ++entry)
+        environment.emplace_back(*entry);
+      const std::string number = "RANK_ID=" + std::to_string(rank);
+      append_range(environment, ArrayRef<StringRef>{number, numbers, meeting});
+      const std::string errors = getPath("errors." + std::to_string(rank));
+      const std::optional<StringRef> redirects[] = {nothing, nothing, errors};
+      bool hasFailed = false;
+      started.push_back(
+          sys::ExecuteNoWait(program, given, environment, redirects,
+                             /*MemoryLimit=*/0, &failure, &hasFailed));
+    }
+    for (const auto &[rank, process] : enumerate(started)) {
+      std::string text;
+      const sys::ProcessInfo ended =
+          sys::Wait(process, /*SecondsToWait=*/std::nullopt, &text);
+      if (ended.ReturnCode != 0 && failure.empty())
+        failure = ("rank " + Twine(rank) + " ended with exit code " +
+                   Twine(ended.ReturnCode) + ": " +
+                   readErrors(getPath("errors." + std::to_string(rank))))
+                      .str();
+    }
+    if (failure.empty())
+      return Error::success();
+    return createStringError("--compare-with: " + program + ": " + failure);
+  }
+
+  const Options &options;
+  std::string program, ownPath;
+  llvm::SmallString<128> folder;
+};
+
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Timelines that mf-run writes
@@ -593,6 +579,12 @@ static int failAt(Error error, const DecodedProgram &decoded,
   return 1;
 }
 
+/// Under mpirun, the output of processes is a terminal even if mpirun's own
+/// output is not.
+static bool isTerminal() {
+  return outs().is_displayed() && !mf::isStartedByMpirun();
+}
+
 namespace {
 
 /// A run in this process.
@@ -608,20 +600,257 @@ public:
   int run() { return messages.finish(runFile()); }
 
 private:
-  int runFile();
+  int runFile() {
+    if (const std::string wrong = options.check(); !wrong.empty())
+      return messages.fail(wrong);
+    if (options.listTargets)
+      return listTargets();
+    if (options.listParameters)
+      return listParameters(options, messages);
+    if (options.printTarget)
+      return printTarget(options, messages);
+    if (!options.calibrate.empty())
+      return calibrateTarget(options, messages);
+    mlir::MLIRContext context(source ? mlir::MLIRContext::Threading::ENABLED
+                                     : mlir::MLIRContext::Threading::DISABLED);
+    context.loadDialect<mf::ascend::AscendDialect, mf::ir::MfDialect>();
+    SourceMgr sources;
+    mlir::SourceMgrDiagnosticHandler handler(sources, &context,
+                                             messages.getErrors());
+    Expected<mf::tools::StepInMemory> step = readFile(sources, context);
+    const int code = step && step->module ? decode(*step->module) : 1;
+    const std::string digest = step ? step->digest : "";
+    // Errors are reported only now, when the ranks of processes are known. If
+    // processes have different files, an error in one of the files does not
+    // matter.
+    if (Error error = agreeOnFile(step.takeError(), digest)) {
+      messages.discard();
+      return messages.fail(std::move(error));
+    }
+    if (code != 0)
+      return code;
+    if (options.simulate)
+      return simulate(context);
+    if (!options.memoryHtml.empty())
+      return showMemory();
+    return model ? interpret() : runProgram(context);
+  }
+
+  /// Reads the file, or takes the step from the source. A file that cannot be
+  /// parsed has no module; its errors are reported.
   Expected<mf::tools::StepInMemory> readFile(SourceMgr &sources,
-                                             mlir::MLIRContext &context);
-  int decode(mlir::ModuleOp module);
-  Expected<std::string> verifyBeforeRun();
-  Error agreeOnFile(Error opened, StringRef digest) const;
-  int runProgram(mlir::MLIRContext &context);
-  int interpret();
-  int openDump(mf::ranks::TrainingOptions &training);
+                                             mlir::MLIRContext &context) {
+    if (source)
+      return source(context, messages.getErrors());
+    std::string message;
+    std::unique_ptr<MemoryBuffer> buffer =
+        mlir::openInputFile(options.input, &message);
+    if (!buffer)
+      return createStringError(message);
+    mf::tools::StepInMemory step;
+    if (processes)
+      step.digest = mf::tools::getDigest(buffer->getBuffer());
+    sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
+    step.module = mf::tools::parseGuarded(sources, context);
+    return step;
+  }
+
+  /// Decodes the model or program of a module, and assigns ranks to processes.
+  int decode(mlir::ModuleOp module) {
+    auto models = module.getOps<mf::ir::ModelOp>();
+    if (hasSingleElement(module.getBody()->getOperations()) &&
+        !models.empty()) {
+      model = *models.begin();
+      return 0;
+    }
+    mlir::FailureOr<DecodedProgram> program = decodeProgram(module);
+    if (failed(program))
+      return 1;
+    decoded = std::move(*program);
+    if (processes)
+      if (Error error = processes->placeRanks(decoded.program.getNumRanks()))
+        return messages.fail(toString(std::move(error)));
+    return 0;
+  }
+
+  /// Proves the program before it runs. With --verify=false, proves only that
+  /// it does not hang. Returns what was proven, for the report.
+  Expected<std::string> verifyBeforeRun() {
+    if (!options.verify) {
+      if (Error error = verifyProgress(decoded.program))
+        return std::move(error);
+      return "off";
+    }
+    Expected<ProgramProof> proof = prove(decoded.program);
+    if (!proof)
+      return proof.takeError();
+    if (!proof->uncertified.empty())
+      note(proof->explain());
+    return proof->describe();
+  }
+
+  /// Fails in all processes if one cannot read the file, or if their versions,
+  /// files or options differ.
+  Error agreeOnFile(Error opened, StringRef digest) const {
+    if (!processes)
+      return opened;
+    if (Error error = processes->agree(std::move(opened)))
+      return error;
+    std::vector<SharedValue> values = {
+        {"the version", MF_VERSION}, {"the hash of the program", digest.str()}};
+    append_range(values, options.getSharedValues());
+    return processes->expectSame(values);
+  }
+
+  int runProgram(mlir::MLIRContext &context) {
+    mf::ranks::TrainingOptions training = options.getTrainingOptions();
+    if (!options.target.empty()) {
+      const std::optional<LoadedTarget> loaded =
+          loadTarget(options, context, messages);
+      if (!loaded)
+        return 1;
+      training.targetName = loaded->changed.name;
+      training.peakFlopsPerSecond =
+          loaded->changed.getPeak(mf::Engine::Cube, mf::DType::BF16);
+    }
+    if (options.orderSeed.getNumOccurrences() > 0) {
+      if (processes)
+        return messages.fail("--order-seed decides the order of one process's "
+                             "streams: run it without mpirun");
+      training.turns = std::make_shared<mf::TurnSchedule>(options.orderSeed);
+    }
+    if (const int code = openDump(training))
+      return code;
+    const Mesh &mesh = decoded.program.mesh;
+    if (Error error = checkStepFiles(options, mesh))
+      return messages.fail(toString(std::move(error)));
+    Expected<std::string> verification = verifyBeforeRun();
+    if (!verification)
+      return failAt(verification.takeError(), decoded, messages);
+    training.verification = std::move(*verification);
+    if (Error error = mf::runner::checkMemoryLimit(decoded.program,
+                                                   options.getHbmBytes()))
+      return failAt(std::move(error), decoded, messages);
+    mf::runner::ProgramEngine engine(
+        decoded.program, training, processes,
+        [&](const mf::timeline::StepTimeline &timeline) {
+          return writeStep(options, timeline, mesh, outs(), engine.getLosses());
+        });
+    if (!options.routing.empty()) {
+      auto choices = mf::tools::chooseRouting(
+          options, decoded.program, engine.isWriter() ? errs() : nulls());
+      if (!choices)
+        return messages.fail(toString(choices.takeError()));
+      engine.setRouterChoices(std::move(*choices));
+    }
+    const int code = train(engine, training);
+    if (training.turns)
+      note(training.turns->describe());
+    return code == 0 && comparison ? compareWithProgram() : code;
+  }
+
+  int interpret() {
+    if (!options.hbm.empty() || options.verify.getNumOccurrences() > 0)
+      return messages.fail(
+          "--hbm and --verify are about lowered programs, but this is a model");
+    if (options.writesStep())
+      return messages.fail(
+          "--trace, --profile, --html, --compare and --kernel-table are about "
+          "lowered programs, but this is a model: lower it with mf-opt "
+          "--recompute-config=FILE");
+    if (!options.compareWith.empty())
+      return messages.fail(
+          "--compare-with is about lowered programs, but this is a model: "
+          "lower it with mf-opt --recompute-config=FILE --for-cann");
+    if (processes)
+      return messages.fail("a model that is not lowered is interpreted by one "
+                           "process: run it without mpirun");
+    // An error names the operator; the model around it would bury the message.
+    model.getContext()->printOpOnDiagnostic(false);
+    if (options.orderSeed.getNumOccurrences() > 0)
+      return messages.fail(
+          "--order-seed is about lowered programs, but this is a model");
+    mf::ranks::TrainingOptions training = options.getTrainingOptions();
+    if (const int code = openDump(training))
+      return code;
+    mlir::FailureOr<std::unique_ptr<mf::interpreter::Interpreter>> interpreter =
+        mf::interpreter::Interpreter::create(model, training);
+    return failed(interpreter) ? 1 : train(**interpreter, training);
+  }
+
+  /// Prepares the output of --dump-tensors and --compare-with, if they are
+  /// given. Returns an exit code.
+  int openDump(mf::ranks::TrainingOptions &training) {
+    if (options.getDumpPattern().empty())
+      return 0;
+    if (processes)
+      return messages.fail("one process keeps what --dump-tensors and "
+                           "--compare-with ask for: run it without mpirun");
+    std::string path = options.output;
+    if (!options.compareWith.empty()) {
+      auto made = ProgramComparison::create(options);
+      if (!made)
+        return messages.fail(toString(made.takeError()));
+      comparison = std::move(*made);
+      path = comparison->getOwnPath();
+    }
+    auto dump = mf::ranks::TensorDump::create(options.getDumpPattern(), path);
+    if (!dump)
+      return messages.fail(toString(dump.takeError()));
+    training.dump = std::move(*dump);
+    return 0;
+  }
+
   int train(mf::ranks::RankEngine &engine,
-            const mf::ranks::TrainingOptions &training);
-  int simulate(mlir::MLIRContext &context);
-  int compareWithProgram();
-  int showMemory();
+            const mf::ranks::TrainingOptions &training) {
+    if (Error error = mf::ranks::train(
+            engine, training, engine.isWriter() ? outs() : nulls(),
+            isTerminal(), [&](StringRef text) { note(text); }))
+      return failAt(std::move(error), decoded, messages);
+    return 0;
+  }
+
+  int simulate(mlir::MLIRContext &context) {
+    if (model)
+      return messages.fail(
+          "--simulate is about lowered programs, but this is a model: lower it "
+          "with mf-opt --recompute-config=FILE");
+    if (processes)
+      return messages.fail(
+          "one process simulates all ranks: run --simulate without mpirun");
+    const std::optional<LoadedTarget> loaded =
+        loadTarget(options, context, messages);
+    if (!loaded)
+      return 1;
+    if (options.verify)
+      if (Error error = verifyBeforeRun().takeError())
+        return failAt(std::move(error), decoded, messages);
+    if (Error error =
+            simulateStep(options, decoded.program, loaded->changed, outs()))
+      return failAt(std::move(error), decoded, messages);
+    return 0;
+  }
+
+  /// Implements --compare-with after the run.
+  int compareWithProgram() {
+    auto code = comparison->run(decoded.program.getNumRanks(), outs());
+    return code ? *code : messages.fail(toString(code.takeError()));
+  }
+
+  /// Writes --memory-html.
+  int showMemory() {
+    if (model)
+      return messages.fail(
+          "--memory-html is about lowered programs, but this is a model: lower "
+          "it with mf-opt --recompute-config=FILE");
+    if (processes)
+      return messages.fail(
+          "one process writes --memory-html: run it without mpirun");
+    if (Error error = mf::timeline::writeMemoryPage(
+            options.memoryHtml, decoded.program, options.getTitle()))
+      return messages.fail(toString(std::move(error)));
+    return 0;
+  }
 
   /// Prints remarks for the user, unless they are switched off.
   void note(StringRef text) {
@@ -643,265 +872,9 @@ private:
 
 } // namespace
 
-/// Under mpirun, the output of processes is a terminal even if mpirun's own
-/// output is not.
-static bool isTerminal() {
-  return outs().is_displayed() && !mf::isStartedByMpirun();
-}
-
-int RunCommand::interpret() {
-  if (!options.hbm.empty() || options.verify.getNumOccurrences() > 0)
-    return messages.fail(
-        "--hbm and --verify are about lowered programs, but this is a model");
-  if (options.writesStep())
-    return messages.fail(
-        "--trace, --profile, --html, --compare and --kernel-table are about "
-        "lowered programs, but this is a model: lower it with mf-opt "
-        "--recompute-config=FILE");
-  if (!options.compareWith.empty())
-    return messages.fail("--compare-with is about lowered programs, but this "
-                         "is a model: lower it with mf-opt "
-                         "--recompute-config=FILE --for-cann");
-  if (processes)
-    return messages.fail("a model that is not lowered is interpreted by one "
-                         "process: run it without mpirun");
-  // An error names the operator; the model around it would bury the message.
-  model.getContext()->printOpOnDiagnostic(false);
-  if (options.orderSeed.getNumOccurrences() > 0)
-    return messages.fail("--order-seed is about lowered programs, but this is "
-                         "a model");
-  mf::ranks::TrainingOptions training = options.getTrainingOptions();
-  if (const int code = openDump(training))
-    return code;
-  mlir::FailureOr<std::unique_ptr<mf::interpreter::Interpreter>> interpreter =
-      mf::interpreter::Interpreter::create(model, training);
-  return failed(interpreter) ? 1 : train(**interpreter, training);
-}
-
-/// Prepares the output of --dump-tensors and --compare-with, if they are given.
-/// Returns an exit code.
-int RunCommand::openDump(mf::ranks::TrainingOptions &training) {
-  if (options.getDumpPattern().empty())
-    return 0;
-  if (processes)
-    return messages.fail("one process keeps what --dump-tensors and "
-                         "--compare-with ask for: run it without mpirun");
-  std::string path = options.output;
-  if (!options.compareWith.empty()) {
-    auto made = ProgramComparison::create(options);
-    if (!made)
-      return messages.fail(toString(made.takeError()));
-    comparison = std::move(*made);
-    path = comparison->getOwnPath();
-  }
-  auto dump = mf::ranks::TensorDump::create(options.getDumpPattern(), path);
-  if (!dump)
-    return messages.fail(toString(dump.takeError()));
-  training.dump = std::move(*dump);
-  return 0;
-}
-
-int RunCommand::train(mf::ranks::RankEngine &engine,
-                      const mf::ranks::TrainingOptions &training) {
-  if (Error error = mf::ranks::train(
-          engine, training, engine.isWriter() ? outs() : nulls(), isTerminal(),
-          [&](StringRef text) { note(text); }))
-    return failAt(std::move(error), decoded, messages);
-  return 0;
-}
-
-/// Proves the program before it runs. With --verify=false, proves only that it
-/// does not hang. Returns what was proven, for the report.
-Expected<std::string> RunCommand::verifyBeforeRun() {
-  if (!options.verify) {
-    if (Error error = verifyProgress(decoded.program))
-      return std::move(error);
-    return "off";
-  }
-  Expected<ProgramProof> proof = prove(decoded.program);
-  if (!proof)
-    return proof.takeError();
-  if (!proof->uncertified.empty())
-    note(proof->explain());
-  return proof->describe();
-}
-
-int RunCommand::runProgram(mlir::MLIRContext &context) {
-  mf::ranks::TrainingOptions training = options.getTrainingOptions();
-  if (!options.target.empty()) {
-    const std::optional<LoadedTarget> loaded =
-        loadTarget(options, context, messages);
-    if (!loaded)
-      return 1;
-    training.targetName = loaded->changed.name;
-    training.peakFlopsPerSecond =
-        loaded->changed.getPeak(mf::Engine::Cube, mf::DType::BF16);
-  }
-  if (options.orderSeed.getNumOccurrences() > 0) {
-    if (processes)
-      return messages.fail("--order-seed decides the order of one process's "
-                           "streams: run it without mpirun");
-    training.turns = std::make_shared<mf::TurnSchedule>(options.orderSeed);
-  }
-  if (const int code = openDump(training))
-    return code;
-  const Mesh &mesh = decoded.program.mesh;
-  if (Error error = checkStepFiles(options, mesh))
-    return messages.fail(toString(std::move(error)));
-  Expected<std::string> verification = verifyBeforeRun();
-  if (!verification)
-    return failAt(verification.takeError(), decoded, messages);
-  training.verification = std::move(*verification);
-  if (Error error =
-          mf::runner::checkMemoryLimit(decoded.program, options.getHbmBytes()))
-    return failAt(std::move(error), decoded, messages);
-  mf::runner::ProgramEngine engine(
-      decoded.program, training, processes,
-      [&](const mf::timeline::StepTimeline &timeline) {
-        return writeStep(options, timeline, mesh, outs(), engine.getLosses());
-      });
-  if (!options.routing.empty()) {
-    auto choices = mf::tools::chooseRouting(
-        options, decoded.program, engine.isWriter() ? errs() : nulls());
-    if (!choices)
-      return messages.fail(toString(choices.takeError()));
-    engine.setRouterChoices(std::move(*choices));
-  }
-  const int code = train(engine, training);
-  if (training.turns)
-    note(training.turns->describe());
-  return code == 0 && comparison ? compareWithProgram() : code;
-}
-
-/// Implements --compare-with after the run.
-int RunCommand::compareWithProgram() {
-  auto code = comparison->run(decoded.program.getNumRanks(), outs());
-  return code ? *code : messages.fail(toString(code.takeError()));
-}
-
-int RunCommand::simulate(mlir::MLIRContext &context) {
-  if (model)
-    return messages.fail("--simulate is about lowered programs, but this is a "
-                         "model: lower it with mf-opt --recompute-config=FILE");
-  if (processes)
-    return messages.fail("one process simulates all ranks: run --simulate "
-                         "without mpirun");
-  const std::optional<LoadedTarget> loaded =
-      loadTarget(options, context, messages);
-  if (!loaded)
-    return 1;
-  if (options.verify)
-    if (Error error = verifyBeforeRun().takeError())
-      return failAt(std::move(error), decoded, messages);
-  if (Error error =
-          simulateStep(options, decoded.program, loaded->changed, outs()))
-    return failAt(std::move(error), decoded, messages);
-  return 0;
-}
-
-/// Writes --memory-html.
-int RunCommand::showMemory() {
-  if (model)
-    return messages.fail("--memory-html is about lowered programs, but this is "
-                         "a model: lower it with mf-opt "
-                         "--recompute-config=FILE");
-  if (processes)
-    return messages.fail("one process writes --memory-html: run it without "
-                         "mpirun");
-  if (Error error = mf::timeline::writeMemoryPage(
-          options.memoryHtml, decoded.program, options.getTitle()))
-    return messages.fail(toString(std::move(error)));
-  return 0;
-}
-
-/// Decodes the model or program of a module, and assigns ranks to processes.
-int RunCommand::decode(mlir::ModuleOp module) {
-  auto models = module.getOps<mf::ir::ModelOp>();
-  if (hasSingleElement(module.getBody()->getOperations()) && !models.empty()) {
-    model = *models.begin();
-    return 0;
-  }
-  mlir::FailureOr<DecodedProgram> program = decodeProgram(module);
-  if (failed(program))
-    return 1;
-  decoded = std::move(*program);
-  if (processes)
-    if (Error error = processes->placeRanks(decoded.program.getNumRanks()))
-      return messages.fail(toString(std::move(error)));
-  return 0;
-}
-
-/// Fails in all processes if one cannot read the file, or if their versions,
-/// files or options differ.
-Error RunCommand::agreeOnFile(Error opened, StringRef digest) const {
-  if (!processes)
-    return opened;
-  if (Error error = processes->agree(std::move(opened)))
-    return error;
-  std::vector<SharedValue> values = {{"the version", MF_VERSION},
-                                     {"the hash of the program", digest.str()}};
-  append_range(values, options.getSharedValues());
-  return processes->expectSame(values);
-}
-
 std::string mf::tools::getDigest(StringRef text) {
   const auto hash = SHA256::hash(arrayRefFromStringRef(text));
   return toHex(ArrayRef(hash).take_front(8), /*LowerCase=*/true);
-}
-
-/// Reads the file, or takes the step from the source. A file that cannot be
-/// parsed has no module; its errors are reported.
-Expected<mf::tools::StepInMemory>
-RunCommand::readFile(SourceMgr &sources, mlir::MLIRContext &context) {
-  if (source)
-    return source(context, messages.getErrors());
-  std::string message;
-  std::unique_ptr<MemoryBuffer> buffer =
-      mlir::openInputFile(options.input, &message);
-  if (!buffer)
-    return createStringError(message);
-  mf::tools::StepInMemory step;
-  if (processes)
-    step.digest = mf::tools::getDigest(buffer->getBuffer());
-  sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
-  step.module = mf::tools::parseGuarded(sources, context);
-  return step;
-}
-
-int RunCommand::runFile() {
-  if (const std::string wrong = options.check(); !wrong.empty())
-    return messages.fail(wrong);
-  if (options.listTargets)
-    return listTargets();
-  if (options.listParameters)
-    return listParameters(options, messages);
-  if (options.printTarget)
-    return printTarget(options, messages);
-  if (!options.calibrate.empty())
-    return calibrateTarget(options, messages);
-  mlir::MLIRContext context(source ? mlir::MLIRContext::Threading::ENABLED
-                                   : mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<mf::ascend::AscendDialect, mf::ir::MfDialect>();
-  SourceMgr sources;
-  mlir::SourceMgrDiagnosticHandler handler(sources, &context,
-                                           messages.getErrors());
-  Expected<mf::tools::StepInMemory> step = readFile(sources, context);
-  const int code = step && step->module ? decode(*step->module) : 1;
-  const std::string digest = step ? step->digest : "";
-  // Errors are reported only now, when the ranks of processes are known. If
-  // processes have different files, an error in one of the files does not
-  // matter.
-  if (Error error = agreeOnFile(step.takeError(), digest)) {
-    messages.discard();
-    return messages.fail(std::move(error));
-  }
-  if (code != 0)
-    return code;
-  if (options.simulate)
-    return simulate(context);
-  if (!options.memoryHtml.empty())
-    return showMemory();
-  return model ? interpret() : runProgram(context);
 }
 
 int mf::tools::runSteps(const Options &options, const char *program,

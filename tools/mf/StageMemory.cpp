@@ -46,13 +46,77 @@ public:
         liveness(computeLiveness(stage)),
         lifetimes(computeLifetimes(stage, liveness)) {}
 
-  void find(StagePeakMemory &memory) const;
+  void find(StagePeakMemory &memory) const {
+    memory.peak = findPeak(lifetimes, Space::Device);
+    memory.moment = describeMoment(memory.peak.time);
+    addParts(memory);
+    addLayers(memory);
+  }
 
 private:
-  bool isLive(const Lifetime &lifetime, int64_t time) const;
-  void addParts(StagePeakMemory &memory) const;
-  void addLayers(StagePeakMemory &memory) const;
-  std::string describeMoment(int64_t time) const;
+  /// Statics that live throughout always count, as for computeBytesAlive.
+  bool isLive(const Lifetime &lifetime, int64_t time) const {
+    return lifetime.kind == BufferKind::Static ||
+           (lifetime.begin <= time && time < lifetime.end);
+  }
+
+  void addParts(StagePeakMemory &memory) const {
+    std::map<std::pair<BufferCategory, std::string>, MemoryPart> parts;
+    for (const Lifetime &lifetime : lifetimes) {
+      if (lifetime.space != Space::Device ||
+          !isLive(lifetime, memory.peak.time))
+        continue;
+      const std::string name = dropNumbers(table.getName(lifetime.instance));
+      MemoryPart &part = parts[{lifetime.category, name}];
+      part.name = name;
+      part.category = lifetime.category;
+      part.bytes += lifetime.bytes;
+      ++part.count;
+    }
+    for (auto &[key, part] : parts)
+      memory.parts.push_back(std::move(part));
+    llvm::sort(memory.parts, [](const MemoryPart &a, const MemoryPart &b) {
+      return std::tie(b.bytes, a.name) < std::tie(a.bytes, b.name);
+    });
+  }
+
+  /// Counts the frames of each layout of which something is live at the peak.
+  void addLayers(StagePeakMemory &memory) const {
+    std::vector<std::set<uint32_t>> frames(stage.layouts.size()),
+        hostFrames(stage.layouts.size());
+    for (const Lifetime &lifetime : lifetimes)
+      if (lifetime.kind == BufferKind::Slot &&
+          isLive(lifetime, memory.peak.time)) {
+        const uint32_t frame = table.getOrigin(lifetime.instance).frame;
+        auto &found = lifetime.space == Space::Host ? hostFrames : frames;
+        found[stage.frames[frame].layout].insert(frame);
+      }
+    for (const passes::LayoutReport &layout : memory.report.layouts)
+      for (const auto &[number, entry] : llvm::enumerate(stage.layouts))
+        if (entry.name == layout.name)
+          for (const auto &[layer, bytes] : layout.layers)
+            memory.layers.push_back(
+                {layer.str(), bytes,
+                 static_cast<int64_t>(
+                     (layout.isHost ? hostFrames : frames)[number].size()),
+                 layout.isHost});
+  }
+
+  std::string describeMoment(int64_t time) const {
+    // `starts` has the end of the step as its last entry.
+    const auto next = llvm::upper_bound(liveness.starts, time);
+    if (next == liveness.starts.begin() || next == liveness.starts.end())
+      return {};
+    const size_t call = static_cast<size_t>(next - liveness.starts.begin()) - 1;
+    const uint32_t position = liveness.calls[call];
+    const Call *called = stage.step.getCall(stage.step.instructions[position]);
+    const std::vector<uint32_t> &instructions =
+        liveness.routines[called->routine].instructions;
+    const auto moment = static_cast<size_t>(time - liveness.starts[call]);
+    return program::describe(program, stage, position,
+                             moment < instructions.size() ? instructions[moment]
+                                                          : callItself);
+  }
 
   const Program &program;
   const StageProgram &stage;
@@ -62,76 +126,6 @@ private:
 };
 
 } // namespace
-
-/// Statics that live throughout always count, as for computeBytesAlive.
-bool PeakFinder::isLive(const Lifetime &lifetime, int64_t time) const {
-  return lifetime.kind == BufferKind::Static ||
-         (lifetime.begin <= time && time < lifetime.end);
-}
-
-void PeakFinder::find(StagePeakMemory &memory) const {
-  memory.peak = findPeak(lifetimes, Space::Device);
-  memory.moment = describeMoment(memory.peak.time);
-  addParts(memory);
-  addLayers(memory);
-}
-
-std::string PeakFinder::describeMoment(int64_t time) const {
-  // `starts` has the end of the step as its last entry.
-  const auto next = llvm::upper_bound(liveness.starts, time);
-  if (next == liveness.starts.begin() || next == liveness.starts.end())
-    return {};
-  const size_t call = static_cast<size_t>(next - liveness.starts.begin()) - 1;
-  const uint32_t position = liveness.calls[call];
-  const Call *called = stage.step.getCall(stage.step.instructions[position]);
-  const std::vector<uint32_t> &instructions =
-      liveness.routines[called->routine].instructions;
-  const auto moment = static_cast<size_t>(time - liveness.starts[call]);
-  return program::describe(program, stage, position,
-                           moment < instructions.size() ? instructions[moment]
-                                                        : callItself);
-}
-
-void PeakFinder::addParts(StagePeakMemory &memory) const {
-  std::map<std::pair<BufferCategory, std::string>, MemoryPart> parts;
-  for (const Lifetime &lifetime : lifetimes) {
-    if (lifetime.space != Space::Device || !isLive(lifetime, memory.peak.time))
-      continue;
-    const std::string name = dropNumbers(table.getName(lifetime.instance));
-    MemoryPart &part = parts[{lifetime.category, name}];
-    part.name = name;
-    part.category = lifetime.category;
-    part.bytes += lifetime.bytes;
-    ++part.count;
-  }
-  for (auto &[key, part] : parts)
-    memory.parts.push_back(std::move(part));
-  llvm::sort(memory.parts, [](const MemoryPart &a, const MemoryPart &b) {
-    return std::tie(b.bytes, a.name) < std::tie(a.bytes, b.name);
-  });
-}
-
-/// Counts the frames of each layout of which something is live at the peak.
-void PeakFinder::addLayers(StagePeakMemory &memory) const {
-  std::vector<std::set<uint32_t>> frames(stage.layouts.size()),
-      hostFrames(stage.layouts.size());
-  for (const Lifetime &lifetime : lifetimes)
-    if (lifetime.kind == BufferKind::Slot &&
-        isLive(lifetime, memory.peak.time)) {
-      const uint32_t frame = table.getOrigin(lifetime.instance).frame;
-      auto &found = lifetime.space == Space::Host ? hostFrames : frames;
-      found[stage.frames[frame].layout].insert(frame);
-    }
-  for (const passes::LayoutReport &layout : memory.report.layouts)
-    for (const auto &[number, entry] : llvm::enumerate(stage.layouts))
-      if (entry.name == layout.name)
-        for (const auto &[layer, bytes] : layout.layers)
-          memory.layers.push_back(
-              {layer.str(), bytes,
-               static_cast<int64_t>(
-                   (layout.isHost ? hostFrames : frames)[number].size()),
-               layout.isHost});
-}
 
 llvm::Expected<std::vector<StagePeakMemory>>
 measureMemory(mlir::ModuleOp module, const Program &program,

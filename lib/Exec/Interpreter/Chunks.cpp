@@ -39,11 +39,11 @@ getArguments(Rank &rank, FunctionOpInterface function, ArrayAttr inputs,
   return arguments;
 }
 
-namespace {
-
 //===----------------------------------------------------------------------===//
 // A layer
 //===----------------------------------------------------------------------===//
+
+namespace {
 
 class LayerChunk : public Chunk {
 public:
@@ -60,37 +60,33 @@ public:
   int64_t getNumFuture() override {
     return static_cast<int64_t>(layer.getFuture());
   }
+
+  /// The embedding takes the tokens, and the head takes the labels too. All but
+  /// the first layer take hidden states first.
   FailureOr<SmallVector<Tensor>>
   runForward(Rank &rank, int64_t microBatch,
-             llvm::ArrayRef<Tensor> hidden) override;
+             llvm::ArrayRef<Tensor> hidden) override {
+    SmallVector<Tensor> arguments(hidden), results;
+    for (Type type : layer.getArgumentTypes().drop_front(
+             std::min<size_t>(hidden.size(), layer.getNumArguments()))) {
+      if (ir::isFloatTensor(type))
+        return layer.emitOpError("cannot be run: it takes the result of a "
+                                 "layer before it, but there is none");
+      FailureOr<Tensor> input = rank.getInput(
+          layer, ir::getStepInputKind(layer.getKind(), type), microBatch, type);
+      if (failed(input))
+        return failure();
+      arguments.push_back(*input);
+    }
+    rank.beginTask(microBatch, /*isForward=*/true, layer.getCell());
+    if (failed(runFunction(rank, layer, arguments, &results)))
+      return failure();
+    return results;
+  }
 
 private:
   ir::LayerOp layer;
 };
-
-/// The embedding takes the tokens, and the head takes the labels too. All but
-/// the first layer take hidden states first.
-FailureOr<SmallVector<Tensor>>
-LayerChunk::runForward(Rank &rank, int64_t microBatch,
-                       llvm::ArrayRef<Tensor> hidden) {
-  SmallVector<Tensor> arguments(hidden), results;
-  for (Type type : layer.getArgumentTypes().drop_front(
-           std::min<size_t>(hidden.size(), layer.getNumArguments()))) {
-    if (ir::isFloatTensor(type))
-      return layer.emitOpError(
-          "cannot be run: it takes the result of a layer before it, but there "
-          "is none");
-    FailureOr<Tensor> input = rank.getInput(
-        layer, ir::getStepInputKind(layer.getKind(), type), microBatch, type);
-    if (failed(input))
-      return failure();
-    arguments.push_back(*input);
-  }
-  rank.beginTask(microBatch, /*isForward=*/true, layer.getCell());
-  if (failed(runFunction(rank, layer, arguments, &results)))
-    return failure();
-  return results;
-}
 
 //===----------------------------------------------------------------------===//
 // A joint graph
@@ -119,12 +115,44 @@ public:
     return chunk.getResultTypes().size() - chunk.getGradients().size() >
            chunk.getPast();
   }
+
   FailureOr<SmallVector<Tensor>>
   runForward(Rank &rank, int64_t microBatch,
-             llvm::ArrayRef<Tensor> hidden) override;
+             llvm::ArrayRef<Tensor> hidden) override {
+    values.clear();
+    rank.beginTask(microBatch, /*isForward=*/true);
+    FailureOr<SmallVector<Tensor>> arguments =
+        getArguments(rank, chunk, chunk.getInputs(), chunk.getInputIndices(),
+                     microBatch, hidden);
+    if (failed(arguments) || failed(bindArguments(chunk, *arguments, values)))
+      return failure();
+    Block &body = chunk.getBody().front();
+    for (Operation &op : llvm::make_range(body.begin(), cut->getIterator()))
+      if (failed(runOperator(rank, &op, values)))
+        return failure();
+    return lookup(getOutputs());
+  }
+
   FailureOr<SmallVector<Tensor>>
   runBackward(Rank &rank, int64_t microBatch,
-              llvm::ArrayRef<Tensor> outputGradients) override;
+              llvm::ArrayRef<Tensor> outputGradients) override {
+    rank.beginTask(microBatch, /*isForward=*/false);
+    for (auto [value, gradient] :
+         llvm::zip_equal(cut.getOutputGradients(), outputGradients))
+      values[value] = gradient;
+    ir::ReturnOp terminator = ir::getReturn(chunk);
+    for (Operation &op : llvm::make_range(std::next(cut->getIterator()),
+                                          terminator->getIterator()))
+      if (failed(runOperator(rank, &op, values)))
+        return failure();
+    SmallVector<Tensor> results = lookup(terminator.getValues());
+    const size_t numHidden = results.size() - chunk.getGradients().size();
+    if (failed(addGradients(rank, chunk, chunk.getGradients(),
+                            llvm::ArrayRef(results).drop_front(numHidden))))
+      return failure();
+    results.truncate(numHidden);
+    return results;
+  }
 
 private:
   /// Returns the outputs without the values from earlier pieces.
@@ -144,44 +172,6 @@ private:
   /// The values of the micro-batch that runs.
   Environment values;
 };
-
-FailureOr<SmallVector<Tensor>>
-JointChunk::runForward(Rank &rank, int64_t microBatch,
-                       llvm::ArrayRef<Tensor> hidden) {
-  values.clear();
-  rank.beginTask(microBatch, /*isForward=*/true);
-  FailureOr<SmallVector<Tensor>> arguments =
-      getArguments(rank, chunk, chunk.getInputs(), chunk.getInputIndices(),
-                   microBatch, hidden);
-  if (failed(arguments) || failed(bindArguments(chunk, *arguments, values)))
-    return failure();
-  Block &body = chunk.getBody().front();
-  for (Operation &op : llvm::make_range(body.begin(), cut->getIterator()))
-    if (failed(runOperator(rank, &op, values)))
-      return failure();
-  return lookup(getOutputs());
-}
-
-FailureOr<SmallVector<Tensor>>
-JointChunk::runBackward(Rank &rank, int64_t microBatch,
-                        llvm::ArrayRef<Tensor> outputGradients) {
-  rank.beginTask(microBatch, /*isForward=*/false);
-  for (auto [value, gradient] :
-       llvm::zip_equal(cut.getOutputGradients(), outputGradients))
-    values[value] = gradient;
-  ir::ReturnOp terminator = ir::getReturn(chunk);
-  for (Operation &op : llvm::make_range(std::next(cut->getIterator()),
-                                        terminator->getIterator()))
-    if (failed(runOperator(rank, &op, values)))
-      return failure();
-  SmallVector<Tensor> results = lookup(terminator.getValues());
-  const size_t numHidden = results.size() - chunk.getGradients().size();
-  if (failed(addGradients(rank, chunk, chunk.getGradients(),
-                          llvm::ArrayRef(results).drop_front(numHidden))))
-    return failure();
-  results.truncate(numHidden);
-  return results;
-}
 
 //===----------------------------------------------------------------------===//
 // Forward and backward functions
@@ -207,17 +197,63 @@ public:
   int64_t getNumFuture() override {
     return static_cast<int64_t>(forward.getFuture());
   }
-  ArrayAttr getGradients() override;
+
+  ArrayAttr getGradients() override {
+    if (!backward)
+      return {};
+    SmallVector<Attribute> names(backward.getGradients().getValue());
+    if (weights)
+      llvm::append_range(names, weights.getGradients());
+    return ArrayAttr::get(forward.getContext(), names);
+  }
+
   bool hasInputGradients() override {
     return backward &&
            backward.getInputGradientTypes().size() > forward.getPast();
   }
+
   FailureOr<SmallVector<Tensor>>
   runForward(Rank &rank, int64_t microBatch,
-             llvm::ArrayRef<Tensor> hidden) override;
+             llvm::ArrayRef<Tensor> hidden) override {
+    FailureOr<SmallVector<Tensor>> inputs =
+        getArguments(rank, forward, forward.getInputs(),
+                     forward.getInputIndices(), microBatch, hidden);
+    if (failed(inputs))
+      return failure();
+    arguments = std::move(*inputs);
+    SmallVector<Tensor> results;
+    rank.beginTask(microBatch, /*isForward=*/true);
+    if (failed(runFunction(rank, forward, arguments, &results)))
+      return failure();
+    frame.assign(results.begin() + forward.getOutputs(), results.end());
+    results.truncate(forward.getOutputs());
+    outputs = results;
+    return results;
+  }
+
   FailureOr<SmallVector<Tensor>>
   runBackward(Rank &rank, int64_t microBatch,
-              llvm::ArrayRef<Tensor> outputGradients) override;
+              llvm::ArrayRef<Tensor> outputGradients) override {
+    SmallVector<Tensor> passed(outputGradients);
+    rank.beginTask(microBatch, /*isForward=*/false);
+    if ((recompute && failed(runRecompute(rank))) ||
+        failed(appendForward(backward, backward.getForwardArguments(),
+                             backward.getForwardOutputs(), passed)))
+      return failure();
+    FailureOr<SmallVector<Tensor>> hidden =
+        runBackwardFunction(rank, backward, passed, frame);
+    if (failed(hidden) || !weights)
+      return hidden;
+    passed.clear();
+    for (auto index : weights.getOutputGradients().getAsRange<IntegerAttr>())
+      passed.push_back(outputGradients[index.getInt()]);
+    if (failed(appendForward(weights, weights.getForwardArguments(),
+                             ArrayAttr::get(weights.getContext(), {}),
+                             passed)) ||
+        failed(runWeightsFunction(rank, weights, passed, frame)))
+      return failure();
+    return hidden;
+  }
 
 private:
   /// Appends the arguments and outputs of the forward function that `user`
@@ -225,8 +261,30 @@ private:
   LogicalResult appendForward(FunctionOpInterface user,
                               ArrayAttr argumentNumbers,
                               ArrayAttr outputNumbers,
-                              SmallVectorImpl<Tensor> &passed);
-  LogicalResult runRecompute(Rank &rank);
+                              SmallVectorImpl<Tensor> &passed) {
+    auto append = [&](ArrayAttr numbers, llvm::ArrayRef<Tensor> from,
+                      llvm::StringRef what) -> LogicalResult {
+      for (auto number : numbers.getAsRange<IntegerAttr>()) {
+        if (number.getInt() >= static_cast<int64_t>(from.size()))
+          return user.emitOpError("cannot be run: reads ")
+                 << what << " " << number.getInt()
+                 << " of its forward function, which has " << from.size();
+        passed.push_back(from[number.getInt()]);
+      }
+      return success();
+    };
+    if (failed(append(argumentNumbers, arguments, "argument")))
+      return failure();
+    return append(outputNumbers, outputs, "output");
+  }
+
+  LogicalResult runRecompute(Rank &rank) {
+    SmallVector<Tensor> passed;
+    if (failed(appendForward(recompute, recompute.getForwardArguments(),
+                             recompute.getForwardOutputs(), passed)))
+      return failure();
+    return runRecomputeFunction(rank, recompute, passed, frame);
+  }
 
   ir::ForwardOp forward;
   ir::RecomputeOp recompute;
@@ -235,85 +293,6 @@ private:
   /// The tensors of the micro-batch that runs.
   SmallVector<Tensor> arguments, outputs, frame;
 };
-
-ArrayAttr FunctionChunk::getGradients() {
-  if (!backward)
-    return {};
-  SmallVector<Attribute> names(backward.getGradients().getValue());
-  if (weights)
-    llvm::append_range(names, weights.getGradients());
-  return ArrayAttr::get(forward.getContext(), names);
-}
-
-FailureOr<SmallVector<Tensor>>
-FunctionChunk::runForward(Rank &rank, int64_t microBatch,
-                          llvm::ArrayRef<Tensor> hidden) {
-  FailureOr<SmallVector<Tensor>> inputs =
-      getArguments(rank, forward, forward.getInputs(),
-                   forward.getInputIndices(), microBatch, hidden);
-  if (failed(inputs))
-    return failure();
-  arguments = std::move(*inputs);
-  SmallVector<Tensor> results;
-  rank.beginTask(microBatch, /*isForward=*/true);
-  if (failed(runFunction(rank, forward, arguments, &results)))
-    return failure();
-  frame.assign(results.begin() + forward.getOutputs(), results.end());
-  results.truncate(forward.getOutputs());
-  outputs = results;
-  return results;
-}
-
-LogicalResult FunctionChunk::appendForward(FunctionOpInterface user,
-                                           ArrayAttr argumentNumbers,
-                                           ArrayAttr outputNumbers,
-                                           SmallVectorImpl<Tensor> &passed) {
-  auto append = [&](ArrayAttr numbers, llvm::ArrayRef<Tensor> from,
-                    llvm::StringRef what) -> LogicalResult {
-    for (auto number : numbers.getAsRange<IntegerAttr>()) {
-      if (number.getInt() >= static_cast<int64_t>(from.size()))
-        return user.emitOpError("cannot be run: reads ")
-               << what << " " << number.getInt()
-               << " of its forward function, which has " << from.size();
-      passed.push_back(from[number.getInt()]);
-    }
-    return success();
-  };
-  if (failed(append(argumentNumbers, arguments, "argument")))
-    return failure();
-  return append(outputNumbers, outputs, "output");
-}
-
-LogicalResult FunctionChunk::runRecompute(Rank &rank) {
-  SmallVector<Tensor> passed;
-  if (failed(appendForward(recompute, recompute.getForwardArguments(),
-                           recompute.getForwardOutputs(), passed)))
-    return failure();
-  return runRecomputeFunction(rank, recompute, passed, frame);
-}
-
-FailureOr<SmallVector<Tensor>>
-FunctionChunk::runBackward(Rank &rank, int64_t microBatch,
-                           llvm::ArrayRef<Tensor> outputGradients) {
-  SmallVector<Tensor> passed(outputGradients);
-  rank.beginTask(microBatch, /*isForward=*/false);
-  if ((recompute && failed(runRecompute(rank))) ||
-      failed(appendForward(backward, backward.getForwardArguments(),
-                           backward.getForwardOutputs(), passed)))
-    return failure();
-  FailureOr<SmallVector<Tensor>> hidden =
-      runBackwardFunction(rank, backward, passed, frame);
-  if (failed(hidden) || !weights)
-    return hidden;
-  passed.clear();
-  for (auto index : weights.getOutputGradients().getAsRange<IntegerAttr>())
-    passed.push_back(outputGradients[index.getInt()]);
-  if (failed(appendForward(weights, weights.getForwardArguments(),
-                           ArrayAttr::get(weights.getContext(), {}), passed)) ||
-      failed(runWeightsFunction(rank, weights, passed, frame)))
-    return failure();
-  return hidden;
-}
 
 } // namespace
 

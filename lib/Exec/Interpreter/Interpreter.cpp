@@ -52,6 +52,7 @@ private:
     return llvm::map_to_vector(
         range, [this](Value value) { return values.lookup(value); });
   }
+
   /// Binds the first tensors of a range, and returns the others.
   llvm::ArrayRef<Tensor> bindAll(ValueRange range,
                                  llvm::ArrayRef<Tensor> tensors) {

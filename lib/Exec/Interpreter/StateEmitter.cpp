@@ -23,9 +23,31 @@ public:
   EmittedBuffer getBuffer(Value tensor) override {
     return add(values.lookup(tensor));
   }
-  EmittedBuffer createBuffer(Value tensor) override;
-  EmittedBuffer createTemporary(RankedTensorType type) override;
-  EmittedBuffer getCoordinate(ArrayAttr axes) override;
+  EmittedBuffer createBuffer(Value tensor) override {
+    EmittedBuffer buffer =
+        createTemporary(cast<RankedTensorType>(tensor.getType()));
+    values[tensor] = get(buffer);
+    return buffer;
+  }
+  EmittedBuffer createTemporary(RankedTensorType type) override {
+    FailureOr<TensorShape> shape = getTensorShape(op, type);
+    if (failed(shape))
+      return add(failure());
+    return add(Tensor(*shape));
+  }
+
+  EmittedBuffer getCoordinate(ArrayAttr axes) override {
+    program::Group group;
+    for (auto axis : axes.getAsRange<StringAttr>())
+      group.axes.push_back(axis.str());
+    std::vector<int64_t> members =
+        rank.getWorld().mesh.getMembers(group, rank.getNumber());
+    Tensor coordinate(TensorShape{DType::I32, {1}});
+    coordinate.getElements<int32_t>()[0] = static_cast<int32_t>(
+        llvm::find(members, rank.getNumber()) - members.begin());
+    return add(coordinate);
+  }
+
   EmittedBuffer getState(ir::State state, StringRef parameter) override {
     return add(rank.getState(op, state, parameter));
   }
@@ -39,15 +61,53 @@ public:
       return add(failure());
     return add(rank.getReport(quantity, *shape));
   }
+
   EmittedBuffer getPart(EmittedBuffer buffer, int64_t byteOffset,
-                        RankedTensorType type) override;
+                        RankedTensorType type) override {
+    FailureOr<TensorShape> shape = getTensorShape(op, type);
+    if (failed(result) || failed(shape))
+      return add(failure());
+    return add(get(buffer).getView(*shape, byteOffset));
+  }
+
   void launch(StringRef kernel, ArrayRef<EmittedBuffer> inputs,
               ArrayRef<EmittedBuffer> outputs,
-              DictionaryAttr attributes) override;
-  void communicate(const ir::EmittedCollective &collective) override;
+              DictionaryAttr attributes) override {
+    if (succeeded(result))
+      result = rank.getWorld().kernels.launch(op, kernel, getAll(inputs),
+                                              getAll(outputs), attributes);
+    if (succeeded(result))
+      rank.dump(op, kernel, getAll(outputs));
+  }
+
+  void communicate(const ir::EmittedCollective &collective) override {
+    if (failed(result))
+      return;
+    World &world = rank.getWorld();
+    program::Group group;
+    for (StringRef axis : collective.axes)
+      group.axes.push_back(axis.str());
+    group.stages.assign(collective.stages.begin(), collective.stages.end());
+    TensorExchange::Member own;
+    own.input = get(collective.input);
+    own.output = get(collective.output);
+    if (collective.kind == CollectiveKind::AllToAllV) {
+      own.send = get(collective.send);
+      own.receive = get(collective.receive);
+    }
+    result = world.exchange.communicate(
+        op, rank.getNumber(), world.mesh.getMembers(group, rank.getNumber()),
+        collective, own);
+    if (succeeded(result))
+      rank.dump(op, collective.kind, own.output);
+  }
 
 private:
-  EmittedBuffer add(const FailureOr<Tensor> &tensor);
+  EmittedBuffer add(const FailureOr<Tensor> &tensor) {
+    if (failed(tensor))
+      result = failure();
+    return EmittedBuffer(&buffers.emplace_back(tensor.value_or(Tensor())));
+  }
   const Tensor &get(EmittedBuffer buffer) const {
     return *static_cast<const Tensor *>(buffer.getHandle());
   }
@@ -63,78 +123,6 @@ private:
   /// The tensors that buffers point to.
   std::deque<Tensor> buffers;
 };
-
-EmittedBuffer StateEmitter::add(const FailureOr<Tensor> &tensor) {
-  if (failed(tensor))
-    result = failure();
-  return EmittedBuffer(&buffers.emplace_back(tensor.value_or(Tensor())));
-}
-
-EmittedBuffer StateEmitter::createBuffer(Value tensor) {
-  EmittedBuffer buffer =
-      createTemporary(cast<RankedTensorType>(tensor.getType()));
-  values[tensor] = get(buffer);
-  return buffer;
-}
-
-EmittedBuffer StateEmitter::createTemporary(RankedTensorType type) {
-  FailureOr<TensorShape> shape = getTensorShape(op, type);
-  if (failed(shape))
-    return add(failure());
-  return add(Tensor(*shape));
-}
-
-EmittedBuffer StateEmitter::getCoordinate(ArrayAttr axes) {
-  program::Group group;
-  for (auto axis : axes.getAsRange<StringAttr>())
-    group.axes.push_back(axis.str());
-  std::vector<int64_t> members =
-      rank.getWorld().mesh.getMembers(group, rank.getNumber());
-  Tensor coordinate(TensorShape{DType::I32, {1}});
-  coordinate.getElements<int32_t>()[0] = static_cast<int32_t>(
-      llvm::find(members, rank.getNumber()) - members.begin());
-  return add(coordinate);
-}
-
-EmittedBuffer StateEmitter::getPart(EmittedBuffer buffer, int64_t byteOffset,
-                                    RankedTensorType type) {
-  FailureOr<TensorShape> shape = getTensorShape(op, type);
-  if (failed(result) || failed(shape))
-    return add(failure());
-  return add(get(buffer).getView(*shape, byteOffset));
-}
-
-void StateEmitter::launch(StringRef kernel, ArrayRef<EmittedBuffer> inputs,
-                          ArrayRef<EmittedBuffer> outputs,
-                          DictionaryAttr attributes) {
-  if (succeeded(result))
-    result = rank.getWorld().kernels.launch(op, kernel, getAll(inputs),
-                                            getAll(outputs), attributes);
-  if (succeeded(result))
-    rank.dump(op, kernel, getAll(outputs));
-}
-
-void StateEmitter::communicate(const ir::EmittedCollective &collective) {
-  if (failed(result))
-    return;
-  World &world = rank.getWorld();
-  program::Group group;
-  for (StringRef axis : collective.axes)
-    group.axes.push_back(axis.str());
-  group.stages.assign(collective.stages.begin(), collective.stages.end());
-  TensorExchange::Member own;
-  own.input = get(collective.input);
-  own.output = get(collective.output);
-  if (collective.kind == CollectiveKind::AllToAllV) {
-    own.send = get(collective.send);
-    own.receive = get(collective.receive);
-  }
-  result = world.exchange.communicate(
-      op, rank.getNumber(), world.mesh.getMembers(group, rank.getNumber()),
-      collective, own);
-  if (succeeded(result))
-    rank.dump(op, collective.kind, own.output);
-}
 
 } // namespace
 

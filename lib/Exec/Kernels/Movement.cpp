@@ -14,7 +14,10 @@
 #include <cstring>
 
 namespace mf {
+
 namespace {
+
+constexpr int64_t bytesPerTile = 131072;
 
 /// A copy between two strided tensors, as needed by permutations, slices,
 /// concatenations and repetitions.
@@ -27,12 +30,54 @@ public:
   };
 
   /// `dimensions` are in the order of the target, outermost first.
-  StridedCopy(int64_t elementBytes, llvm::ArrayRef<Dimension> dimensions);
+  StridedCopy(int64_t elementBytes, llvm::ArrayRef<Dimension> dimensions)
+      : elementBytes(elementBytes) {
+    for (const Dimension &dim : dimensions) {
+      if (dim.size == 1)
+        continue;
+      Dimension *last = outer.empty() ? nullptr : &outer.back();
+      if (last && last->sourceStride == dim.size * dim.sourceStride &&
+          last->targetStride == dim.size * dim.targetStride)
+        *last = {last->size * dim.size, dim.sourceStride, dim.targetStride};
+      else
+        outer.push_back(dim);
+    }
+    inner = outer.empty() ? Dimension{1, 1, 1} : outer.pop_back_val();
+    isContiguous = inner.sourceStride == 1 && inner.targetStride == 1;
+    if (!isContiguous && inner.sourceStride != 0) {
+      auto *found = llvm::find_if(
+          outer, [](const Dimension &dim) { return dim.sourceStride == 1; });
+      if (found != outer.end()) {
+        across = *found;
+        outer.erase(found);
+      }
+    }
+    for (const Dimension &dim : outer)
+      outerCount *= dim.size;
+  }
 
-  void run(const void *source, void *target, ThreadPool &pool) const;
+  void run(const void *source, void *target, ThreadPool &pool) const {
+    const char *from = static_cast<const char *>(source);
+    char *to = static_cast<char *>(target);
+    if (isContiguous)
+      copyContiguous(from, to, pool);
+    else
+      copyElements(from, to, pool);
+  }
 
 private:
-  void copyContiguous(const char *source, char *target, ThreadPool &pool) const;
+  void copyContiguous(const char *source, char *target,
+                      ThreadPool &pool) const {
+    const int64_t bytes = inner.size * elementBytes;
+    Tiles pieces(bytes, std::max(bytesPerTile, int64_t{1}));
+    Tiles rows(outerCount, std::max<int64_t>(1, bytesPerTile / bytes));
+    pool.parallelFor(rows.count * pieces.count, [&](int64_t tile) {
+      auto [begin, count] = rows[tile / pieces.count];
+      auto [offset, size] = pieces[tile % pieces.count];
+      copyRows(source + offset, target + offset, begin, count, size);
+    });
+  }
+
   void copyRows(const char *source, char *target, int64_t begin, int64_t count,
                 int64_t bytes) const;
   void copyElements(const char *source, char *target, ThreadPool &pool) const;
@@ -47,8 +92,6 @@ private:
   int64_t outerCount = 1;
   bool isContiguous;
 };
-
-constexpr int64_t bytesPerTile = 131072;
 
 /// Side of the squares in which elements are transposed.
 constexpr int64_t side = 16;
@@ -88,55 +131,6 @@ void transpose(const char *from, char *to, int64_t rows, int64_t columns,
         target[i * targetStride + j * innerTarget] =
             source[i * sourceStride + j * innerSource];
   }
-}
-
-StridedCopy::StridedCopy(int64_t elementBytes,
-                         llvm::ArrayRef<Dimension> dimensions)
-    : elementBytes(elementBytes) {
-  for (const Dimension &dim : dimensions) {
-    if (dim.size == 1)
-      continue;
-    Dimension *last = outer.empty() ? nullptr : &outer.back();
-    if (last && last->sourceStride == dim.size * dim.sourceStride &&
-        last->targetStride == dim.size * dim.targetStride)
-      *last = {last->size * dim.size, dim.sourceStride, dim.targetStride};
-    else
-      outer.push_back(dim);
-  }
-  inner = outer.empty() ? Dimension{1, 1, 1} : outer.pop_back_val();
-  isContiguous = inner.sourceStride == 1 && inner.targetStride == 1;
-  if (!isContiguous && inner.sourceStride != 0) {
-    auto *found = llvm::find_if(
-        outer, [](const Dimension &dim) { return dim.sourceStride == 1; });
-    if (found != outer.end()) {
-      across = *found;
-      outer.erase(found);
-    }
-  }
-  for (const Dimension &dim : outer)
-    outerCount *= dim.size;
-}
-
-void StridedCopy::run(const void *source, void *target,
-                      ThreadPool &pool) const {
-  const char *from = static_cast<const char *>(source);
-  char *to = static_cast<char *>(target);
-  if (isContiguous)
-    copyContiguous(from, to, pool);
-  else
-    copyElements(from, to, pool);
-}
-
-void StridedCopy::copyContiguous(const char *source, char *target,
-                                 ThreadPool &pool) const {
-  const int64_t bytes = inner.size * elementBytes;
-  Tiles pieces(bytes, std::max(bytesPerTile, int64_t{1}));
-  Tiles rows(outerCount, std::max<int64_t>(1, bytesPerTile / bytes));
-  pool.parallelFor(rows.count * pieces.count, [&](int64_t tile) {
-    auto [begin, count] = rows[tile / pieces.count];
-    auto [offset, size] = pieces[tile % pieces.count];
-    copyRows(source + offset, target + offset, begin, count, size);
-  });
 }
 
 void StridedCopy::copyRows(const char *source, char *target, int64_t begin,

@@ -22,18 +22,94 @@ public:
       : mesh(std::move(mesh)), channels(std::move(channels)) {}
 
   llvm::Error send(uint32_t channel, int64_t rank, const std::byte *from,
-                   int64_t bytes, WorkTimes *times) override;
+                   int64_t bytes, WorkTimes *times) override {
+    GroupBarrier &barrier = find(channel, rank, /*isSend=*/true);
+    std::unique_lock<std::mutex> lock(barrier.mutex);
+    barrier.contributions.front().input = from;
+    barrier.contributions.front().inputBytes = bytes;
+    barrier.numArrived = 1;
+    barrier.changed.notify_all();
+    if (!barrier.waitForGeneration(lock, aborted))
+      return makeAborted(channels[channel]);
+    if (times)
+      *times = barrier.times;
+    return llvm::Error::success();
+  }
   llvm::Error receive(uint32_t channel, int64_t rank, std::byte *to,
-                      int64_t bytes, WorkTimes *times) override;
+                      int64_t bytes, WorkTimes *times) override {
+    GroupBarrier &barrier = find(channel, rank, /*isSend=*/false);
+    std::unique_lock<std::mutex> lock(barrier.mutex);
+    barrier.waitUntil(
+        lock, [&] { return barrier.numArrived == 1 || aborted.load(); });
+    if (aborted.load())
+      return makeAborted(channels[channel]);
+    const Contribution &sent = barrier.contributions.front();
+    if (sent.inputBytes != bytes)
+      return makeError(channels[channel], ": expected " + llvm::Twine(bytes) +
+                                              " bytes, but got " +
+                                              llvm::Twine(sent.inputBytes));
+    barrier.times.start = std::chrono::steady_clock::now();
+    if (bytes > 0)
+      std::memcpy(to, sent.input, bytes);
+    barrier.times.end = std::chrono::steady_clock::now();
+    if (times)
+      *times = barrier.times;
+    barrier.numArrived = 0;
+    ++barrier.generation;
+    barrier.changed.notify_all();
+    return llvm::Error::success();
+  }
   llvm::Error collective(uint32_t channel, int64_t rank,
                          const Exchange &exchange, const Contribution &own,
-                         WorkTimes *times) override;
-  void abort() override;
+                         WorkTimes *times) override {
+    GroupBarrier &barrier = find(channel, rank, /*isSend=*/true);
+    const size_t place = barrier.getPlace(rank);
+    std::unique_lock<std::mutex> lock(barrier.mutex);
+    barrier.contributions[place] = own;
+    if (!barrier.waitForAll(lock, aborted))
+      return makeAborted(channels[channel]);
+    if (times)
+      times->start = barrier.times.start;
+    lock.unlock();
+    // The contributions do not change until all members have arrived again.
+    if (llvm::Error error = checkMembers(channel, exchange, barrier, place))
+      return error;
+    computeShare(exchange, barrier.contributions, place);
+    lock.lock();
+    if (!barrier.waitForAll(lock, aborted))
+      return makeAborted(channels[channel]);
+    if (times)
+      times->end = barrier.times.start;
+    return llvm::Error::success();
+  }
+  void abort() override {
+    aborted.store(true);
+    barriers.forEach([](GroupBarrier &barrier) { barrier.release(); });
+  }
 
 private:
-  GroupBarrier &find(uint32_t channel, int64_t rank, bool isSend);
+  GroupBarrier &find(uint32_t channel, int64_t rank, bool isSend) {
+    return barriers.find(
+        channel, channels[channel].getMembers(mesh, rank, isSend),
+        [](std::vector<int64_t> members) {
+          return std::make_unique<GroupBarrier>(std::move(members));
+        });
+  }
+
   llvm::Error checkMembers(uint32_t channel, const Exchange &exchange,
-                           GroupBarrier &barrier, size_t place);
+                           GroupBarrier &barrier, size_t place) {
+    if (llvm::Error error =
+            barrier.checkSizes(channels[channel], barrier.contributions[place]))
+      return error;
+    if (exchange.kind != CollectiveKind::AllToAllV)
+      return llvm::Error::success();
+    std::vector<RowCounts> counts;
+    for (const Contribution &member : barrier.contributions)
+      counts.push_back(getCounts(exchange, member, barrier.members.size()));
+    return barrier.checkRows(channels[channel], exchange, counts, place,
+                             barrier.members, barrier.contributions[place],
+                             aborted);
+  }
 
   const Mesh mesh;
   const std::vector<Channel> channels;
@@ -42,104 +118,6 @@ private:
 };
 
 } // namespace
-
-GroupBarrier &LocalCommunicator::find(uint32_t channel, int64_t rank,
-                                      bool isSend) {
-  return barriers.find(
-      channel, channels[channel].getMembers(mesh, rank, isSend),
-      [](std::vector<int64_t> members) {
-        return std::make_unique<GroupBarrier>(std::move(members));
-      });
-}
-
-llvm::Error LocalCommunicator::send(uint32_t channel, int64_t rank,
-                                    const std::byte *from, int64_t bytes,
-                                    WorkTimes *times) {
-  GroupBarrier &barrier = find(channel, rank, /*isSend=*/true);
-  std::unique_lock<std::mutex> lock(barrier.mutex);
-  barrier.contributions.front().input = from;
-  barrier.contributions.front().inputBytes = bytes;
-  barrier.numArrived = 1;
-  barrier.changed.notify_all();
-  if (!barrier.waitForGeneration(lock, aborted))
-    return makeAborted(channels[channel]);
-  if (times)
-    *times = barrier.times;
-  return llvm::Error::success();
-}
-
-llvm::Error LocalCommunicator::receive(uint32_t channel, int64_t rank,
-                                       std::byte *to, int64_t bytes,
-                                       WorkTimes *times) {
-  GroupBarrier &barrier = find(channel, rank, /*isSend=*/false);
-  std::unique_lock<std::mutex> lock(barrier.mutex);
-  barrier.waitUntil(lock,
-                    [&] { return barrier.numArrived == 1 || aborted.load(); });
-  if (aborted.load())
-    return makeAborted(channels[channel]);
-  const Contribution &sent = barrier.contributions.front();
-  if (sent.inputBytes != bytes)
-    return makeError(channels[channel], ": expected " + llvm::Twine(bytes) +
-                                            " bytes, but got " +
-                                            llvm::Twine(sent.inputBytes));
-  barrier.times.start = std::chrono::steady_clock::now();
-  if (bytes > 0)
-    std::memcpy(to, sent.input, bytes);
-  barrier.times.end = std::chrono::steady_clock::now();
-  if (times)
-    *times = barrier.times;
-  barrier.numArrived = 0;
-  ++barrier.generation;
-  barrier.changed.notify_all();
-  return llvm::Error::success();
-}
-
-llvm::Error LocalCommunicator::checkMembers(uint32_t channel,
-                                            const Exchange &exchange,
-                                            GroupBarrier &barrier,
-                                            size_t place) {
-  if (llvm::Error error =
-          barrier.checkSizes(channels[channel], barrier.contributions[place]))
-    return error;
-  if (exchange.kind != CollectiveKind::AllToAllV)
-    return llvm::Error::success();
-  std::vector<RowCounts> counts;
-  for (const Contribution &member : barrier.contributions)
-    counts.push_back(getCounts(exchange, member, barrier.members.size()));
-  return barrier.checkRows(channels[channel], exchange, counts, place,
-                           barrier.members, barrier.contributions[place],
-                           aborted);
-}
-
-llvm::Error LocalCommunicator::collective(uint32_t channel, int64_t rank,
-                                          const Exchange &exchange,
-                                          const Contribution &own,
-                                          WorkTimes *times) {
-  GroupBarrier &barrier = find(channel, rank, /*isSend=*/true);
-  const size_t place = barrier.getPlace(rank);
-  std::unique_lock<std::mutex> lock(barrier.mutex);
-  barrier.contributions[place] = own;
-  if (!barrier.waitForAll(lock, aborted))
-    return makeAborted(channels[channel]);
-  if (times)
-    times->start = barrier.times.start;
-  lock.unlock();
-  // The contributions do not change until all members have arrived again.
-  if (llvm::Error error = checkMembers(channel, exchange, barrier, place))
-    return error;
-  computeShare(exchange, barrier.contributions, place);
-  lock.lock();
-  if (!barrier.waitForAll(lock, aborted))
-    return makeAborted(channels[channel]);
-  if (times)
-    times->end = barrier.times.start;
-  return llvm::Error::success();
-}
-
-void LocalCommunicator::abort() {
-  aborted.store(true);
-  barriers.forEach([](GroupBarrier &barrier) { barrier.release(); });
-}
 
 std::unique_ptr<Communicator>
 makeLocalCommunicator(Mesh mesh, std::vector<Channel> channels) {

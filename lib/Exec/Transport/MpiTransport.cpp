@@ -31,17 +31,51 @@ using namespace mf;
 // sleeps as well if nothing arrives for a while.
 //===----------------------------------------------------------------------===//
 
+/// The longest message that is sent as one; MPI counts in ints.
+static constexpr int64_t longestPiece = int64_t(1) << 30;
+
+/// The number of polls without success after which the thread sleeps, and the
+/// time for which it then sleeps.
+static constexpr int busyTurns = 500;
+
+static constexpr auto shortSleep = std::chrono::microseconds(20);
+
 namespace {
 
 class MpiTraffic {
 public:
-  explicit MpiTraffic(MPI_Comm communicator);
-  ~MpiTraffic();
+  explicit MpiTraffic(MPI_Comm communicator)
+      : communicator(communicator), thread([this] { run(); }) {}
+  ~MpiTraffic() {
+    interrupt();
+    thread.join();
+  }
 
   /// Moves messages as Transport::exchange does.
-  bool exchange(llvm::MutableArrayRef<Message> messages);
+  bool exchange(llvm::MutableArrayRef<Message> messages) {
+    if (messages.empty())
+      return true;
+    Call call;
+    const std::vector<Piece> pieces = split(messages, call);
+    call.remaining = pieces.size();
+    std::unique_lock<std::mutex> lock(mutex);
+    if (mustStop)
+      return false;
+    queued.insert(queued.end(), pieces.begin(), pieces.end());
+    const auto place = calls.insert(calls.end(), &call);
+    changed.notify_all();
+    call.done.wait(lock, [&] { return call.remaining == 0 || hasStopped; });
+    calls.erase(place);
+    return call.remaining == 0;
+  }
+
   /// Ends all exchanges. When it returns, no thread calls MPI any more.
-  void interrupt();
+  void interrupt() {
+    std::unique_lock<std::mutex> lock(mutex);
+    mustStop = true;
+    changed.notify_all();
+    changed.wait(lock, [this] { return hasStopped; });
+  }
 
 private:
   /// The messages of one call of `exchange`.
@@ -64,14 +98,153 @@ private:
   };
 
   static std::vector<Piece> split(llvm::MutableArrayRef<Message> messages,
-                                  Call &call);
-  void run();
-  bool takeQueued(bool mayWait);
-  bool progress();
-  bool probe();
-  void receive(const Piece &piece, const Arrival &arrival);
-  void testRequests();
-  void finish(const std::vector<Piece> &finished);
+                                  Call &call) {
+    std::vector<Piece> pieces;
+    for (Message &message : messages) {
+      int64_t offset = 0;
+      do {
+        const int64_t bytes = std::min(longestPiece, message.bytes - offset);
+        pieces.push_back({&message, &call, offset, bytes});
+        offset += bytes;
+      } while (offset < message.bytes);
+    }
+    return pieces;
+  }
+
+  void run() {
+    // By default, a sleep of a few microseconds takes 50 more.
+    prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
+    int turns = 0;
+    while (takeQueued(/*mayWait=*/requests.empty() && wanted.empty())) {
+      if (progress())
+        turns = 0;
+      else if (++turns < busyTurns)
+        std::this_thread::yield();
+      else
+        std::this_thread::sleep_for(shortSleep);
+    }
+  }
+
+  /// Takes over the requests of ranks. Returns false if there is nothing more
+  /// to do.
+  bool takeQueued(bool mayWait) {
+    std::vector<Piece> taken;
+    {
+      std::unique_lock<std::mutex> lock(mutex);
+      if (mayWait)
+        changed.wait(lock, [this] { return mustStop || !queued.empty(); });
+      if (mustStop) {
+        hasStopped = true;
+        changed.notify_all();
+        for (Call *call : calls)
+          call->done.notify_all();
+        return false;
+      }
+      taken.swap(queued);
+    }
+    for (const Piece &piece : taken) {
+      const Message &message = *piece.message;
+      const auto process = static_cast<int>(message.process);
+      const auto tag = static_cast<int>(message.tag);
+      if (!message.isSend) {
+        const auto early = arrived.find({process, tag});
+        if (early == arrived.end()) {
+          wanted[{process, tag}].push_back(piece);
+          continue;
+        }
+        receive(piece, early->second.front());
+        early->second.pop_front();
+        if (early->second.empty())
+          arrived.erase(early);
+        continue;
+      }
+      MPI_Request request = MPI_REQUEST_NULL;
+      // A synchronous send ends when its receiver has arrived, as within one
+      // process.
+      MPI_Issend(message.from + piece.offset, static_cast<int>(piece.bytes),
+                 MPI_BYTE, process, tag, communicator, &request);
+      requests.push_back(request);
+      moving.push_back(piece);
+    }
+    return true;
+  }
+
+  /// Returns false if nothing happened.
+  bool progress() {
+    bool any = probe();
+    if (!requests.empty())
+      testRequests();
+    any |= !completed.empty();
+    if (!completed.empty())
+      finish(completed);
+    completed.clear();
+    return any;
+  }
+
+  /// Matches messages that have arrived. Returns false if there are none.
+  bool probe() {
+    bool any = false;
+    while (!wanted.empty()) {
+      int found = 0;
+      Arrival arrival;
+      MPI_Status status;
+      MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator, &found,
+                  &arrival.message, &status);
+      if (!found)
+        break;
+      any = true;
+      MPI_Get_count(&status, MPI_BYTE, &arrival.bytes);
+      const Source source(status.MPI_SOURCE, status.MPI_TAG);
+      const auto waiting = wanted.find(source);
+      if (waiting == wanted.end()) {
+        arrived[source].push_back(arrival);
+        continue;
+      }
+      receive(waiting->second.front(), arrival);
+      waiting->second.pop_front();
+      if (waiting->second.empty())
+        wanted.erase(waiting);
+    }
+    return any;
+  }
+
+  void receive(const Piece &piece, const Arrival &arrival) {
+    piece.message->arrivedBytes += arrival.bytes;
+    if (arrival.bytes != piece.bytes) {
+      // The run is about to end: the bytes stay where they are.
+      completed.push_back(piece);
+      return;
+    }
+    MPI_Message message = arrival.message;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Imrecv(piece.message->to + piece.offset, arrival.bytes, MPI_BYTE,
+               &message, &request);
+    requests.push_back(request);
+    moving.push_back(piece);
+  }
+
+  void testRequests() {
+    std::vector<int> indices(requests.size());
+    int count = 0;
+    MPI_Testsome(static_cast<int>(requests.size()), requests.data(), &count,
+                 indices.data(), MPI_STATUSES_IGNORE);
+    if (count == MPI_UNDEFINED || count == 0)
+      return;
+    indices.resize(count);
+    std::sort(indices.begin(), indices.end());
+    for (int i = count - 1; i >= 0; --i) {
+      completed.push_back(moving[indices[i]]);
+      moving.erase(moving.begin() + indices[i]);
+      requests.erase(requests.begin() + indices[i]);
+    }
+  }
+
+  void finish(const std::vector<Piece> &finished) {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (const Piece &piece : finished)
+      if (--piece.call->remaining == 0)
+        piece.call->done.notify_all();
+  }
 
   const MPI_Comm communicator;
 
@@ -94,204 +267,9 @@ private:
   std::thread thread;
 };
 
-} // namespace
-
-/// The longest message that is sent as one; MPI counts in ints.
-static constexpr int64_t longestPiece = int64_t(1) << 30;
-
-/// The number of polls without success after which the thread sleeps, and the
-/// time for which it then sleeps.
-static constexpr int busyTurns = 500;
-static constexpr auto shortSleep = std::chrono::microseconds(20);
-
-MpiTraffic::MpiTraffic(MPI_Comm communicator)
-    : communicator(communicator), thread([this] { run(); }) {}
-
-MpiTraffic::~MpiTraffic() {
-  interrupt();
-  thread.join();
-}
-
-void MpiTraffic::interrupt() {
-  std::unique_lock<std::mutex> lock(mutex);
-  mustStop = true;
-  changed.notify_all();
-  changed.wait(lock, [this] { return hasStopped; });
-}
-
-std::vector<MpiTraffic::Piece>
-MpiTraffic::split(llvm::MutableArrayRef<Message> messages, Call &call) {
-  std::vector<Piece> pieces;
-  for (Message &message : messages) {
-    int64_t offset = 0;
-    do {
-      const int64_t bytes = std::min(longestPiece, message.bytes - offset);
-      pieces.push_back({&message, &call, offset, bytes});
-      offset += bytes;
-    } while (offset < message.bytes);
-  }
-  return pieces;
-}
-
-bool MpiTraffic::exchange(llvm::MutableArrayRef<Message> messages) {
-  if (messages.empty())
-    return true;
-  Call call;
-  const std::vector<Piece> pieces = split(messages, call);
-  call.remaining = pieces.size();
-  std::unique_lock<std::mutex> lock(mutex);
-  if (mustStop)
-    return false;
-  queued.insert(queued.end(), pieces.begin(), pieces.end());
-  const auto place = calls.insert(calls.end(), &call);
-  changed.notify_all();
-  call.done.wait(lock, [&] { return call.remaining == 0 || hasStopped; });
-  calls.erase(place);
-  return call.remaining == 0;
-}
-
 //===----------------------------------------------------------------------===//
-// The thread
+// The transport
 //===----------------------------------------------------------------------===//
-
-void MpiTraffic::run() {
-  // By default, a sleep of a few microseconds takes 50 more.
-  prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
-  int turns = 0;
-  while (takeQueued(/*mayWait=*/requests.empty() && wanted.empty())) {
-    if (progress())
-      turns = 0;
-    else if (++turns < busyTurns)
-      std::this_thread::yield();
-    else
-      std::this_thread::sleep_for(shortSleep);
-  }
-}
-
-/// Takes over the requests of ranks. Returns false if there is nothing more to
-/// do.
-bool MpiTraffic::takeQueued(bool mayWait) {
-  std::vector<Piece> taken;
-  {
-    std::unique_lock<std::mutex> lock(mutex);
-    if (mayWait)
-      changed.wait(lock, [this] { return mustStop || !queued.empty(); });
-    if (mustStop) {
-      hasStopped = true;
-      changed.notify_all();
-      for (Call *call : calls)
-        call->done.notify_all();
-      return false;
-    }
-    taken.swap(queued);
-  }
-  for (const Piece &piece : taken) {
-    const Message &message = *piece.message;
-    const auto process = static_cast<int>(message.process);
-    const auto tag = static_cast<int>(message.tag);
-    if (!message.isSend) {
-      const auto early = arrived.find({process, tag});
-      if (early == arrived.end()) {
-        wanted[{process, tag}].push_back(piece);
-        continue;
-      }
-      receive(piece, early->second.front());
-      early->second.pop_front();
-      if (early->second.empty())
-        arrived.erase(early);
-      continue;
-    }
-    MPI_Request request = MPI_REQUEST_NULL;
-    // A synchronous send ends when its receiver has arrived, as within one
-    // process.
-    MPI_Issend(message.from + piece.offset, static_cast<int>(piece.bytes),
-               MPI_BYTE, process, tag, communicator, &request);
-    requests.push_back(request);
-    moving.push_back(piece);
-  }
-  return true;
-}
-
-void MpiTraffic::receive(const Piece &piece, const Arrival &arrival) {
-  piece.message->arrivedBytes += arrival.bytes;
-  if (arrival.bytes != piece.bytes) {
-    // The run is about to end: the bytes stay where they are.
-    completed.push_back(piece);
-    return;
-  }
-  MPI_Message message = arrival.message;
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Imrecv(piece.message->to + piece.offset, arrival.bytes, MPI_BYTE,
-             &message, &request);
-  requests.push_back(request);
-  moving.push_back(piece);
-}
-
-/// Matches messages that have arrived. Returns false if there are none.
-bool MpiTraffic::probe() {
-  bool any = false;
-  while (!wanted.empty()) {
-    int found = 0;
-    Arrival arrival;
-    MPI_Status status;
-    MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator, &found,
-                &arrival.message, &status);
-    if (!found)
-      break;
-    any = true;
-    MPI_Get_count(&status, MPI_BYTE, &arrival.bytes);
-    const Source source(status.MPI_SOURCE, status.MPI_TAG);
-    const auto waiting = wanted.find(source);
-    if (waiting == wanted.end()) {
-      arrived[source].push_back(arrival);
-      continue;
-    }
-    receive(waiting->second.front(), arrival);
-    waiting->second.pop_front();
-    if (waiting->second.empty())
-      wanted.erase(waiting);
-  }
-  return any;
-}
-
-void MpiTraffic::testRequests() {
-  std::vector<int> indices(requests.size());
-  int count = 0;
-  MPI_Testsome(static_cast<int>(requests.size()), requests.data(), &count,
-               indices.data(), MPI_STATUSES_IGNORE);
-  if (count == MPI_UNDEFINED || count == 0)
-    return;
-  indices.resize(count);
-  std::sort(indices.begin(), indices.end());
-  for (int i = count - 1; i >= 0; --i) {
-    completed.push_back(moving[indices[i]]);
-    moving.erase(moving.begin() + indices[i]);
-    requests.erase(requests.begin() + indices[i]);
-  }
-}
-
-/// Returns false if nothing happened.
-bool MpiTraffic::progress() {
-  bool any = probe();
-  if (!requests.empty())
-    testRequests();
-  any |= !completed.empty();
-  if (!completed.empty())
-    finish(completed);
-  completed.clear();
-  return any;
-}
-
-void MpiTraffic::finish(const std::vector<Piece> &finished) {
-  std::lock_guard<std::mutex> lock(mutex);
-  for (const Piece &piece : finished)
-    if (--piece.call->remaining == 0)
-      piece.call->done.notify_all();
-}
-
-namespace mf {
-
-namespace {
 
 /// The time for which other processes wait for the one that reports why all
 /// end.
@@ -331,8 +309,42 @@ struct Peer {
 
 class MpiTransport : public Transport {
 public:
-  MpiTransport();
-  ~MpiTransport() override;
+  MpiTransport() {
+    MPI_Comm_rank(MPI_COMM_WORLD, &process);
+    MPI_Comm_size(MPI_COMM_WORLD, &numProcesses);
+    int *bound = nullptr;
+    int isSet = 0;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void *>(&bound),
+                      &isSet);
+    if (isSet)
+      maximumTag = *bound;
+    findPeers();
+    // When a process dies, mpirun ends the others with this signal. The watcher
+    // takes it, so that the cause is reported first.
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    signalDescriptor = signalfd(-1, &signals, SFD_CLOEXEC);
+    stopDescriptor = eventfd(0, EFD_CLOEXEC);
+    traffic.emplace(MPI_COMM_WORLD);
+  }
+
+  ~MpiTransport() override {
+    // After this point no process counts as lost: in MPI_Finalize all processes
+    // wait for each other.
+    ownPulses->store(unwatched);
+    if (watcher.joinable()) {
+      const uint64_t one = 1;
+      if (write(stopDescriptor, &one, sizeof(one)) != sizeof(one))
+        std::abort();
+      watcher.join();
+      ownPulses->store(unwatched);
+    }
+    traffic.reset();
+    MPI_Win_free(&window);
+    MPI_Finalize();
+  }
 
   int64_t getProcess() const override { return process; }
   int64_t getNumProcesses() const override { return numProcesses; }
@@ -342,16 +354,131 @@ public:
     return traffic->exchange(messages);
   }
   void interrupt() override { traffic->interrupt(); }
-  void watch(std::function<void(int64_t, Loss)> lost) override;
-  bool claimReport() override;
+  void watch(std::function<void(int64_t, Loss)> lost) override {
+    watcher = std::thread([this, lost = std::move(lost)] { watchPeers(lost); });
+  }
+
+  bool claimReport() override {
+    int expected = Unclaimed;
+    if (!report->compare_exchange_strong(expected, Claimed))
+      return false;
+    hasClaimed = true;
+    return true;
+  }
+
   void finishReport() override { report->store(Finished); }
-  [[noreturn]] void abort() override;
+  [[noreturn]] void abort() override {
+    waitForReport();
+    // MPI prints a message for each process that aborts. One is enough, because
+    // the watcher ends this process when another one does.
+    if (!hasClaimed)
+      std::this_thread::sleep_for(longestReport);
+    traffic->interrupt();
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    _exit(1);
+  }
 
 private:
-  void findPeers();
-  void watchPeers(const std::function<void(int64_t, Loss)> &lost);
-  int findSilentPeer(std::chrono::steady_clock::time_point now, bool wasAway);
-  void waitForReport() const;
+  void findPeers() {
+    MPI_Comm here = MPI_COMM_NULL;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                        &here);
+    MPI_Comm_size(here, &numHere);
+    int place = 0;
+    MPI_Comm_rank(here, &place);
+    const int own[2] = {process, static_cast<int>(getpid())};
+    std::vector<int> all(2 * static_cast<size_t>(numHere));
+    MPI_Allgather(own, 2, MPI_INT, all.data(), 2, MPI_INT, here);
+    for (int i = 0; i < numHere; ++i)
+      if (i != place) {
+        Peer &peer = peers.emplace_back();
+        peer.process = all[2 * i];
+        peer.descriptor = openProcess(all[2 * i + 1]);
+      }
+
+    void *base = nullptr;
+    // The process that reports, followed by the pulses of each process.
+    const int words = 1 + numHere;
+    MPI_Aint size =
+        place == 0 ? static_cast<MPI_Aint>(words * sizeof(std::atomic<int>))
+                   : 0;
+    MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, here,
+                            static_cast<void *>(&base), &window);
+    int unit = 0;
+    MPI_Win_shared_query(window, 0, &size, &unit, static_cast<void *>(&base));
+    report = static_cast<std::atomic<int> *>(base);
+    if (place == 0) {
+      new (report) std::atomic<int>(Unclaimed);
+      for (int i = 1; i < words; ++i)
+        new (report + i) std::atomic<int>(unwatched);
+    }
+    ownPulses = report + 1 + place;
+    for (Peer &peer : peers)
+      for (int i = 0; i < numHere; ++i)
+        if (all[2 * i] == peer.process)
+          peer.pulses = report + 1 + i;
+    MPI_Barrier(here);
+    MPI_Comm_free(&here);
+  }
+
+  void watchPeers(const std::function<void(int64_t, Loss)> &lost) {
+    // poll ignores negative descriptors. They stand for processes that ended
+    // before they could be watched, which mpirun reports.
+    std::vector<pollfd> events = {{stopDescriptor, POLLIN, 0},
+                                  {signalDescriptor, POLLIN, 0}};
+    for (const Peer &peer : peers)
+      events.push_back({peer.descriptor, POLLIN, 0});
+    ownPulses->store(0);
+    auto last = std::chrono::steady_clock::now();
+    int silent = -1;
+    while (silent < 0 &&
+           poll(events.data(), events.size(), pulse.count()) <= 0) {
+      const auto now = std::chrono::steady_clock::now();
+      ownPulses->fetch_add(1);
+      silent = findSilentPeer(now, now - last > longestPulse);
+      last = now;
+    }
+    if (silent >= 0)
+      lost(silent, Loss::Stopped);
+    else if (events[0].revents != 0)
+      return;
+    // Looks once more, because the signal may arrive before the descriptor
+    // shows the death that caused it.
+    poll(events.data(), events.size(), 0);
+    for (size_t i = 0; i < peers.size(); ++i)
+      if (events[i + 2].revents != 0)
+        lost(peers[i].process, Loss::Ended);
+    // If no process died before, mpirun itself was told to end, and no process
+    // is the cause.
+    if (claimReport())
+      finishReport();
+    waitForReport();
+    _exit(1);
+  }
+
+  /// Returns a process that has not signalled for so long that it cannot be
+  /// running, or -1. Time in which this process itself did not run does not
+  /// count.
+  int findSilentPeer(std::chrono::steady_clock::time_point now, bool wasAway) {
+    for (Peer &peer : peers) {
+      const int pulses = peer.pulses->load();
+      if (pulses != peer.known || pulses == unwatched || wasAway) {
+        peer.known = pulses;
+        peer.since = now;
+        peer.ownSince = 0;
+      } else if (++peer.ownSince >= leastPulses &&
+                 now - peer.since >= longestSilence) {
+        return peer.process;
+      }
+    }
+    return -1;
+  }
+
+  void waitForReport() const {
+    const auto end = std::chrono::steady_clock::now() + longestReport;
+    while (report->load() == Claimed && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 
   int process = 0;
   int numProcesses = 1;
@@ -372,177 +499,11 @@ private:
 
 } // namespace
 
-MpiTransport::MpiTransport() {
-  MPI_Comm_rank(MPI_COMM_WORLD, &process);
-  MPI_Comm_size(MPI_COMM_WORLD, &numProcesses);
-  int *bound = nullptr;
-  int isSet = 0;
-  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void *>(&bound),
-                    &isSet);
-  if (isSet)
-    maximumTag = *bound;
-  findPeers();
-  // When a process dies, mpirun ends the others with this signal. The watcher
-  // takes it, so that the cause is reported first.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signalDescriptor = signalfd(-1, &signals, SFD_CLOEXEC);
-  stopDescriptor = eventfd(0, EFD_CLOEXEC);
-  traffic.emplace(MPI_COMM_WORLD);
-}
-
-MpiTransport::~MpiTransport() {
-  // After this point no process counts as lost: in MPI_Finalize all processes
-  // wait for each other.
-  ownPulses->store(unwatched);
-  if (watcher.joinable()) {
-    const uint64_t one = 1;
-    if (write(stopDescriptor, &one, sizeof(one)) != sizeof(one))
-      std::abort();
-    watcher.join();
-    ownPulses->store(unwatched);
-  }
-  traffic.reset();
-  MPI_Win_free(&window);
-  MPI_Finalize();
-}
-
-void MpiTransport::findPeers() {
-  MPI_Comm here = MPI_COMM_NULL;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
-                      &here);
-  MPI_Comm_size(here, &numHere);
-  int place = 0;
-  MPI_Comm_rank(here, &place);
-  const int own[2] = {process, static_cast<int>(getpid())};
-  std::vector<int> all(2 * static_cast<size_t>(numHere));
-  MPI_Allgather(own, 2, MPI_INT, all.data(), 2, MPI_INT, here);
-  for (int i = 0; i < numHere; ++i)
-    if (i != place) {
-      Peer &peer = peers.emplace_back();
-      peer.process = all[2 * i];
-      peer.descriptor = openProcess(all[2 * i + 1]);
-    }
-
-  void *base = nullptr;
-  // The process that reports, followed by the pulses of each process.
-  const int words = 1 + numHere;
-  MPI_Aint size =
-      place == 0 ? static_cast<MPI_Aint>(words * sizeof(std::atomic<int>)) : 0;
-  MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, here,
-                          static_cast<void *>(&base), &window);
-  int unit = 0;
-  MPI_Win_shared_query(window, 0, &size, &unit, static_cast<void *>(&base));
-  report = static_cast<std::atomic<int> *>(base);
-  if (place == 0) {
-    new (report) std::atomic<int>(Unclaimed);
-    for (int i = 1; i < words; ++i)
-      new (report + i) std::atomic<int>(unwatched);
-  }
-  ownPulses = report + 1 + place;
-  for (Peer &peer : peers)
-    for (int i = 0; i < numHere; ++i)
-      if (all[2 * i] == peer.process)
-        peer.pulses = report + 1 + i;
-  MPI_Barrier(here);
-  MPI_Comm_free(&here);
-}
-
-//===----------------------------------------------------------------------===//
-// One end for all
-//===----------------------------------------------------------------------===//
-
-bool MpiTransport::claimReport() {
-  int expected = Unclaimed;
-  if (!report->compare_exchange_strong(expected, Claimed))
-    return false;
-  hasClaimed = true;
-  return true;
-}
-
-void MpiTransport::waitForReport() const {
-  const auto end = std::chrono::steady_clock::now() + longestReport;
-  while (report->load() == Claimed && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-}
-
-void MpiTransport::abort() {
-  waitForReport();
-  // MPI prints a message for each process that aborts. One is enough, because
-  // the watcher ends this process when another one does.
-  if (!hasClaimed)
-    std::this_thread::sleep_for(longestReport);
-  traffic->interrupt();
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  _exit(1);
-}
-
-void MpiTransport::watch(std::function<void(int64_t, Loss)> lost) {
-  watcher = std::thread([this, lost = std::move(lost)] { watchPeers(lost); });
-}
-
-/// Returns a process that has not signalled for so long that it cannot be
-/// running, or -1. Time in which this process itself did not run does not
-/// count.
-int MpiTransport::findSilentPeer(std::chrono::steady_clock::time_point now,
-                                 bool wasAway) {
-  for (Peer &peer : peers) {
-    const int pulses = peer.pulses->load();
-    if (pulses != peer.known || pulses == unwatched || wasAway) {
-      peer.known = pulses;
-      peer.since = now;
-      peer.ownSince = 0;
-    } else if (++peer.ownSince >= leastPulses &&
-               now - peer.since >= longestSilence) {
-      return peer.process;
-    }
-  }
-  return -1;
-}
-
-void MpiTransport::watchPeers(const std::function<void(int64_t, Loss)> &lost) {
-  // poll ignores negative descriptors. They stand for processes that ended
-  // before they could be watched, which mpirun reports.
-  std::vector<pollfd> events = {{stopDescriptor, POLLIN, 0},
-                                {signalDescriptor, POLLIN, 0}};
-  for (const Peer &peer : peers)
-    events.push_back({peer.descriptor, POLLIN, 0});
-  ownPulses->store(0);
-  auto last = std::chrono::steady_clock::now();
-  int silent = -1;
-  while (silent < 0 && poll(events.data(), events.size(), pulse.count()) <= 0) {
-    const auto now = std::chrono::steady_clock::now();
-    ownPulses->fetch_add(1);
-    silent = findSilentPeer(now, now - last > longestPulse);
-    last = now;
-  }
-  if (silent >= 0)
-    lost(silent, Loss::Stopped);
-  else if (events[0].revents != 0)
-    return;
-  // Looks once more, because the signal may arrive before the descriptor shows
-  // the death that caused it.
-  poll(events.data(), events.size(), 0);
-  for (size_t i = 0; i < peers.size(); ++i)
-    if (events[i + 2].revents != 0)
-      lost(peers[i].process, Loss::Ended);
-  // If no process died before, mpirun itself was told to end, and no process is
-  // the cause.
-  if (claimReport())
-    finishReport();
-  waitForReport();
-  _exit(1);
-}
-
-} // namespace mf
-
-extern "C" mf::Transport *mfMakeTransport() {
+extern "C" Transport *mfMakeTransport() {
   int provided = MPI_THREAD_SINGLE;
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) !=
           MPI_SUCCESS ||
       provided < MPI_THREAD_SERIALIZED)
     return nullptr;
-  return new mf::MpiTransport();
+  return new MpiTransport();
 }

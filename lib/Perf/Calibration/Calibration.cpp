@@ -24,51 +24,6 @@ namespace mf::calibration {
 
 namespace {
 
-/// A target with variable numbers, and its predictions for observations.
-class TargetModel : public FitModel {
-public:
-  /// `predictSeconds` must succeed for all observations, which must outlive the
-  /// model. Then it succeeds with any numbers, because it only fails if the
-  /// target lacks a rate or a network.
-  TargetModel(target::Target start, const target::Compilation &compilation,
-              llvm::ArrayRef<Observation> observations);
-  TargetModel(const TargetModel &) = delete;
-  TargetModel &operator=(const TargetModel &) = delete;
-
-  /// Returns the numbers that are fitted.
-  llvm::ArrayRef<FitParameter> getParameters() const { return parameters; }
-  /// Returns the paths of the numbers.
-  llvm::ArrayRef<std::string> getPaths() const { return paths; }
-
-  void setParameter(size_t parameter, double logValue) override;
-  double predict(size_t observation) const override;
-
-  /// Sets a number to an exact value.
-  void assign(size_t parameter, double value) { *numbers[parameter] = value; }
-  double getNumber(size_t parameter) const { return *numbers[parameter]; }
-
-  const target::Target &getTarget() const { return target; }
-
-private:
-  void findDependents(size_t parameter);
-
-  target::Target target;
-  target::Compilation compilation;
-  llvm::ArrayRef<Observation> observations;
-  std::optional<target::Topology> topology;
-  std::vector<std::string> paths;
-  std::vector<double *> numbers;
-  std::vector<FitParameter> parameters;
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// Beliefs
-//===----------------------------------------------------------------------===//
-
-namespace {
-
 /// The uncertainty of numbers of a name before a profile is read, as a standard
 /// deviation of their logarithms.
 struct Belief {
@@ -104,6 +59,7 @@ static constexpr Belief beliefs[] = {
 /// with one pass is probably exact, so the rate gets the error that all such
 /// kinds share.
 static constexpr double beliefInOnePass = 0.1;
+
 /// The belief in the peak of a further element type: shares are relative to an
 /// engine's first peak, and times show only the product of peak and share.
 static constexpr double beliefInPeak = 0.1;
@@ -131,10 +87,6 @@ static bool isReferencePeak(const Target &target, const double *number) {
            &engine.peaks.front().flopsPerSecond == number;
   });
 }
-
-//===----------------------------------------------------------------------===//
-// Predictions
-//===----------------------------------------------------------------------===//
 
 /// Returns the number of ranks of the largest group, or 0.
 static int64_t countRanks(llvm::ArrayRef<Observation> observations) {
@@ -200,70 +152,105 @@ predictSeconds(const Target &target, const Topology *topology,
          cost.seconds * getSlowdown(cost.besideKernels, transfer.besideKernels);
 }
 
-TargetModel::TargetModel(Target start, const target::Compilation &compilation,
-                         llvm::ArrayRef<Observation> observations)
-    : target(std::move(start)), compilation(compilation),
-      observations(observations) {
-  if (const int64_t ranks = countRanks(observations); ranks > 0)
-    topology = llvm::cantFail(Topology::create(target, ranks),
-                              "observations of ranks that are not joined");
-  target::forEachField(target, [&](StringRef path, const target::Field &field) {
-    auto *const *number = std::get_if<double *>(&field.value);
-    // Zero has no logarithm: a number that is absent is not fitted.
-    if (!number || **number <= 0 || isReferencePeak(target, *number))
-      return;
-    const std::optional<double> belief = getBelief(path, **number);
-    if (!belief)
-      return;
-    FitParameter parameter;
-    parameter.start = std::log(**number);
-    parameter.belief = *belief;
-    if (field.range == Range::Share || field.range == Range::PositiveShare)
-      parameter.upper = 0;
-    paths.push_back(path.str());
-    numbers.push_back(*number);
-    parameters.push_back(std::move(parameter));
-  });
-  for (size_t i = 0; i < parameters.size(); ++i)
-    findDependents(i);
-}
-
-/// An observation depends on a number if its time changes when the number is 20
-/// times as large or as small.
-void TargetModel::findDependents(size_t parameter) {
-  constexpr double far = 20;
-  const double number = *numbers[parameter];
-  std::vector<double> before(observations.size());
-  for (size_t i = 0; i < observations.size(); ++i)
-    before[i] = predict(i);
-  std::vector<bool> depends(observations.size(), false);
-  for (double factor : {far, 1 / far}) {
-    *numbers[parameter] = number * factor;
-    for (size_t i = 0; i < observations.size(); ++i)
-      depends[i] = depends[i] || predict(i) != before[i];
-  }
-  *numbers[parameter] = number;
-  for (uint32_t i = 0; i < observations.size(); ++i)
-    if (depends[i])
-      parameters[parameter].observations.push_back(i);
-}
-
-void TargetModel::setParameter(size_t parameter, double logValue) {
-  *numbers[parameter] = std::exp(logValue);
-}
-
-double TargetModel::predict(size_t observation) const {
-  // Shorter times are taken to be this long, because a time of zero has no
-  // logarithm.
-  constexpr double shortest = 1e-12;
-  const double seconds =
-      llvm::cantFail(predictSeconds(target, topology ? &*topology : nullptr,
-                                    compilation, observations[observation]),
-                     "an observation for which the target has no rate");
-  return std::log(std::max(seconds, shortest));
-}
-
 namespace {
+
+/// A target with variable numbers, and its predictions for observations.
+class TargetModel : public FitModel {
+public:
+  /// `predictSeconds` must succeed for all observations, which must outlive the
+  /// model. Then it succeeds with any numbers, because it only fails if the
+  /// target lacks a rate or a network.
+  TargetModel(Target start, const target::Compilation &compilation,
+              llvm::ArrayRef<Observation> observations)
+      : target(std::move(start)), compilation(compilation),
+        observations(observations) {
+    if (const int64_t ranks = countRanks(observations); ranks > 0)
+      topology = llvm::cantFail(Topology::create(target, ranks),
+                                "observations of ranks that are not joined");
+    target::forEachField(target, [&](StringRef path,
+                                     const target::Field &field) {
+      auto *const *number = std::get_if<double *>(&field.value);
+      // Zero has no logarithm: a number that is absent is not fitted.
+      if (!number || **number <= 0 || isReferencePeak(target, *number))
+        return;
+      const std::optional<double> belief = getBelief(path, **number);
+      if (!belief)
+        return;
+      FitParameter parameter;
+      parameter.start = std::log(**number);
+      parameter.belief = *belief;
+      if (field.range == Range::Share || field.range == Range::PositiveShare)
+        parameter.upper = 0;
+      paths.push_back(path.str());
+      numbers.push_back(*number);
+      parameters.push_back(std::move(parameter));
+    });
+    for (size_t i = 0; i < parameters.size(); ++i)
+      findDependents(i);
+  }
+
+  TargetModel(const TargetModel &) = delete;
+  TargetModel &operator=(const TargetModel &) = delete;
+
+  /// Returns the numbers that are fitted.
+  llvm::ArrayRef<FitParameter> getParameters() const { return parameters; }
+  /// Returns the paths of the numbers.
+  llvm::ArrayRef<std::string> getPaths() const { return paths; }
+
+  void setParameter(size_t parameter, double logValue) override {
+    *numbers[parameter] = std::exp(logValue);
+  }
+
+  double predict(size_t observation) const override {
+    // Shorter times are taken to be this long, because a time of zero has no
+    // logarithm.
+    constexpr double shortest = 1e-12;
+    const double seconds =
+        llvm::cantFail(predictSeconds(target, topology ? &*topology : nullptr,
+                                      compilation, observations[observation]),
+                       "an observation for which the target has no rate");
+    return std::log(std::max(seconds, shortest));
+  }
+
+  /// Sets a number to an exact value.
+  void assign(size_t parameter, double value) { *numbers[parameter] = value; }
+  double getNumber(size_t parameter) const { return *numbers[parameter]; }
+
+  const target::Target &getTarget() const { return target; }
+
+private:
+  /// An observation depends on a number if its time changes when the number is
+  /// 20 times as large or as small.
+  void findDependents(size_t parameter) {
+    constexpr double far = 20;
+    const double number = *numbers[parameter];
+    std::vector<double> before(observations.size());
+    for (size_t i = 0; i < observations.size(); ++i)
+      before[i] = predict(i);
+    std::vector<bool> depends(observations.size(), false);
+    for (double factor : {far, 1 / far}) {
+      *numbers[parameter] = number * factor;
+      for (size_t i = 0; i < observations.size(); ++i)
+        depends[i] = depends[i] || predict(i) != before[i];
+    }
+    *numbers[parameter] = number;
+    for (uint32_t i = 0; i < observations.size(); ++i)
+      if (depends[i])
+        parameters[parameter].observations.push_back(i);
+  }
+
+  target::Target target;
+  target::Compilation compilation;
+  llvm::ArrayRef<Observation> observations;
+  std::optional<target::Topology> topology;
+  std::vector<std::string> paths;
+  std::vector<double *> numbers;
+  std::vector<FitParameter> parameters;
+};
+
+//===----------------------------------------------------------------------===//
+// Predictions
+//===----------------------------------------------------------------------===//
 
 struct StepLatency {
   double seconds = 0;
@@ -401,32 +388,6 @@ static std::optional<StepLatency> findStepLatency(const Profile &profile) {
   return least;
 }
 
-namespace {
-
-class Calibrator {
-public:
-  Calibrator(const Target &start, const Profile &profile)
-      : start(start), profile(profile), observations(observe(profile)) {}
-
-  llvm::Expected<Calibration> run();
-
-private:
-  void dropWithoutRate();
-  Error checkAny() const;
-  std::vector<FitObservation> weigh() const;
-  void addNumbers(const TargetModel &before, const FitResult &fit,
-                  TargetModel &after);
-  void addKinds(const TargetModel &before, const TargetModel &after);
-  void addStepLatency();
-
-  const Target &start;
-  const Profile &profile;
-  Observations observations;
-  Calibration calibration;
-};
-
-} // namespace
-
 /// Returns a number for each kind of observation.
 static std::map<std::string, uint32_t>
 numberKinds(llvm::ArrayRef<Observation> observations) {
@@ -441,30 +402,6 @@ static double getSeconds(const Observation &observation) {
   for (double time : observation.logSeconds)
     seconds += std::exp(time);
   return seconds;
-}
-
-/// Drops observations for which the target has no rate, because nothing can be
-/// fitted to them.
-void Calibrator::dropWithoutRate() {
-  std::optional<target::Topology> topology;
-  if (const int64_t ranks = countRanks(observations.all); ranks > 0) {
-    auto created = target::Topology::create(start, ranks);
-    if (created)
-      topology = std::move(*created);
-    else
-      llvm::consumeError(created.takeError());
-  }
-  llvm::erase_if(observations.all, [&](const Observation &observation) {
-    llvm::Expected<double> seconds =
-        predictSeconds(start, topology ? &*topology : nullptr,
-                       profile.compilation, observation);
-    if (seconds)
-      return false;
-    llvm::consumeError(seconds.takeError());
-    calibration.withoutRate[observation.kind] +=
-        static_cast<int64_t>(observation.logSeconds.size());
-    return true;
-  });
 }
 
 /// Describes the rows that exist instead, most frequent first: "MatMulV9 (12
@@ -485,71 +422,6 @@ static std::string describeRows(const std::map<std::string, int64_t> &rows) {
   return text;
 }
 
-Error Calibrator::checkAny() const {
-  if (!observations.all.empty())
-    return Error::success();
-  std::string message =
-      profile.folders.front() +
-      ": nothing to fit: expected rows of kernels that the target has rates "
-      "for";
-  auto add = [&](StringRef what, const std::map<std::string, int64_t> &rows) {
-    if (!rows.empty())
-      message += ("; " + what + " are ").str() + describeRows(rows);
-  };
-  add("of unknown type", observations.unknownTypes);
-  add("not clear by their operands", observations.unclear);
-  add("without a rate", calibration.withoutRate);
-  return llvm::createStringError(message);
-}
-
-/// All kinds are weighted by their number of launches. Within a kind, launches
-/// that take more time have more weight, because they determine the time of a
-/// step.
-std::vector<FitObservation> Calibrator::weigh() const {
-  constexpr double least = 0.25, most = 4;
-  const auto kinds = numberKinds(observations.all);
-  std::vector<double> seconds(kinds.size(), 0), counts(kinds.size(), 0),
-      weights(kinds.size(), 0);
-  std::vector<FitObservation> fitted;
-  for (const Observation &observation : observations.all) {
-    const uint32_t set = kinds.at(observation.kind);
-    seconds[set] += getSeconds(observation);
-    counts[set] += 1;
-  }
-  for (const Observation &observation : observations.all) {
-    FitObservation &added = fitted.emplace_back();
-    added.logSeconds = observation.location.logSeconds;
-    added.error = observation.location.error;
-    added.set = kinds.at(observation.kind);
-    const double mean = seconds[added.set] / counts[added.set];
-    added.weight = std::clamp(getSeconds(observation) / mean, least, most);
-    weights[added.set] += added.weight;
-  }
-  for (FitObservation &observation : fitted)
-    observation.weight *= counts[observation.set] / weights[observation.set];
-  return fitted;
-}
-
-void Calibrator::addNumbers(const TargetModel &before, const FitResult &fit,
-                            TargetModel &after) {
-  for (const auto &[index, fitted] : llvm::enumerate(fit.parameters)) {
-    CalibratedNumber &number = calibration.numbers.emplace_back();
-    number.path = before.getPaths()[index];
-    number.before = before.getNumber(index);
-    number.state = fitted.state;
-    number.relativeError = fitted.deviation;
-    number.isOpenAbove = fitted.isOpenAbove;
-    number.isOpenBelow = fitted.isOpenBelow;
-    // The exponential of a logarithm is off by a last bit.
-    if (fitted.logValue == before.getParameters()[index].start)
-      after.assign(index, number.before);
-    number.after = after.getNumber(index);
-    for (uint32_t i : before.getParameters()[index].observations)
-      number.rows +=
-          static_cast<int64_t>(observations.all[i].logSeconds.size());
-  }
-}
-
 static Misfit getMisfit(std::vector<double> errors) {
   constexpr double most = 0.9;
   Misfit misfit;
@@ -563,72 +435,176 @@ static Misfit getMisfit(std::vector<double> errors) {
   return misfit;
 }
 
-void Calibrator::addKinds(const TargetModel &before, const TargetModel &after) {
-  const auto numbers = numberKinds(observations.all);
-  std::vector<CalibratedKind> kinds(numbers.size());
-  std::vector<std::vector<double>> errorsBefore(kinds.size()),
-      errorsAfter(kinds.size());
-  for (const auto &[index, observation] : llvm::enumerate(observations.all)) {
-    const uint32_t number = numbers.at(observation.kind);
-    CalibratedKind &kind = kinds[number];
-    kind.kind = observation.kind;
-    kind.rows += static_cast<int64_t>(observation.logSeconds.size());
-    kind.shapes += 1;
-    kind.outliers += observation.location.outliers;
-    kind.seconds += getSeconds(observation);
-    for (double time : observation.logSeconds) {
-      errorsBefore[number].push_back(std::abs(before.predict(index) - time));
-      errorsAfter[number].push_back(std::abs(after.predict(index) - time));
+namespace {
+
+class Calibrator {
+public:
+  Calibrator(const Target &start, const Profile &profile)
+      : start(start), profile(profile), observations(observe(profile)) {}
+
+  llvm::Expected<Calibration> run() {
+    dropWithoutRate();
+    if (Error error = checkAny())
+      return std::move(error);
+    const TargetModel before(start, profile.compilation, observations.all);
+    TargetModel after(start, profile.compilation, observations.all);
+    const FitResult fit = fitLogarithms(after, after.getParameters(), weigh());
+    addNumbers(before, fit, after);
+    addKinds(before, after);
+    calibration.target = after.getTarget();
+    addStepLatency();
+    if (Error error = target::check(calibration.target))
+      return std::move(error);
+    calibration.unknownTypes = observations.unknownTypes;
+    calibration.unclear = observations.unclear;
+    calibration.sharedLinks = observations.sharedLinks;
+    calibration.warmUpRows = observations.warmUpRows;
+    calibration.rows = profile.rows;
+    calibration.folders = static_cast<int64_t>(profile.folders.size());
+    return std::move(calibration);
+  }
+
+private:
+  /// Drops observations for which the target has no rate, because nothing can
+  /// be fitted to them.
+  void dropWithoutRate() {
+    std::optional<target::Topology> topology;
+    if (const int64_t ranks = countRanks(observations.all); ranks > 0) {
+      auto created = target::Topology::create(start, ranks);
+      if (created)
+        topology = std::move(*created);
+      else
+        llvm::consumeError(created.takeError());
+    }
+    llvm::erase_if(observations.all, [&](const Observation &observation) {
+      llvm::Expected<double> seconds =
+          predictSeconds(start, topology ? &*topology : nullptr,
+                         profile.compilation, observation);
+      if (seconds)
+        return false;
+      llvm::consumeError(seconds.takeError());
+      calibration.withoutRate[observation.kind] +=
+          static_cast<int64_t>(observation.logSeconds.size());
+      return true;
+    });
+  }
+
+  Error checkAny() const {
+    if (!observations.all.empty())
+      return Error::success();
+    std::string message = profile.folders.front() +
+                          ": nothing to fit: expected rows of kernels "
+                          "that the target has rates for";
+    auto add = [&](StringRef what, const std::map<std::string, int64_t> &rows) {
+      if (!rows.empty())
+        message += ("; " + what + " are ").str() + describeRows(rows);
+    };
+    add("of unknown type", observations.unknownTypes);
+    add("not clear by their operands", observations.unclear);
+    add("without a rate", calibration.withoutRate);
+    return llvm::createStringError(message);
+  }
+
+  /// All kinds are weighted by their number of launches. Within a kind,
+  /// launches that take more time have more weight, because they determine the
+  /// time of a step.
+  std::vector<FitObservation> weigh() const {
+    constexpr double least = 0.25, most = 4;
+    const auto kinds = numberKinds(observations.all);
+    std::vector<double> seconds(kinds.size(), 0), counts(kinds.size(), 0),
+        weights(kinds.size(), 0);
+    std::vector<FitObservation> fitted;
+    for (const Observation &observation : observations.all) {
+      const uint32_t set = kinds.at(observation.kind);
+      seconds[set] += getSeconds(observation);
+      counts[set] += 1;
+    }
+    for (const Observation &observation : observations.all) {
+      FitObservation &added = fitted.emplace_back();
+      added.logSeconds = observation.location.logSeconds;
+      added.error = observation.location.error;
+      added.set = kinds.at(observation.kind);
+      const double mean = seconds[added.set] / counts[added.set];
+      added.weight = std::clamp(getSeconds(observation) / mean, least, most);
+      weights[added.set] += added.weight;
+    }
+    for (FitObservation &observation : fitted)
+      observation.weight *= counts[observation.set] / weights[observation.set];
+    return fitted;
+  }
+
+  void addNumbers(const TargetModel &before, const FitResult &fit,
+                  TargetModel &after) {
+    for (const auto &[index, fitted] : llvm::enumerate(fit.parameters)) {
+      CalibratedNumber &number = calibration.numbers.emplace_back();
+      number.path = before.getPaths()[index];
+      number.before = before.getNumber(index);
+      number.state = fitted.state;
+      number.relativeError = fitted.deviation;
+      number.isOpenAbove = fitted.isOpenAbove;
+      number.isOpenBelow = fitted.isOpenBelow;
+      // The exponential of a logarithm is off by a last bit.
+      if (fitted.logValue == before.getParameters()[index].start)
+        after.assign(index, number.before);
+      number.after = after.getNumber(index);
+      for (uint32_t i : before.getParameters()[index].observations)
+        number.rows +=
+            static_cast<int64_t>(observations.all[i].logSeconds.size());
     }
   }
-  for (auto [kind, old, now] : llvm::zip(kinds, errorsBefore, errorsAfter)) {
-    kind.before = getMisfit(old);
-    kind.after = getMisfit(now);
+
+  void addKinds(const TargetModel &before, const TargetModel &after) {
+    const auto numbers = numberKinds(observations.all);
+    std::vector<CalibratedKind> kinds(numbers.size());
+    std::vector<std::vector<double>> errorsBefore(kinds.size()),
+        errorsAfter(kinds.size());
+    for (const auto &[index, observation] : llvm::enumerate(observations.all)) {
+      const uint32_t number = numbers.at(observation.kind);
+      CalibratedKind &kind = kinds[number];
+      kind.kind = observation.kind;
+      kind.rows += static_cast<int64_t>(observation.logSeconds.size());
+      kind.shapes += 1;
+      kind.outliers += observation.location.outliers;
+      kind.seconds += getSeconds(observation);
+      for (double time : observation.logSeconds) {
+        errorsBefore[number].push_back(std::abs(before.predict(index) - time));
+        errorsAfter[number].push_back(std::abs(after.predict(index) - time));
+      }
+    }
+    for (auto [kind, old, now] : llvm::zip(kinds, errorsBefore, errorsAfter)) {
+      kind.before = getMisfit(old);
+      kind.after = getMisfit(now);
+    }
+    llvm::sort(kinds, [](const CalibratedKind &a, const CalibratedKind &b) {
+      return std::tie(b.seconds, a.kind) < std::tie(a.seconds, b.kind);
+    });
+    calibration.kinds = std::move(kinds);
   }
-  llvm::sort(kinds, [](const CalibratedKind &a, const CalibratedKind &b) {
-    return std::tie(b.seconds, a.kind) < std::tie(a.seconds, b.kind);
-  });
-  calibration.kinds = std::move(kinds);
-}
 
-void Calibrator::addStepLatency() {
-  CalibratedNumber &number = calibration.numbers.emplace_back();
-  number.path = "step_latency";
-  number.before = number.after = start.stepLatency;
-  const std::optional<StepLatency> found = findStepLatency(profile);
-  if (!found)
-    return;
-  number.state = FitState::Fitted;
-  // Profilers round times to nanoseconds, and this one is a difference of
-  // several.
-  constexpr double resolution = 5e-9;
-  if (std::abs(found->seconds - start.stepLatency) > resolution)
-    number.after = calibration.target.stepLatency = found->seconds;
-  number.relativeError = found->relativeError;
-  number.rows = found->steps;
-}
+  void addStepLatency() {
+    CalibratedNumber &number = calibration.numbers.emplace_back();
+    number.path = "step_latency";
+    number.before = number.after = start.stepLatency;
+    const std::optional<StepLatency> found = findStepLatency(profile);
+    if (!found)
+      return;
+    number.state = FitState::Fitted;
+    // Profilers round times to nanoseconds, and this one is a difference of
+    // several.
+    constexpr double resolution = 5e-9;
+    if (std::abs(found->seconds - start.stepLatency) > resolution)
+      number.after = calibration.target.stepLatency = found->seconds;
+    number.relativeError = found->relativeError;
+    number.rows = found->steps;
+  }
 
-llvm::Expected<Calibration> Calibrator::run() {
-  dropWithoutRate();
-  if (Error error = checkAny())
-    return std::move(error);
-  const TargetModel before(start, profile.compilation, observations.all);
-  TargetModel after(start, profile.compilation, observations.all);
-  const FitResult fit = fitLogarithms(after, after.getParameters(), weigh());
-  addNumbers(before, fit, after);
-  addKinds(before, after);
-  calibration.target = after.getTarget();
-  addStepLatency();
-  if (Error error = target::check(calibration.target))
-    return std::move(error);
-  calibration.unknownTypes = observations.unknownTypes;
-  calibration.unclear = observations.unclear;
-  calibration.sharedLinks = observations.sharedLinks;
-  calibration.warmUpRows = observations.warmUpRows;
-  calibration.rows = profile.rows;
-  calibration.folders = static_cast<int64_t>(profile.folders.size());
-  return std::move(calibration);
-}
+  const Target &start;
+  const Profile &profile;
+  Observations observations;
+  Calibration calibration;
+};
+
+} // namespace
 
 llvm::Expected<Calibration> calibrate(const Target &target,
                                       const Profile &profile) {

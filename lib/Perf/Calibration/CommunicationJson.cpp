@@ -52,16 +52,88 @@ public:
   CommunicationReader(StringRef path, uint32_t folder, Profile &profile)
       : path(path), folder(folder), profile(profile) {}
 
-  Error readSteps(const json::Object &steps);
+  Error readSteps(const json::Object &steps) {
+    for (const auto &[name, value] : getSorted(steps)) {
+      const json::Object *kinds = value->getAsObject();
+      if (!kinds)
+        return fail("expected an object '" + name + "'");
+      int64_t step = 0;
+      StringRef number = name;
+      number.consume_front("step");
+      if (!number.empty() && number.getAsInteger(10, step))
+        step = 0;
+      for (const char *kind : {"collective", "p2p"}) {
+        const json::Object *transfers = kinds->getObject(kind);
+        if (!transfers)
+          continue;
+        for (const auto &[key, transfer] : getSorted(*transfers)) {
+          const json::Object *object = transfer->getAsObject();
+          if (!object)
+            return fail("expected an object '" + key + "'");
+          // This entry has the sums over all others.
+          if (key.starts_with("Total Op Info"))
+            continue;
+          if (Error error = readTransfer(key, *object, step))
+            return error;
+        }
+      }
+    }
+    return Error::success();
+  }
 
 private:
   Error fail(const Twine &message) const {
     return llvm::createStringError(path + ": " + message);
   }
+
   /// Returns a member of `owner`, which must be a number from 0 to `most`.
   Expected<double> getNumber(const json::Object &object, StringRef owner,
-                             StringRef name, double most) const;
-  Error readTransfer(StringRef key, const json::Object &transfer, int64_t step);
+                             StringRef name, double most) const {
+    const std::optional<double> number = object.getNumber(name);
+    if (!number || !isWithin(*number, most))
+      return fail(llvm::formatv("'{0}': expected '{1}', a number from 0 to {2}",
+                                owner, name, llvm::format("%g", most))
+                      .str());
+    return *number;
+  }
+
+  Error readTransfer(StringRef key, const json::Object &transfer,
+                     int64_t step) {
+    constexpr double secondsPerMillisecond = 1e-3, bytesPerMegabyte = 1e6,
+                     mostMegabytes = 1e9;
+    const json::Object *times = transfer.getObject("Communication Time Info");
+    if (!times)
+      return fail("'" + key +
+                  "': expected an object 'Communication Time Info'");
+    Expected<double> elapsed =
+        getNumber(*times, key, "Elapse Time(ms)", mostOfProfile);
+    if (!elapsed)
+      return elapsed.takeError();
+    Expected<double> wait =
+        getNumber(*times, key, "Wait Time(ms)", mostOfProfile);
+    if (!wait)
+      return wait.takeError();
+    ProfiledTransfer row;
+    std::tie(row.name, row.group) = key.split('@');
+    row.step = step;
+    row.folder = folder;
+    row.seconds = std::max(0.0, *elapsed - *wait) * secondsPerMillisecond;
+    if (const json::Object *links =
+            transfer.getObject("Communication Bandwidth Info"))
+      for (const auto &[link, value] : getSorted(*links)) {
+        const json::Object *info = value->getAsObject();
+        if (!info)
+          return fail("'" + key + "': expected an object '" + link + "'");
+        Expected<double> size =
+            getNumber(*info, key, "Transit Size(MB)", mostMegabytes);
+        if (!size)
+          return size.takeError();
+        if (*size > 0)
+          row.bytesByLink[link.str()] = *size * bytesPerMegabyte;
+      }
+    profile.transfers.push_back(std::move(row));
+    return Error::success();
+  }
 
   StringRef path;
   uint32_t folder;
@@ -69,84 +141,6 @@ private:
 };
 
 } // namespace
-
-Expected<double> CommunicationReader::getNumber(const json::Object &object,
-                                                StringRef owner, StringRef name,
-                                                double most) const {
-  const std::optional<double> number = object.getNumber(name);
-  if (!number || !isWithin(*number, most))
-    return fail(llvm::formatv("'{0}': expected '{1}', a number from 0 to {2}",
-                              owner, name, llvm::format("%g", most))
-                    .str());
-  return *number;
-}
-
-Error CommunicationReader::readTransfer(StringRef key,
-                                        const json::Object &transfer,
-                                        int64_t step) {
-  constexpr double secondsPerMillisecond = 1e-3, bytesPerMegabyte = 1e6,
-                   mostMegabytes = 1e9;
-  const json::Object *times = transfer.getObject("Communication Time Info");
-  if (!times)
-    return fail("'" + key + "': expected an object 'Communication Time Info'");
-  Expected<double> elapsed =
-      getNumber(*times, key, "Elapse Time(ms)", mostOfProfile);
-  if (!elapsed)
-    return elapsed.takeError();
-  Expected<double> wait =
-      getNumber(*times, key, "Wait Time(ms)", mostOfProfile);
-  if (!wait)
-    return wait.takeError();
-  ProfiledTransfer row;
-  std::tie(row.name, row.group) = key.split('@');
-  row.step = step;
-  row.folder = folder;
-  row.seconds = std::max(0.0, *elapsed - *wait) * secondsPerMillisecond;
-  if (const json::Object *links =
-          transfer.getObject("Communication Bandwidth Info"))
-    for (const auto &[link, value] : getSorted(*links)) {
-      const json::Object *info = value->getAsObject();
-      if (!info)
-        return fail("'" + key + "': expected an object '" + link + "'");
-      Expected<double> size =
-          getNumber(*info, key, "Transit Size(MB)", mostMegabytes);
-      if (!size)
-        return size.takeError();
-      if (*size > 0)
-        row.bytesByLink[link.str()] = *size * bytesPerMegabyte;
-    }
-  profile.transfers.push_back(std::move(row));
-  return Error::success();
-}
-
-Error CommunicationReader::readSteps(const json::Object &steps) {
-  for (const auto &[name, value] : getSorted(steps)) {
-    const json::Object *kinds = value->getAsObject();
-    if (!kinds)
-      return fail("expected an object '" + name + "'");
-    int64_t step = 0;
-    StringRef number = name;
-    number.consume_front("step");
-    if (!number.empty() && number.getAsInteger(10, step))
-      step = 0;
-    for (const char *kind : {"collective", "p2p"}) {
-      const json::Object *transfers = kinds->getObject(kind);
-      if (!transfers)
-        continue;
-      for (const auto &[key, transfer] : getSorted(*transfers)) {
-        const json::Object *object = transfer->getAsObject();
-        if (!object)
-          return fail("expected an object '" + key + "'");
-        // This entry has the sums over all others.
-        if (key.starts_with("Total Op Info"))
-          continue;
-        if (Error error = readTransfer(key, *object, step))
-          return error;
-      }
-    }
-  }
-  return Error::success();
-}
 
 Error readCommunication(StringRef path, StringRef text, uint32_t folder,
                         Profile &profile) {

@@ -48,9 +48,45 @@ std::optional<int64_t> getLead(const Schedule &schedule) {
 /// Places the transfers of one stage.
 class StageTransfers {
 public:
-  StageTransfers(const Schedule &schedule, int64_t stage);
+  StageTransfers(const Schedule &schedule, int64_t stage)
+      : schedule(schedule), pipeline(schedule.pipeline),
+        tasks(schedule.stages[stage]), stage(stage),
+        chunksPerStage(pipeline.getNumChunks() / pipeline.stages),
+        remainder(pipeline.microBatches % pipeline.stages),
+        firstGroup(
+            std::min(pipeline.stages + remainder, pipeline.microBatches)) {
+    size_t forwards = llvm::count_if(
+        tasks, [](const Task &task) { return task.phase == Phase::Forward; });
+    steadyBegin = forwards;
+    if (std::optional<int64_t> lead = getLead(schedule))
+      steadyBegin =
+          std::min<size_t>(forwards, firstGroup * (chunksPerStage - 1) +
+                                         *lead * (pipeline.stages - stage - 1));
+    steadyEnd = steadyBegin + 2 * (forwards - steadyBegin);
+  }
 
-  std::vector<Block> place() const;
+  std::vector<Block> place() const {
+    std::vector<Send> sends = getSends();
+    std::vector<Block> blocks;
+    auto next = sends.begin();
+    for (auto [index, task] : llvm::enumerate(tasks)) {
+      auto begin = next;
+      while (next != sends.end() && next->before == index)
+        ++next;
+      bool receives = getProducer(pipeline, task).has_value();
+      bool sendFirst = sendsFirst(index, next - begin);
+      if (receives && !sendFirst)
+        blocks.push_back({BlockKind::Receive, task});
+      for (; begin != next; ++begin)
+        blocks.push_back({BlockKind::Send, tasks[begin->producer]});
+      if (receives && sendFirst)
+        blocks.push_back({BlockKind::Receive, task});
+      blocks.push_back({BlockKind::Compute, task});
+    }
+    for (; next != sends.end(); ++next)
+      blocks.push_back({BlockKind::Send, tasks[next->producer]});
+    return blocks;
+  }
 
 private:
   /// A message that `producer` sends before task `before`, by their numbers.
@@ -63,11 +99,60 @@ private:
   bool isSteady(size_t index) const {
     return index >= steadyBegin && index < steadyEnd;
   }
+
   bool isInterleaved() const { return chunksPerStage > 1; }
   /// Returns the sends in the order in which they are issued.
-  std::vector<Send> getSends() const;
-  size_t getLateness(size_t index) const;
-  bool sendsFirst(size_t index, size_t numSends) const;
+  std::vector<Send> getSends() const {
+    std::vector<Send> sends;
+    for (auto [index, task] : llvm::enumerate(tasks))
+      if (getReader(pipeline, task))
+        sends.push_back(
+            {std::min(index + 1 + getLateness(index), tasks.size()), index});
+    llvm::sort(sends, [](const Send &left, const Send &right) {
+      return std::tie(left.before, left.producer) <
+             std::tie(right.before, right.producer);
+    });
+    return sends;
+  }
+
+  size_t getLateness(size_t index) const {
+    if (!isInterleaved() || !getLead(schedule))
+      return 0;
+    const Task &task = tasks[index];
+    size_t lateness = isSteady(index) && isSteady(index + 1);
+    if (task.microBatch >= firstGroup)
+      return lateness;
+    if (task.phase == Phase::Forward && stage == pipeline.stages - 1)
+      lateness += remainder +
+                  std::max<int64_t>(0, task.microBatch - pipeline.stages + 1);
+    if (task.phase == Phase::Backward && stage == 0)
+      lateness += isSteady(index) ? 2 * remainder : remainder;
+    return lateness;
+  }
+
+  bool sendsFirst(size_t index, size_t numSends) const {
+    bool turnsToBackwards = index > 0 &&
+                            tasks[index - 1].phase == Phase::Forward &&
+                            tasks[index].phase != Phase::Forward;
+    bool turnsToForwards = index > 0 &&
+                           tasks[index - 1].phase != Phase::Forward &&
+                           tasks[index].phase == Phase::Forward;
+    // This is the first backward, and all forwards have run before it.
+    if (turnsToBackwards && index == steadyBegin)
+      return true;
+    // In 1F1B both transfers are with the same neighbour, and gradients precede
+    // forwards.
+    if (!isInterleaved() && isSteady(index) && turnsToBackwards)
+      return false;
+    if (!isInterleaved() && isSteady(index) && turnsToForwards)
+      return true;
+    if (numSends > 1)
+      return true;
+    // If the only neighbour must send late, both stages swap their order.
+    if (isInterleaved() && pipeline.stages == 2 && remainder != 0)
+      return stage == 1;
+    return stage % 2 == 0;
+  }
 
   const Schedule &schedule;
   const Pipeline &pipeline;
@@ -79,97 +164,6 @@ private:
   int64_t remainder, firstGroup;
   size_t steadyBegin, steadyEnd;
 };
-
-StageTransfers::StageTransfers(const Schedule &schedule, int64_t stage)
-    : schedule(schedule), pipeline(schedule.pipeline),
-      tasks(schedule.stages[stage]), stage(stage),
-      chunksPerStage(pipeline.getNumChunks() / pipeline.stages),
-      remainder(pipeline.microBatches % pipeline.stages),
-      firstGroup(std::min(pipeline.stages + remainder, pipeline.microBatches)) {
-  size_t forwards = llvm::count_if(
-      tasks, [](const Task &task) { return task.phase == Phase::Forward; });
-  steadyBegin = forwards;
-  if (std::optional<int64_t> lead = getLead(schedule))
-    steadyBegin =
-        std::min<size_t>(forwards, firstGroup * (chunksPerStage - 1) +
-                                       *lead * (pipeline.stages - stage - 1));
-  steadyEnd = steadyBegin + 2 * (forwards - steadyBegin);
-}
-
-size_t StageTransfers::getLateness(size_t index) const {
-  if (!isInterleaved() || !getLead(schedule))
-    return 0;
-  const Task &task = tasks[index];
-  size_t lateness = isSteady(index) && isSteady(index + 1);
-  if (task.microBatch >= firstGroup)
-    return lateness;
-  if (task.phase == Phase::Forward && stage == pipeline.stages - 1)
-    lateness +=
-        remainder + std::max<int64_t>(0, task.microBatch - pipeline.stages + 1);
-  if (task.phase == Phase::Backward && stage == 0)
-    lateness += isSteady(index) ? 2 * remainder : remainder;
-  return lateness;
-}
-
-std::vector<StageTransfers::Send> StageTransfers::getSends() const {
-  std::vector<Send> sends;
-  for (auto [index, task] : llvm::enumerate(tasks))
-    if (getReader(pipeline, task))
-      sends.push_back(
-          {std::min(index + 1 + getLateness(index), tasks.size()), index});
-  llvm::sort(sends, [](const Send &left, const Send &right) {
-    return std::tie(left.before, left.producer) <
-           std::tie(right.before, right.producer);
-  });
-  return sends;
-}
-
-bool StageTransfers::sendsFirst(size_t index, size_t numSends) const {
-  bool turnsToBackwards = index > 0 &&
-                          tasks[index - 1].phase == Phase::Forward &&
-                          tasks[index].phase != Phase::Forward;
-  bool turnsToForwards = index > 0 &&
-                         tasks[index - 1].phase != Phase::Forward &&
-                         tasks[index].phase == Phase::Forward;
-  // This is the first backward, and all forwards have run before it.
-  if (turnsToBackwards && index == steadyBegin)
-    return true;
-  // In 1F1B both transfers are with the same neighbour, and gradients precede
-  // forwards.
-  if (!isInterleaved() && isSteady(index) && turnsToBackwards)
-    return false;
-  if (!isInterleaved() && isSteady(index) && turnsToForwards)
-    return true;
-  if (numSends > 1)
-    return true;
-  // If the only neighbour must send late, both stages swap their order.
-  if (isInterleaved() && pipeline.stages == 2 && remainder != 0)
-    return stage == 1;
-  return stage % 2 == 0;
-}
-
-std::vector<Block> StageTransfers::place() const {
-  std::vector<Send> sends = getSends();
-  std::vector<Block> blocks;
-  auto next = sends.begin();
-  for (auto [index, task] : llvm::enumerate(tasks)) {
-    auto begin = next;
-    while (next != sends.end() && next->before == index)
-      ++next;
-    bool receives = getProducer(pipeline, task).has_value();
-    bool sendFirst = sendsFirst(index, next - begin);
-    if (receives && !sendFirst)
-      blocks.push_back({BlockKind::Receive, task});
-    for (; begin != next; ++begin)
-      blocks.push_back({BlockKind::Send, tasks[begin->producer]});
-    if (receives && sendFirst)
-      blocks.push_back({BlockKind::Receive, task});
-    blocks.push_back({BlockKind::Compute, task});
-  }
-  for (; next != sends.end(); ++next)
-    blocks.push_back({BlockKind::Send, tasks[next->producer]});
-  return blocks;
-}
 
 /// Puts the transfers of a stage between two tasks in the order that its only
 /// neighbour has.
@@ -257,7 +251,20 @@ inline double getOrZero(llvm::ArrayRef<double> numbers, size_t index) {
 /// time, although later ones read more.
 class TaskTimes {
 public:
-  TaskTimes(const schedule::Schedule &schedule, const PipelineCosts &costs);
+  TaskTimes(const schedule::Schedule &schedule, const PipelineCosts &costs)
+      : schedule(schedule), costs(costs) {
+    const bool hasTasks = !schedule.pipeline.recomputed.empty();
+    for (auto [chunk, forward] : llvm::enumerate(costs.forward)) {
+      double backward = costs.getBackward(chunk);
+      double input = costs.weightGradient.empty()
+                         ? backward * costs.inputGradientShare
+                         : backward - costs.weightGradient[chunk];
+      double recompute = getOrZero(costs.recompute, chunk);
+      double within = hasTasks ? 0 : recompute;
+      times.push_back({forward, backward + within, input + within,
+                       backward - input, recompute});
+    }
+  }
 
   /// Returns the time of a task that has a slot of its own.
   double get(const schedule::Task &task) const {
@@ -369,22 +376,6 @@ Error PipelineCosts::check(const schedule::Pipeline &pipeline) const {
   return checkShare(pairHidden, "of a forward that a backward hides");
 }
 
-TaskTimes::TaskTimes(const schedule::Schedule &schedule,
-                     const PipelineCosts &costs)
-    : schedule(schedule), costs(costs) {
-  const bool hasTasks = !schedule.pipeline.recomputed.empty();
-  for (auto [chunk, forward] : llvm::enumerate(costs.forward)) {
-    double backward = costs.getBackward(chunk);
-    double input = costs.weightGradient.empty()
-                       ? backward * costs.inputGradientShare
-                       : backward - costs.weightGradient[chunk];
-    double recompute = getOrZero(costs.recompute, chunk);
-    double within = hasTasks ? 0 : recompute;
-    times.push_back({forward, backward + within, input + within,
-                     backward - input, recompute});
-  }
-}
-
 using schedule::Pipeline;
 using schedule::Schedule;
 using schedule::ScheduleError;
@@ -409,20 +400,147 @@ public:
                             : TaskGraph::InputEdges::None) {}
 
   /// Returns the blocks of every stage with their times.
-  Expected<std::vector<std::vector<Block>>> run();
+  Expected<std::vector<std::vector<Block>>> run() {
+    if (costs.transfers == TransferMode::Blocking && !schedule.pairs.empty())
+      return llvm::createStringError(
+          "schedule '" + schedule.name +
+          "' has slots of two tasks, whose transfers do not block; expected "
+          "overlapped transfers");
+    if (costs.transfers == TransferMode::Blocking) {
+      blocks = placeBlockingTransfers(schedule);
+      addBlockingMessages();
+    } else {
+      for (llvm::ArrayRef<Task> tasks : schedule.stages) {
+        std::vector<Block> &stage = blocks.emplace_back(tasks.size());
+        for (auto [block, task] : llvm::zip_equal(stage, tasks))
+          block.task = task;
+      }
+      if (costs.transfers == TransferMode::Overlapped)
+        addOverlappedMessages();
+    }
+    std::vector<int32_t> order = graph.getOrder();
+    if (static_cast<int64_t>(order.size()) < graph.size())
+      return explainDeadlock(order);
+    std::vector<double> durations = getDurations();
+    std::vector<double> starts = graph.getStarts<double>(order, durations);
+    for (std::vector<Block> &stage : blocks)
+      for (Block &block : stage) {
+        int64_t node = getNode(block);
+        block.end = starts[node] + durations[node];
+        // In this model, a transfer begins transferTime before its end.
+        block.start = block.kind == BlockKind::Compute
+                          ? starts[node]
+                          : block.end - costs.transferTime;
+      }
+    return std::move(blocks);
+  }
 
 private:
   int64_t getMessage(const Task &producer) const {
     return graph.getNumTasks() + graph.getNumber(producer);
   }
-  int64_t getNode(const Block &block) const;
+
+  int64_t getNode(const Block &block) const {
+    switch (block.kind) {
+    case BlockKind::Compute:
+      return graph.getNode(block.task);
+    case BlockKind::Send:
+      return getMessage(block.task);
+    case BlockKind::Receive:
+      return getMessage(*getProducer(pipeline, block.task));
+    }
+    llvm_unreachable("covers all kinds");
+  }
+
   /// Returns the other stage's block of the same message.
-  Block getOtherSide(const Block &transfer) const;
-  void addBlockingMessages();
-  void addOverlappedMessages();
-  std::vector<double> getDurations() const;
-  std::string getName(const Block &transfer) const;
-  Error explainDeadlock(llvm::ArrayRef<int32_t> order) const;
+  Block getOtherSide(const Block &transfer) const {
+    if (transfer.kind == BlockKind::Send)
+      return {BlockKind::Receive, *getReader(pipeline, transfer.task)};
+    return {BlockKind::Send, *getProducer(pipeline, transfer.task)};
+  }
+
+  /// A message follows the previous blocks of both stages.
+  void addBlockingMessages() {
+    graph.addNodes(graph.getNumTasks());
+    for (llvm::ArrayRef<Block> stage : blocks)
+      for (size_t index = 1; index < stage.size(); ++index)
+        graph.addEdge(getNode(stage[index - 1]), getNode(stage[index]));
+  }
+
+  /// A message follows its task and the previous message between the same
+  /// stages.
+  void addOverlappedMessages() {
+    graph.addNodes(graph.getNumTasks());
+    // The last message, by the stage that receives it.
+    llvm::SmallDenseMap<int64_t, int64_t> last;
+    for (llvm::ArrayRef<Task> stage : schedule.stages) {
+      last.clear();
+      for (const Task &task : stage) {
+        std::optional<Task> reader = getReader(pipeline, task);
+        if (!reader)
+          continue;
+        int64_t message = getMessage(task);
+        graph.addEdge(graph.getNode(task), message);
+        graph.addEdge(message, graph.getNode(*reader));
+        auto [previous, isFirst] =
+            last.try_emplace(graph.getStage(*reader), message);
+        if (!isFirst)
+          graph.addEdge(std::exchange(previous->second, message), message);
+      }
+    }
+  }
+
+  std::vector<double> getDurations() const {
+    const TaskTimes times(schedule, costs);
+    std::vector<double> durations(graph.size(), costs.transferTime);
+    times.forEachSlot([&](llvm::ArrayRef<Task> slot, double duration, double) {
+      durations[graph.getNode(slot.front())] = duration;
+    });
+    return durations;
+  }
+
+  std::string getName(const Block &transfer) const {
+    return ((transfer.kind == BlockKind::Send ? "the send after "
+                                              : "the receive before ") +
+            pipeline.getName(transfer.task) + " on stage " +
+            Twine(graph.getStage(transfer.task)))
+        .str();
+  }
+
+  /// Returns the error for an order without some nodes: stages are blocked at
+  /// transfers that other stages never reach.
+  Error explainDeadlock(llvm::ArrayRef<int32_t> order) const {
+    std::vector<bool> isDone(graph.size(), false);
+    for (int32_t node : order)
+      isDone[node] = true;
+    auto find = [&](int64_t stage) {
+      return llvm::find_if(blocks[stage], [&](const Block &block) {
+        return !isDone[getNode(block)];
+      });
+    };
+    int64_t stage = 0;
+    while (find(stage) == blocks[stage].end())
+      ++stage;
+    // Every stuck stage waits for another stuck stage, so following them leads
+    // back to one already visited.
+    std::vector<int64_t> path;
+    while (!llvm::is_contained(path, stage)) {
+      path.push_back(stage);
+      stage = graph.getStage(getOtherSide(*find(stage)).task);
+    }
+    path.erase(path.begin(), llvm::find(path, stage));
+
+    std::vector<std::string> waits;
+    std::vector<TaskPlace> places;
+    for (int64_t member : path) {
+      const Block &block = *find(member);
+      waits.push_back(getName(block) + " waits for " +
+                      getName(getOtherSide(block)));
+      places.push_back({member, graph.getPosition(block.task)});
+    }
+    return llvm::make_error<ScheduleError>(
+        "deadlock: " + llvm::join(waits, ", "), std::move(places));
+  }
 
   const Schedule &schedule;
   const Pipeline &pipeline;
@@ -430,141 +548,6 @@ private:
   TaskGraph graph;
   std::vector<std::vector<Block>> blocks;
 };
-
-int64_t BlockTimer::getNode(const Block &block) const {
-  switch (block.kind) {
-  case BlockKind::Compute:
-    return graph.getNode(block.task);
-  case BlockKind::Send:
-    return getMessage(block.task);
-  case BlockKind::Receive:
-    return getMessage(*getProducer(pipeline, block.task));
-  }
-  llvm_unreachable("covers all kinds");
-}
-
-Block BlockTimer::getOtherSide(const Block &transfer) const {
-  if (transfer.kind == BlockKind::Send)
-    return {BlockKind::Receive, *getReader(pipeline, transfer.task)};
-  return {BlockKind::Send, *getProducer(pipeline, transfer.task)};
-}
-
-/// A message follows the previous blocks of both stages.
-void BlockTimer::addBlockingMessages() {
-  graph.addNodes(graph.getNumTasks());
-  for (llvm::ArrayRef<Block> stage : blocks)
-    for (size_t index = 1; index < stage.size(); ++index)
-      graph.addEdge(getNode(stage[index - 1]), getNode(stage[index]));
-}
-
-/// A message follows its task and the previous message between the same stages.
-void BlockTimer::addOverlappedMessages() {
-  graph.addNodes(graph.getNumTasks());
-  // The last message, by the stage that receives it.
-  llvm::SmallDenseMap<int64_t, int64_t> last;
-  for (llvm::ArrayRef<Task> stage : schedule.stages) {
-    last.clear();
-    for (const Task &task : stage) {
-      std::optional<Task> reader = getReader(pipeline, task);
-      if (!reader)
-        continue;
-      int64_t message = getMessage(task);
-      graph.addEdge(graph.getNode(task), message);
-      graph.addEdge(message, graph.getNode(*reader));
-      auto [previous, isFirst] =
-          last.try_emplace(graph.getStage(*reader), message);
-      if (!isFirst)
-        graph.addEdge(std::exchange(previous->second, message), message);
-    }
-  }
-}
-
-std::vector<double> BlockTimer::getDurations() const {
-  const TaskTimes times(schedule, costs);
-  std::vector<double> durations(graph.size(), costs.transferTime);
-  times.forEachSlot([&](llvm::ArrayRef<Task> slot, double duration, double) {
-    durations[graph.getNode(slot.front())] = duration;
-  });
-  return durations;
-}
-
-Expected<std::vector<std::vector<Block>>> BlockTimer::run() {
-  if (costs.transfers == TransferMode::Blocking && !schedule.pairs.empty())
-    return llvm::createStringError(
-        "schedule '" + schedule.name +
-        "' has slots of two tasks, whose transfers do not block; expected "
-        "overlapped transfers");
-  if (costs.transfers == TransferMode::Blocking) {
-    blocks = placeBlockingTransfers(schedule);
-    addBlockingMessages();
-  } else {
-    for (llvm::ArrayRef<Task> tasks : schedule.stages) {
-      std::vector<Block> &stage = blocks.emplace_back(tasks.size());
-      for (auto [block, task] : llvm::zip_equal(stage, tasks))
-        block.task = task;
-    }
-    if (costs.transfers == TransferMode::Overlapped)
-      addOverlappedMessages();
-  }
-  std::vector<int32_t> order = graph.getOrder();
-  if (static_cast<int64_t>(order.size()) < graph.size())
-    return explainDeadlock(order);
-  std::vector<double> durations = getDurations();
-  std::vector<double> starts = graph.getStarts<double>(order, durations);
-  for (std::vector<Block> &stage : blocks)
-    for (Block &block : stage) {
-      int64_t node = getNode(block);
-      block.end = starts[node] + durations[node];
-      // In this model, a transfer begins transferTime before its end.
-      block.start = block.kind == BlockKind::Compute
-                        ? starts[node]
-                        : block.end - costs.transferTime;
-    }
-  return std::move(blocks);
-}
-
-std::string BlockTimer::getName(const Block &transfer) const {
-  return ((transfer.kind == BlockKind::Send ? "the send after "
-                                            : "the receive before ") +
-          pipeline.getName(transfer.task) + " on stage " +
-          Twine(graph.getStage(transfer.task)))
-      .str();
-}
-
-/// Returns the error for an order without some nodes: stages are blocked at
-/// transfers that other stages never reach.
-Error BlockTimer::explainDeadlock(llvm::ArrayRef<int32_t> order) const {
-  std::vector<bool> isDone(graph.size(), false);
-  for (int32_t node : order)
-    isDone[node] = true;
-  auto find = [&](int64_t stage) {
-    return llvm::find_if(blocks[stage], [&](const Block &block) {
-      return !isDone[getNode(block)];
-    });
-  };
-  int64_t stage = 0;
-  while (find(stage) == blocks[stage].end())
-    ++stage;
-  // Every stuck stage waits for another stuck stage, so following them leads
-  // back to one already visited.
-  std::vector<int64_t> path;
-  while (!llvm::is_contained(path, stage)) {
-    path.push_back(stage);
-    stage = graph.getStage(getOtherSide(*find(stage)).task);
-  }
-  path.erase(path.begin(), llvm::find(path, stage));
-
-  std::vector<std::string> waits;
-  std::vector<TaskPlace> places;
-  for (int64_t member : path) {
-    const Block &block = *find(member);
-    waits.push_back(getName(block) + " waits for " +
-                    getName(getOtherSide(block)));
-    places.push_back({member, graph.getPosition(block.task)});
-  }
-  return llvm::make_error<ScheduleError>("deadlock: " + llvm::join(waits, ", "),
-                                         std::move(places));
-}
 
 //===----------------------------------------------------------------------===//
 // Results

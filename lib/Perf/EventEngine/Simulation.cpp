@@ -19,15 +19,36 @@ namespace {
 /// Finds what each stuck queue waits for.
 class WaitsFor {
 public:
-  WaitsFor(const Queues &queues, llvm::ArrayRef<int32_t> positions);
+  WaitsFor(const Queues &queues, llvm::ArrayRef<int32_t> positions)
+      : queues(queues), positions(positions),
+        recordOfEvent(queues.getNumEvents()),
+        missingOfGroup(queues.getNumGroups()) {
+    for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue) {
+      for (int32_t index = positions[queue]; index < queues.getNumItems(queue);
+           ++index) {
+        ItemId item{queue, index};
+        ItemKind kind = queues.getKind(item);
+        if (kind == ItemKind::Record)
+          recordOfEvent[queues.getOperand(item)] = item;
+        else if (kind == ItemKind::Rendezvous && index > positions[queue])
+          missingOfGroup[queues.getOperand(item)] = item;
+      }
+    }
+  }
 
   bool stands(QueueId queue) const {
     return positions[queue] < queues.getNumItems(queue);
   }
+
   ItemId getItem(QueueId queue) const { return {queue, positions[queue]}; }
   /// Returns the item for which the queue's item waits, which is further back
   /// in that queue; none if nothing records the event.
-  std::optional<ItemId> getAwaited(QueueId queue) const;
+  std::optional<ItemId> getAwaited(QueueId queue) const {
+    ItemId item = getItem(queue);
+    int32_t operand = queues.getOperand(item);
+    return queues.getKind(item) == ItemKind::Wait ? recordOfEvent[operand]
+                                                  : missingOfGroup[operand];
+  }
 
 private:
   const Queues &queues;
@@ -36,30 +57,6 @@ private:
   /// the event or joins the group.
   std::vector<std::optional<ItemId>> recordOfEvent, missingOfGroup;
 };
-
-WaitsFor::WaitsFor(const Queues &queues, llvm::ArrayRef<int32_t> positions)
-    : queues(queues), positions(positions),
-      recordOfEvent(queues.getNumEvents()),
-      missingOfGroup(queues.getNumGroups()) {
-  for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue) {
-    for (int32_t index = positions[queue]; index < queues.getNumItems(queue);
-         ++index) {
-      ItemId item{queue, index};
-      ItemKind kind = queues.getKind(item);
-      if (kind == ItemKind::Record)
-        recordOfEvent[queues.getOperand(item)] = item;
-      else if (kind == ItemKind::Rendezvous && index > positions[queue])
-        missingOfGroup[queues.getOperand(item)] = item;
-    }
-  }
-}
-
-std::optional<ItemId> WaitsFor::getAwaited(QueueId queue) const {
-  ItemId item = getItem(queue);
-  int32_t operand = queues.getOperand(item);
-  return queues.getKind(item) == ItemKind::Wait ? recordOfEvent[operand]
-                                                : missingOfGroup[operand];
-}
 
 std::string getNumberedName(ItemId item) {
   return ("item " + Twine(item.index) + " of queue " + Twine(item.queue)).str();

@@ -20,14 +20,67 @@ public:
         lastOfStream(stage.streams.size(), none) {}
 
   /// `recordedBehind` marks instructions after which a call may record events.
-  std::vector<Op> read(const std::vector<bool> &recordedBehind);
+  std::vector<Op> read(const std::vector<bool> &recordedBehind) {
+    for (uint32_t i = 0; i < list.instructions.size(); ++i) {
+      const Instruction &instruction = list.instructions[i];
+      for (const AwaitedEvent &awaited : instruction.awaited) {
+        Op &op = add(OpKind::Wait, instruction.stream, i);
+        op.operand = awaited.event;
+        op.isArgument = awaited.isArgument;
+      }
+      addWork(instruction, i);
+      if (instruction.recorded)
+        add(OpKind::Record, instruction.stream, i).operand =
+            *instruction.recorded;
+      if (i < recordedBehind.size() && recordedBehind[i])
+        add(OpKind::CallRecord, stage.computeStream, i);
+    }
+    return std::move(ops);
+  }
 
 private:
   static constexpr size_t none = ~size_t{0};
 
-  Op &add(OpKind kind, uint32_t stream, uint32_t instruction);
-  void addWork(const Instruction &instruction, uint32_t index);
-  void addKernel(const Instruction &instruction, uint32_t index);
+  Op &add(OpKind kind, uint32_t stream, uint32_t instruction) {
+    lastOfStream[stream] = ops.size();
+    Op &op = ops.emplace_back();
+    op.kind = kind;
+    op.stream = stream;
+    op.first = op.last = instruction;
+    return op;
+  }
+
+  void addWork(const Instruction &instruction, uint32_t index) {
+    switch (instruction.work) {
+    case Work::None:
+      return;
+    case Work::Kernel:
+      return addKernel(instruction, index);
+    case Work::Copy:
+      add(OpKind::Copy, instruction.stream, index).seconds =
+          costs.getCopySeconds(stage.streams[instruction.stream].kind,
+                               instruction.accesses.front().operand.bytes);
+      return;
+    case Work::Exchange:
+      add(OpKind::Exchange, instruction.stream, index).operand =
+          costs.getTransferNumber(number, list, instruction);
+      return;
+    case Work::Call:
+      add(OpKind::Call, instruction.stream, index).operand = instruction.index;
+      return;
+    }
+  }
+
+  void addKernel(const Instruction &instruction, uint32_t index) {
+    const double seconds = costs.getKernelSeconds(instruction.index);
+    const size_t before = lastOfStream[instruction.stream];
+    if (before != none && ops[before].kind == OpKind::Kernels) {
+      ops[before].last = index;
+      ops[before].seconds += seconds;
+      return;
+    }
+    add(OpKind::Kernels, instruction.stream, index).seconds = seconds;
+  }
 
   const StageProgram &stage;
   size_t number;
@@ -39,65 +92,6 @@ private:
 };
 
 } // namespace
-
-Op &ListReader::add(OpKind kind, uint32_t stream, uint32_t instruction) {
-  lastOfStream[stream] = ops.size();
-  Op &op = ops.emplace_back();
-  op.kind = kind;
-  op.stream = stream;
-  op.first = op.last = instruction;
-  return op;
-}
-
-void ListReader::addKernel(const Instruction &instruction, uint32_t index) {
-  const double seconds = costs.getKernelSeconds(instruction.index);
-  const size_t before = lastOfStream[instruction.stream];
-  if (before != none && ops[before].kind == OpKind::Kernels) {
-    ops[before].last = index;
-    ops[before].seconds += seconds;
-    return;
-  }
-  add(OpKind::Kernels, instruction.stream, index).seconds = seconds;
-}
-
-void ListReader::addWork(const Instruction &instruction, uint32_t index) {
-  switch (instruction.work) {
-  case Work::None:
-    return;
-  case Work::Kernel:
-    return addKernel(instruction, index);
-  case Work::Copy:
-    add(OpKind::Copy, instruction.stream, index).seconds =
-        costs.getCopySeconds(stage.streams[instruction.stream].kind,
-                             instruction.accesses.front().operand.bytes);
-    return;
-  case Work::Exchange:
-    add(OpKind::Exchange, instruction.stream, index).operand =
-        costs.getTransferNumber(number, list, instruction);
-    return;
-  case Work::Call:
-    add(OpKind::Call, instruction.stream, index).operand = instruction.index;
-    return;
-  }
-}
-
-std::vector<Op> ListReader::read(const std::vector<bool> &recordedBehind) {
-  for (uint32_t i = 0; i < list.instructions.size(); ++i) {
-    const Instruction &instruction = list.instructions[i];
-    for (const AwaitedEvent &awaited : instruction.awaited) {
-      Op &op = add(OpKind::Wait, instruction.stream, i);
-      op.operand = awaited.event;
-      op.isArgument = awaited.isArgument;
-    }
-    addWork(instruction, i);
-    if (instruction.recorded)
-      add(OpKind::Record, instruction.stream, i).operand =
-          *instruction.recorded;
-    if (i < recordedBehind.size() && recordedBehind[i])
-      add(OpKind::CallRecord, stage.computeStream, i);
-  }
-  return std::move(ops);
-}
 
 StageOps makeStageOps(const Program &program, size_t number,
                       const StepCosts &costs) {

@@ -76,6 +76,7 @@ public:
     const uint64_t high = bits(), low = bits();
     return (static_cast<double>((high << 32 | low) >> 11) + 0.5) * 0x1p-53;
   }
+
   /// Sets `numbers` to the permutation of 0, 1, ... that torch.randperm draws.
   void permute(llvm::MutableArrayRef<int32_t> numbers) {
     std::iota(numbers.begin(), numbers.end(), 0);
@@ -99,7 +100,13 @@ public:
   }
 
   /// Returns the experts of all tokens, in ascending order for each token.
-  std::vector<int32_t> run();
+  std::vector<int32_t> run() {
+    for (int64_t token = 0; token < size.tokens; ++token) {
+      route(token);
+      std::sort(chosen.end() - size.choices, chosen.end());
+    }
+    return std::move(chosen);
+  }
 
 private:
   static uint32_t getSeed(RoutingScenario scenario, int64_t step) {
@@ -110,12 +117,104 @@ private:
     return uint32_t{hash[0]} << 24 | uint32_t{hash[1]} << 16 |
            uint32_t{hash[2]} << 8 | uint32_t{hash[3]};
   }
-  bool isHot(int64_t token) const;
-  void route(int64_t token);
-  void chooseFrom(int64_t first, int64_t count, int64_t stride = 1);
-  void chooseZipf();
-  void prepareTrace();
-  void chooseTrace();
+
+  bool isHot(int64_t token) const {
+    if (scenario == RoutingScenario::W7)
+      return step % 4 == 3 && token % 2 == 0;
+    return token % 4 != 0;
+  }
+
+  void route(int64_t token) {
+    switch (scenario) {
+    case RoutingScenario::W0:
+      for (int64_t choice = 0; choice < size.choices; ++choice)
+        chosen.push_back(static_cast<int32_t>((token * size.choices + choice) %
+                                              size.experts));
+      return;
+    case RoutingScenario::W1:
+    case RoutingScenario::W2:
+    case RoutingScenario::W7:
+      return chooseFrom(0, isHot(token) ? hot : size.experts);
+    case RoutingScenario::W3:
+      if (isHot(token) && size.experts / 2 >= size.choices)
+        return chooseFrom(0, size.experts / 2, 2);
+      return chooseFrom(0, size.experts);
+    case RoutingScenario::W4:
+      return chooseFrom(0, size.experts);
+    case RoutingScenario::W5: {
+      const int64_t upper =
+          std::min(size.experts / 2, size.experts - size.choices);
+      return chooseFrom(upper, size.experts - upper);
+    }
+    case RoutingScenario::W6:
+      if (isHot(token))
+        return chooseFrom(step / 3 * hot % size.experts, hot);
+      return chooseFrom(0, size.experts);
+    case RoutingScenario::Zipf:
+      return chooseZipf();
+    case RoutingScenario::Trace:
+      return chooseTrace();
+    }
+  }
+
+  /// Draws distinct experts among `count` experts at distance `stride`.
+  void chooseFrom(int64_t first, int64_t count, int64_t stride = 1) {
+    draw.permute(llvm::MutableArrayRef(order).take_front(count));
+    for (int64_t choice = 0; choice < size.choices; ++choice)
+      chosen.push_back(static_cast<int32_t>((first + order[choice] * stride) %
+                                            size.experts));
+  }
+
+  /// Chooses experts by Zipf's law. The largest sums of logits -log(number) and
+  /// Gumbel noise are the results of successive draws by probability.
+  void chooseZipf() {
+    std::vector<std::pair<double, int32_t>> keys;
+    for (int32_t expert = 0; expert < size.experts; ++expert)
+      keys.emplace_back(std::log(static_cast<double>(expert + 1)) +
+                            std::log(-std::log(draw.unit())),
+                        expert);
+    std::nth_element(keys.begin(), keys.begin() + (size.choices - 1),
+                     keys.end());
+    for (int64_t choice = 0; choice < size.choices; ++choice)
+      chosen.push_back(keys[choice].second);
+  }
+
+  /// Prepares the shares of experts of a trace, in which the 8, 16, 32 and 64
+  /// busiest of 256 experts receive these shares of tokens.
+  void prepareTrace() {
+    constexpr std::array<std::pair<double, double>, 5> bands = {
+        {{8, 0.356}, {16, 0.465}, {32, 0.585}, {64, 0.712}, {256, 1.0}}};
+    auto getShare = [&](double experts) {
+      double last = 0, share = 0;
+      for (const auto &[upTo, sum] : bands) {
+        if (experts <= upTo)
+          return share + (sum - share) * (experts - last) / (upTo - last);
+        last = upTo;
+        share = sum;
+      }
+      return 1.0;
+    };
+    const auto count = static_cast<double>(size.experts);
+    for (int64_t number = 1; number <= size.experts; ++number)
+      // An expert can receive at most one choice of each token.
+      sums.push_back(
+          std::min(getShare(static_cast<double>(number) * 256 / count) *
+                       static_cast<double>(size.choices),
+                   (sums.empty() ? 0 : sums.back()) + 1));
+    draw.permute(order);
+  }
+
+  /// Draws systematically: each expert receives exactly its share, and a token
+  /// chooses no expert twice.
+  void chooseTrace() {
+    const double offset = draw.unit();
+    for (int64_t choice = 0; choice < size.choices; ++choice) {
+      const double at = static_cast<double>(choice) + offset;
+      const auto place = std::min<int64_t>(
+          llvm::lower_bound(sums, at) - sums.begin(), size.experts - 1);
+      chosen.push_back(order[place]);
+    }
+  }
 
   const RoutingScenario scenario;
   const RouterSize size;
@@ -132,111 +231,6 @@ private:
 };
 
 } // namespace
-
-bool TokenRouter::isHot(int64_t token) const {
-  if (scenario == RoutingScenario::W7)
-    return step % 4 == 3 && token % 2 == 0;
-  return token % 4 != 0;
-}
-
-/// Draws distinct experts among `count` experts at distance `stride`.
-void TokenRouter::chooseFrom(int64_t first, int64_t count, int64_t stride) {
-  draw.permute(llvm::MutableArrayRef(order).take_front(count));
-  for (int64_t choice = 0; choice < size.choices; ++choice)
-    chosen.push_back(
-        static_cast<int32_t>((first + order[choice] * stride) % size.experts));
-}
-
-/// Chooses experts by Zipf's law. The largest sums of logits -log(number) and
-/// Gumbel noise are the results of successive draws by probability.
-void TokenRouter::chooseZipf() {
-  std::vector<std::pair<double, int32_t>> keys;
-  for (int32_t expert = 0; expert < size.experts; ++expert)
-    keys.emplace_back(std::log(static_cast<double>(expert + 1)) +
-                          std::log(-std::log(draw.unit())),
-                      expert);
-  std::nth_element(keys.begin(), keys.begin() + (size.choices - 1), keys.end());
-  for (int64_t choice = 0; choice < size.choices; ++choice)
-    chosen.push_back(keys[choice].second);
-}
-
-/// Prepares the shares of experts of a trace, in which the 8, 16, 32 and 64
-/// busiest of 256 experts receive these shares of tokens.
-void TokenRouter::prepareTrace() {
-  constexpr std::array<std::pair<double, double>, 5> bands = {
-      {{8, 0.356}, {16, 0.465}, {32, 0.585}, {64, 0.712}, {256, 1.0}}};
-  auto getShare = [&](double experts) {
-    double last = 0, share = 0;
-    for (const auto &[upTo, sum] : bands) {
-      if (experts <= upTo)
-        return share + (sum - share) * (experts - last) / (upTo - last);
-      last = upTo;
-      share = sum;
-    }
-    return 1.0;
-  };
-  const auto count = static_cast<double>(size.experts);
-  for (int64_t number = 1; number <= size.experts; ++number)
-    // An expert can receive at most one choice of each token.
-    sums.push_back(
-        std::min(getShare(static_cast<double>(number) * 256 / count) *
-                     static_cast<double>(size.choices),
-                 (sums.empty() ? 0 : sums.back()) + 1));
-  draw.permute(order);
-}
-
-/// Draws systematically: each expert receives exactly its share, and a token
-/// chooses no expert twice.
-void TokenRouter::chooseTrace() {
-  const double offset = draw.unit();
-  for (int64_t choice = 0; choice < size.choices; ++choice) {
-    const double at = static_cast<double>(choice) + offset;
-    const auto place = std::min<int64_t>(
-        llvm::lower_bound(sums, at) - sums.begin(), size.experts - 1);
-    chosen.push_back(order[place]);
-  }
-}
-
-void TokenRouter::route(int64_t token) {
-  switch (scenario) {
-  case RoutingScenario::W0:
-    for (int64_t choice = 0; choice < size.choices; ++choice)
-      chosen.push_back(
-          static_cast<int32_t>((token * size.choices + choice) % size.experts));
-    return;
-  case RoutingScenario::W1:
-  case RoutingScenario::W2:
-  case RoutingScenario::W7:
-    return chooseFrom(0, isHot(token) ? hot : size.experts);
-  case RoutingScenario::W3:
-    if (isHot(token) && size.experts / 2 >= size.choices)
-      return chooseFrom(0, size.experts / 2, 2);
-    return chooseFrom(0, size.experts);
-  case RoutingScenario::W4:
-    return chooseFrom(0, size.experts);
-  case RoutingScenario::W5: {
-    const int64_t upper =
-        std::min(size.experts / 2, size.experts - size.choices);
-    return chooseFrom(upper, size.experts - upper);
-  }
-  case RoutingScenario::W6:
-    if (isHot(token))
-      return chooseFrom(step / 3 * hot % size.experts, hot);
-    return chooseFrom(0, size.experts);
-  case RoutingScenario::Zipf:
-    return chooseZipf();
-  case RoutingScenario::Trace:
-    return chooseTrace();
-  }
-}
-
-std::vector<int32_t> TokenRouter::run() {
-  for (int64_t token = 0; token < size.tokens; ++token) {
-    route(token);
-    std::sort(chosen.end() - size.choices, chosen.end());
-  }
-  return std::move(chosen);
-}
 
 std::vector<int32_t> chooseExperts(RoutingScenario scenario,
                                    const RouterSize &size, int64_t step) {

@@ -226,21 +226,131 @@ public:
           std::pow(10, std::floor(std::log10(timeline.seconds / fewestTicks)));
   }
 
-  void print();
+  void print() {
+    json.object([&] {
+      json.attribute("program", json::fixUTF8(timeline.program));
+      json.attributeObject("report",
+                           [&] { writeReportMembers(timeline, json); });
+      printWords();
+      addNumber(json, "tick", tick);
+      addNumber(json, "resolution", resolution);
+      json.attribute("spans", countSpans());
+      json.attributeArray("stages", [&] {
+        for (size_t i = 0; i < timeline.stages.size(); ++i)
+          json.object([&] { printStage(timeline.stages[i], gaps[i]); });
+      });
+      printActivities();
+    });
+  }
 
 private:
-  void printWords();
-  void printStage(const StageTimeline &stage, ArrayRef<Gap> stageGaps);
-  void printTasks(const StageTimeline &stage);
-  void printGaps(ArrayRef<Gap> stageGaps);
-  void printMemory(const StageTimeline &stage);
-  void printStream(const StreamTimeline &stream);
-  void printActivities();
+  void printWords() {
+    json.attribute("limits", json::fixUTF8(describeLimits(timeline)));
+    json.attributeArray("path", [&] {
+      for (const CriticalShare &limit : getLimits(timeline))
+        json.array([&] {
+          json.value(json::fixUTF8(limit.kind));
+          json.rawValue(formatJsonNumber(limit.seconds));
+        });
+    });
+    json.attributeArray("gains", [&] {
+      for (const Gain &gain : getGains(timeline))
+        json.value(json::fixUTF8(describe(gain)));
+    });
+  }
+
+  void printStage(const StageTimeline &stage, ArrayRef<Gap> stageGaps) {
+    json.attributeArray("tasks", [&] { printTasks(stage); });
+    json.attributeArray("gaps", [&] { printGaps(stageGaps); });
+    json.attributeArray("memory", [&] { printMemory(stage); });
+    json.attributeArray("streams", [&] {
+      for (const StreamTimeline &stream : stage.streams)
+        json.object([&] {
+          json.attribute("name", json::fixUTF8(stream.name));
+          json.attributeArray("blocks", [&] { printStream(stream); });
+        });
+    });
+  }
+
+  void printTasks(const StageTimeline &stage) {
+    for (const TaskSpan &task : stage.tasks) {
+      json.value(std::string(1, schedule::getLetter(task.phase)));
+      json.value(task.chunk);
+      json.value(task.microBatch);
+      json.value(getTicks(task.start));
+      json.value(getTicks(task.end) - getTicks(task.start));
+    }
+  }
+
+  void printGaps(ArrayRef<Gap> stageGaps) {
+    int64_t last = 0;
+    for (const Gap &gap : stageGaps) {
+      json.value(static_cast<int>(gap.cause));
+      json.value(getTicks(gap.start) - last);
+      json.value(getTicks(gap.end) - getTicks(gap.start));
+      last = getTicks(gap.end);
+    }
+  }
+
+  void printMemory(const StageTimeline &stage) {
+    int64_t last = 0;
+    for (const MemoryPoint &point :
+         thinOut(stage.memory, timeline.seconds, mostMemoryPoints)) {
+      json.value(getTicks(point.time) - last);
+      json.value(point.bytes);
+      last = getTicks(point.time);
+    }
+  }
+
+  void printStream(const StreamTimeline &stream) {
+    int64_t last = 0, task = -1;
+    for (const PageBlock &block : joinSpans(stream.spans, resolution)) {
+      const unsigned activity =
+          activities.try_emplace(block.activity, activities.size())
+              .first->second;
+      json.value(getTicks(block.start) - last);
+      json.value(getTicks(block.end) - getTicks(block.start));
+      json.value(activity);
+      json.value(block.task - task);
+      json.value(block.spans);
+      json.value(getTicks(block.idle));
+      last = getTicks(block.end);
+      task = block.task;
+    }
+  }
+
+  /// Must be called after all streams, which determine the activities that are
+  /// needed.
+  void printActivities() {
+    Names names;
+    json.attributeArray("activities", [&] {
+      for (const auto &entry : activities)
+        json.array([&] {
+          const Activity &activity = timeline.activities[entry.first];
+          json.value(names.find(activity.name));
+          json.value(names.find(activity.kind));
+          json.value(names.find(activity.cell));
+          json.value(static_cast<int>(activity.category));
+          json.value(static_cast<int>(activity.engine));
+        });
+    });
+    json.attributeArray("names", [&] {
+      for (StringRef name : names.get())
+        json.value(json::fixUTF8(name));
+    });
+  }
 
   int64_t getTicks(double seconds) const {
     return std::llround(seconds / tick);
   }
-  size_t countSpans() const;
+
+  size_t countSpans() const {
+    size_t count = 0;
+    for (const StageTimeline &stage : timeline.stages)
+      for (const StreamTimeline &stream : stage.streams)
+        count += stream.spans.size();
+    return count;
+  }
 
   const StepTimeline &timeline;
   json::OStream &json;
@@ -250,126 +360,6 @@ private:
   /// Activities of blocks, by their numbers in the timeline.
   MapVector<uint32_t, unsigned> activities;
 };
-
-void DataPrinter::print() {
-  json.object([&] {
-    json.attribute("program", json::fixUTF8(timeline.program));
-    json.attributeObject("report", [&] { writeReportMembers(timeline, json); });
-    printWords();
-    addNumber(json, "tick", tick);
-    addNumber(json, "resolution", resolution);
-    json.attribute("spans", countSpans());
-    json.attributeArray("stages", [&] {
-      for (size_t i = 0; i < timeline.stages.size(); ++i)
-        json.object([&] { printStage(timeline.stages[i], gaps[i]); });
-    });
-    printActivities();
-  });
-}
-
-void DataPrinter::printWords() {
-  json.attribute("limits", json::fixUTF8(describeLimits(timeline)));
-  json.attributeArray("path", [&] {
-    for (const CriticalShare &limit : getLimits(timeline))
-      json.array([&] {
-        json.value(json::fixUTF8(limit.kind));
-        json.rawValue(formatJsonNumber(limit.seconds));
-      });
-  });
-  json.attributeArray("gains", [&] {
-    for (const Gain &gain : getGains(timeline))
-      json.value(json::fixUTF8(describe(gain)));
-  });
-}
-
-void DataPrinter::printStage(const StageTimeline &stage,
-                             ArrayRef<Gap> stageGaps) {
-  json.attributeArray("tasks", [&] { printTasks(stage); });
-  json.attributeArray("gaps", [&] { printGaps(stageGaps); });
-  json.attributeArray("memory", [&] { printMemory(stage); });
-  json.attributeArray("streams", [&] {
-    for (const StreamTimeline &stream : stage.streams)
-      json.object([&] {
-        json.attribute("name", json::fixUTF8(stream.name));
-        json.attributeArray("blocks", [&] { printStream(stream); });
-      });
-  });
-}
-
-void DataPrinter::printTasks(const StageTimeline &stage) {
-  for (const TaskSpan &task : stage.tasks) {
-    json.value(std::string(1, schedule::getLetter(task.phase)));
-    json.value(task.chunk);
-    json.value(task.microBatch);
-    json.value(getTicks(task.start));
-    json.value(getTicks(task.end) - getTicks(task.start));
-  }
-}
-
-void DataPrinter::printGaps(ArrayRef<Gap> stageGaps) {
-  int64_t last = 0;
-  for (const Gap &gap : stageGaps) {
-    json.value(static_cast<int>(gap.cause));
-    json.value(getTicks(gap.start) - last);
-    json.value(getTicks(gap.end) - getTicks(gap.start));
-    last = getTicks(gap.end);
-  }
-}
-
-void DataPrinter::printMemory(const StageTimeline &stage) {
-  int64_t last = 0;
-  for (const MemoryPoint &point :
-       thinOut(stage.memory, timeline.seconds, mostMemoryPoints)) {
-    json.value(getTicks(point.time) - last);
-    json.value(point.bytes);
-    last = getTicks(point.time);
-  }
-}
-
-void DataPrinter::printStream(const StreamTimeline &stream) {
-  int64_t last = 0, task = -1;
-  for (const PageBlock &block : joinSpans(stream.spans, resolution)) {
-    const unsigned activity =
-        activities.try_emplace(block.activity, activities.size()).first->second;
-    json.value(getTicks(block.start) - last);
-    json.value(getTicks(block.end) - getTicks(block.start));
-    json.value(activity);
-    json.value(block.task - task);
-    json.value(block.spans);
-    json.value(getTicks(block.idle));
-    last = getTicks(block.end);
-    task = block.task;
-  }
-}
-
-/// Must be called after all streams, which determine the activities that are
-/// needed.
-void DataPrinter::printActivities() {
-  Names names;
-  json.attributeArray("activities", [&] {
-    for (const auto &entry : activities)
-      json.array([&] {
-        const Activity &activity = timeline.activities[entry.first];
-        json.value(names.find(activity.name));
-        json.value(names.find(activity.kind));
-        json.value(names.find(activity.cell));
-        json.value(static_cast<int>(activity.category));
-        json.value(static_cast<int>(activity.engine));
-      });
-  });
-  json.attributeArray("names", [&] {
-    for (StringRef name : names.get())
-      json.value(json::fixUTF8(name));
-  });
-}
-
-size_t DataPrinter::countSpans() const {
-  size_t count = 0;
-  for (const StageTimeline &stage : timeline.stages)
-    for (const StreamTimeline &stream : stage.streams)
-      count += stream.spans.size();
-  return count;
-}
 
 } // namespace
 

@@ -27,9 +27,62 @@ public:
   }
 
 private:
-  void printTasks(bool isCollective);
-  void printTimes(Nanoseconds start, Nanoseconds elapsed, Nanoseconds wait);
-  void printBandwidth(const Activity &activity, Nanoseconds time);
+  void printTasks(bool isCollective) {
+    for (size_t number = 0; number < profile.device.tasks.size(); ++number) {
+      const DeviceTask &task = profile.device.tasks[number];
+      const Activity &activity = *task.activity;
+      if (!task.isCommunication() ||
+          (activity.category == Category::Collective) != isCollective)
+        continue;
+      json.attributeObject(llvm::json::fixUTF8(profile.names[number] + "@" +
+                                               profile.groups[number]),
+                           [&] {
+                             printTimes(task.start, task.end - task.start,
+                                        task.transferStart - task.start);
+                             printBandwidth(activity,
+                                            task.end - task.transferStart);
+                           });
+    }
+  }
+
+  void printTimes(Nanoseconds start, Nanoseconds elapsed, Nanoseconds wait) {
+    json.attributeObject("Communication Time Info", [&] {
+      std::string text;
+      llvm::raw_string_ostream os(text);
+      printPaddedMicroseconds(os, start);
+      json.attributeBegin("Start Timestamp(us)");
+      json.rawValue(text);
+      json.attributeEnd();
+      addMilliseconds("Elapse Time(ms)", elapsed);
+      addMilliseconds("Transit Time(ms)", elapsed - wait);
+      addMilliseconds("Wait Time(ms)", wait);
+      addMilliseconds("Synchronization Time(ms)", wait);
+      addMilliseconds("Idle Time(ms)", 0);
+      const double ratio =
+          elapsed > 0 ? static_cast<double>(wait) / static_cast<double>(elapsed)
+                      : 0;
+      addNumber("Wait Time Ratio", ratio);
+      addNumber("Synchronization Time Ratio", ratio);
+    });
+  }
+
+  void printBandwidth(const Activity &activity, Nanoseconds time) {
+    json.attributeObject("Communication Bandwidth Info", [&] {
+      // If there are several networks, their shares of the bytes are not known,
+      // so they count as one.
+      const std::string networks =
+          activity.networks.empty()
+              ? "UNKNOWN"
+              : StringRef(llvm::join(activity.networks, "+")).upper();
+      json.attributeObject(llvm::json::fixUTF8(networks), [&] {
+        const double bytes = getSentBytes(activity);
+        addNumber("Transit Size(MB)", bytes / 1e6);
+        addMilliseconds("Transit Time(ms)", time);
+        addNumber("Bandwidth(GB/s)",
+                  time > 0 ? bytes / static_cast<double>(time) : 0);
+      });
+    });
+  }
 
   void addMilliseconds(StringRef key, Nanoseconds time) {
     std::string text;
@@ -39,6 +92,7 @@ private:
     json.rawValue(text);
     json.attributeEnd();
   }
+
   void addNumber(StringRef key, double value) {
     std::string text;
     llvm::raw_string_ostream(text) << llvm::format("%.6f", value);
@@ -50,65 +104,6 @@ private:
   const RankProfile &profile;
   llvm::json::OStream json;
 };
-
-void CommunicationPrinter::printTimes(Nanoseconds start, Nanoseconds elapsed,
-                                      Nanoseconds wait) {
-  json.attributeObject("Communication Time Info", [&] {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    printPaddedMicroseconds(os, start);
-    json.attributeBegin("Start Timestamp(us)");
-    json.rawValue(text);
-    json.attributeEnd();
-    addMilliseconds("Elapse Time(ms)", elapsed);
-    addMilliseconds("Transit Time(ms)", elapsed - wait);
-    addMilliseconds("Wait Time(ms)", wait);
-    addMilliseconds("Synchronization Time(ms)", wait);
-    addMilliseconds("Idle Time(ms)", 0);
-    const double ratio =
-        elapsed > 0 ? static_cast<double>(wait) / static_cast<double>(elapsed)
-                    : 0;
-    addNumber("Wait Time Ratio", ratio);
-    addNumber("Synchronization Time Ratio", ratio);
-  });
-}
-
-void CommunicationPrinter::printBandwidth(const Activity &activity,
-                                          Nanoseconds time) {
-  json.attributeObject("Communication Bandwidth Info", [&] {
-    // If there are several networks, their shares of the bytes are not known,
-    // so they count as one.
-    const std::string networks =
-        activity.networks.empty()
-            ? "UNKNOWN"
-            : StringRef(llvm::join(activity.networks, "+")).upper();
-    json.attributeObject(llvm::json::fixUTF8(networks), [&] {
-      const double bytes = getSentBytes(activity);
-      addNumber("Transit Size(MB)", bytes / 1e6);
-      addMilliseconds("Transit Time(ms)", time);
-      addNumber("Bandwidth(GB/s)",
-                time > 0 ? bytes / static_cast<double>(time) : 0);
-    });
-  });
-}
-
-void CommunicationPrinter::printTasks(bool isCollective) {
-  for (size_t number = 0; number < profile.device.tasks.size(); ++number) {
-    const DeviceTask &task = profile.device.tasks[number];
-    const Activity &activity = *task.activity;
-    if (!task.isCommunication() ||
-        (activity.category == Category::Collective) != isCollective)
-      continue;
-    json.attributeObject(llvm::json::fixUTF8(profile.names[number] + "@" +
-                                             profile.groups[number]),
-                         [&] {
-                           printTimes(task.start, task.end - task.start,
-                                      task.transferStart - task.start);
-                           printBandwidth(activity,
-                                          task.end - task.transferStart);
-                         });
-  }
-}
 
 } // namespace
 

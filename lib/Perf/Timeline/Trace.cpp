@@ -231,12 +231,114 @@ private:
     return timeline.stages[id.stage].streams[id.stream].spans[id.span];
   }
 
-  void nameTracks(const ShownRank &rank, int64_t position);
-  void addTasks(const ShownRank &rank);
-  void addStreams(const ShownRank &rank);
-  void addMemory(const ShownRank &rank);
-  void addFlows();
-  void addFlow(const Flow &flow, const ShownRank &from, const ShownRank &to);
+  void nameTracks(const ShownRank &rank, int64_t position) {
+    const StageTimeline &stage = timeline.stages[rank.stage];
+    std::string labels =
+        "arena of " + std::to_string(stage.peakBytes) + " bytes";
+    if (stage.limitBytes > 0)
+      labels += ", limit " + std::to_string(stage.limitBytes);
+    events.nameProcess(rank.rank,
+                       "stage " + std::to_string(stage.stage) + ", rank " +
+                           std::to_string(rank.rank),
+                       position, labels);
+    const StageTracks &threads = tracks[rank.stage];
+    int64_t thread = 0;
+    for (size_t lane = 0; lane < threads.lanes.size(); ++lane, ++thread)
+      events.nameThread(
+          getTrack(rank, thread),
+          lane == 0 ? "tasks" : "tasks " + std::to_string(lane + 1), thread);
+    for (uint32_t stream : threads.streams) {
+      events.nameThread(getTrack(rank, thread), stage.streams[stream].name,
+                        thread);
+      ++thread;
+    }
+  }
+
+  void addTasks(const ShownRank &rank) {
+    const StageTimeline &stage = timeline.stages[rank.stage];
+    const TaskNames names(timeline);
+    const StageTracks &threads = tracks[rank.stage];
+    for (size_t lane = 0; lane < threads.lanes.size(); ++lane)
+      for (uint32_t number : threads.lanes[lane]) {
+        const TaskSpan &task = stage.tasks[number];
+        std::string args = ("\"phase\":" + quoteJson(getPhaseName(task.phase)) +
+                            ",\"chunk\":" + Twine(task.chunk) +
+                            ",\"micro-batch\":" + Twine(task.microBatch))
+                               .str();
+        events.addSlice(getTrack(rank, lane), toNanoseconds(task.start),
+                        toNanoseconds(task.end), quoteJson(names.get(task)),
+                        args);
+      }
+  }
+
+  void addStreams(const ShownRank &rank) {
+    const StageTimeline &stage = timeline.stages[rank.stage];
+    std::vector<bool> isKnown(texts.size());
+    llvm::SmallString<32> storage;
+    for (uint32_t stream : tracks[rank.stage].streams) {
+      const TrackId track =
+          getTrack(rank, tracks[rank.stage].threadOfStream[stream]);
+      for (const Span &span : stage.streams[stream].spans) {
+        const Nanoseconds start = toNanoseconds(span.start);
+        const Nanoseconds end = toNanoseconds(span.end);
+        const ActivityText &text = texts[span.activity];
+        events.beginSlice(track, start, end, text.name);
+        events.addArgs(text.brief);
+        if (isDetailed || !isKnown[span.activity])
+          events.addArgs(text.details);
+        events.addArgs(
+            makeRate(timeline.activities[span.activity], end - start, storage));
+        events.endSlice();
+        isKnown[span.activity] = true;
+      }
+    }
+  }
+
+  void addMemory(const ShownRank &rank) {
+    const StageTimeline &stage = timeline.stages[rank.stage];
+    for (const MemoryLevel &level : getMemoryLevels(timeline, stage))
+      events.addCounter(rank.rank, level.time, "\"memory\"", "\"bytes\"",
+                        level.bytes);
+    if (stage.limitBytes > 0)
+      for (Nanoseconds time : {Nanoseconds(0), toNanoseconds(timeline.seconds)})
+        events.addCounter(rank.rank, time, "\"memory limit\"", "\"bytes\"",
+                          stage.limitBytes);
+  }
+
+  void addFlows() {
+    std::map<std::pair<size_t, int64_t>, const ShownRank *> rankOf;
+    for (const ShownRank &rank : ranks)
+      rankOf[{rank.stage, rank.line}] = &rank;
+    for (const Flow &flow : timeline.flows) {
+      // The program does not determine which rank of its own stage receives a
+      // message.
+      if (flow.from.stage == flow.to.stage)
+        continue;
+      for (const ShownRank &from : ranks)
+        if (from.stage == flow.from.stage)
+          if (auto to = rankOf.find({flow.to.stage, from.line});
+              to != rankOf.end())
+            addFlow(flow, from, *to->second);
+    }
+  }
+
+  void addFlow(const Flow &flow, const ShownRank &from, const ShownRank &to) {
+    const Span &source = getSpan(flow.from);
+    const Span &target = getSpan(flow.to);
+    const Nanoseconds begin = toNanoseconds(source.start);
+    // The arrow ends within the target, and not before it begins.
+    const Nanoseconds end =
+        std::min(std::max(toNanoseconds(target.start), begin),
+                 toNanoseconds(target.end) - 1);
+    // An arrow needs slices at both ends, which messages without duration do
+    // not have. It must not go back in time, which could happen if clocks
+    // differ.
+    if (begin == toNanoseconds(source.end) || end < begin)
+      return;
+    events.addFlowBegin(getTrack(from, flow.from), begin, numFlows);
+    events.addFlowEnd(getTrack(to, flow.to), end, numFlows);
+    ++numFlows;
+  }
 
   const StepTimeline &timeline;
   const int64_t firstThread;
@@ -249,113 +351,6 @@ private:
   bool isDetailed = true;
   int64_t numFlows = 0;
 };
-
-void TraceWriter::nameTracks(const ShownRank &rank, int64_t position) {
-  const StageTimeline &stage = timeline.stages[rank.stage];
-  std::string labels = "arena of " + std::to_string(stage.peakBytes) + " bytes";
-  if (stage.limitBytes > 0)
-    labels += ", limit " + std::to_string(stage.limitBytes);
-  events.nameProcess(rank.rank,
-                     "stage " + std::to_string(stage.stage) + ", rank " +
-                         std::to_string(rank.rank),
-                     position, labels);
-  const StageTracks &threads = tracks[rank.stage];
-  int64_t thread = 0;
-  for (size_t lane = 0; lane < threads.lanes.size(); ++lane, ++thread)
-    events.nameThread(getTrack(rank, thread),
-                      lane == 0 ? "tasks" : "tasks " + std::to_string(lane + 1),
-                      thread);
-  for (uint32_t stream : threads.streams) {
-    events.nameThread(getTrack(rank, thread), stage.streams[stream].name,
-                      thread);
-    ++thread;
-  }
-}
-
-void TraceWriter::addTasks(const ShownRank &rank) {
-  const StageTimeline &stage = timeline.stages[rank.stage];
-  const TaskNames names(timeline);
-  const StageTracks &threads = tracks[rank.stage];
-  for (size_t lane = 0; lane < threads.lanes.size(); ++lane)
-    for (uint32_t number : threads.lanes[lane]) {
-      const TaskSpan &task = stage.tasks[number];
-      std::string args = ("\"phase\":" + quoteJson(getPhaseName(task.phase)) +
-                          ",\"chunk\":" + Twine(task.chunk) +
-                          ",\"micro-batch\":" + Twine(task.microBatch))
-                             .str();
-      events.addSlice(getTrack(rank, lane), toNanoseconds(task.start),
-                      toNanoseconds(task.end), quoteJson(names.get(task)),
-                      args);
-    }
-}
-
-void TraceWriter::addStreams(const ShownRank &rank) {
-  const StageTimeline &stage = timeline.stages[rank.stage];
-  std::vector<bool> isKnown(texts.size());
-  llvm::SmallString<32> storage;
-  for (uint32_t stream : tracks[rank.stage].streams) {
-    const TrackId track =
-        getTrack(rank, tracks[rank.stage].threadOfStream[stream]);
-    for (const Span &span : stage.streams[stream].spans) {
-      const Nanoseconds start = toNanoseconds(span.start);
-      const Nanoseconds end = toNanoseconds(span.end);
-      const ActivityText &text = texts[span.activity];
-      events.beginSlice(track, start, end, text.name);
-      events.addArgs(text.brief);
-      if (isDetailed || !isKnown[span.activity])
-        events.addArgs(text.details);
-      events.addArgs(
-          makeRate(timeline.activities[span.activity], end - start, storage));
-      events.endSlice();
-      isKnown[span.activity] = true;
-    }
-  }
-}
-
-void TraceWriter::addMemory(const ShownRank &rank) {
-  const StageTimeline &stage = timeline.stages[rank.stage];
-  for (const MemoryLevel &level : getMemoryLevels(timeline, stage))
-    events.addCounter(rank.rank, level.time, "\"memory\"", "\"bytes\"",
-                      level.bytes);
-  if (stage.limitBytes > 0)
-    for (Nanoseconds time : {Nanoseconds(0), toNanoseconds(timeline.seconds)})
-      events.addCounter(rank.rank, time, "\"memory limit\"", "\"bytes\"",
-                        stage.limitBytes);
-}
-
-void TraceWriter::addFlows() {
-  std::map<std::pair<size_t, int64_t>, const ShownRank *> rankOf;
-  for (const ShownRank &rank : ranks)
-    rankOf[{rank.stage, rank.line}] = &rank;
-  for (const Flow &flow : timeline.flows) {
-    // The program does not determine which rank of its own stage receives a
-    // message.
-    if (flow.from.stage == flow.to.stage)
-      continue;
-    for (const ShownRank &from : ranks)
-      if (from.stage == flow.from.stage)
-        if (auto to = rankOf.find({flow.to.stage, from.line});
-            to != rankOf.end())
-          addFlow(flow, from, *to->second);
-  }
-}
-
-void TraceWriter::addFlow(const Flow &flow, const ShownRank &from,
-                          const ShownRank &to) {
-  const Span &source = getSpan(flow.from);
-  const Span &target = getSpan(flow.to);
-  const Nanoseconds begin = toNanoseconds(source.start);
-  // The arrow ends within the target, and not before it begins.
-  const Nanoseconds end = std::min(std::max(toNanoseconds(target.start), begin),
-                                   toNanoseconds(target.end) - 1);
-  // An arrow needs slices at both ends, which messages without duration do not
-  // have. It must not go back in time, which could happen if clocks differ.
-  if (begin == toNanoseconds(source.end) || end < begin)
-    return;
-  events.addFlowBegin(getTrack(from, flow.from), begin, numFlows);
-  events.addFlowEnd(getTrack(to, flow.to), end, numFlows);
-  ++numFlows;
-}
 
 /// Writes the step's numbers, for users who open the file in an editor.
 void printStep(const StepTimeline &timeline, llvm::raw_ostream &os) {

@@ -114,45 +114,6 @@ static bool has(mlir::ModuleOp module, bool (*matches)(OpT)) {
 // Choices
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-class ChoiceFinder {
-public:
-  ChoiceFinder(const TrainingConfig &config, Node written)
-      : config(config), written(std::move(written)) {}
-
-  std::vector<MemoryChoice> find(const CompilerInput &input,
-                                 mlir::ModuleOp model);
-
-private:
-  /// Adds a bool of recompute_config that is False and could be True.
-  void addSwitch(StringRef key) {
-    const Node value = config.recompute.node[key];
-    addKey("recompute_config." + key.str(), value ? value.repr(24) : "False",
-           true);
-  }
-  void addKey(const std::string &path, const std::string &given,
-              KeyChange::Value value);
-  void addRecompute();
-  void addOptimizer();
-  void addModel(mlir::ModuleOp model);
-  void addSharing();
-  /// Returns whether a stage has several ranks, in whatever parallel mode.
-  bool sharesStates() const {
-    DiagnosticList ignored;
-    const RankLayout ranks = resolveRanks(config, ignored);
-    return ranks.getNumRanks() > ranks.pipelineStages;
-  }
-  void addCopies(const passes::LoweringOptions &lowering, mlir::ModuleOp model);
-
-  const TrainingConfig &config;
-  /// The document, before sections of the dynamic graph are translated.
-  Node written;
-  std::vector<MemoryChoice> choices;
-};
-
-} // namespace
-
 static std::string show(const KeyChange::Value &value) {
   if (const bool *isOn = std::get_if<bool>(&value))
     return *isOn ? "True" : "False";
@@ -161,97 +122,10 @@ static std::string show(const KeyChange::Value &value) {
   return std::get<std::string>(value);
 }
 
-void ChoiceFinder::addKey(const std::string &path, const std::string &given,
-                          KeyChange::Value value) {
-  std::string instead = show(value);
-  choices.push_back({path, given, std::move(instead), {{path, value}}});
-}
-
 static bool isTrue(const LayerSetting &setting) {
   return setting.kind == LayerSetting::Kind::Selection &&
          setting.selection.kind == LayerSelection::Kind::Bool &&
          setting.selection.flag;
-}
-
-void ChoiceFinder::addRecompute() {
-  const RecomputeConfig &recompute = config.recompute;
-  const ParallelConfig &parallel = config.parallel;
-  const bool hasTensorRanks =
-      parallel.isSemiOrAuto() && parallel.modelParallel > 1;
-  if (hasTensorRanks && !recompute.mpCommRecompute)
-    addSwitch("mp_comm_recompute");
-  if (hasTensorRanks && parallel.useSeqParallel &&
-      !isTrue(recompute.selectCommRecompute))
-    addSwitch(getName(LayerKey::SelectCommRecompute));
-  if (hasTensorRanks && !recompute.recomputeSliceActivation)
-    addSwitch("recompute_slice_activation");
-  // With several backward passes, weights are gathered once in a step.
-  if (sharesStates() && parallel.enableParallelOptimizer &&
-      parallel.pipelineStage == 1 && !recompute.parallelOptimizerCommRecompute)
-    addSwitch("parallel_optimizer_comm_recompute");
-}
-
-void ChoiceFinder::addOptimizer() {
-  const ParallelConfig &parallel = config.parallel;
-  if (!sharesStates())
-    return;
-  if (!parallel.enableParallelOptimizer)
-    return addKey("parallel.enable_parallel_optimizer", "False", true);
-  const std::string section = "parallel.parallel_optimizer_config.";
-  for (int64_t level = parallel.optimizerShard.level + 1; level <= 3; ++level)
-    addKey(section + "optimizer_level",
-           "level" + std::to_string(parallel.optimizerShard.level),
-           "level" + std::to_string(level));
-  if (parallel.optimizerShard.weightShardSize > 0)
-    addKey(section + "optimizer_weight_shard_size",
-           std::to_string(parallel.optimizerShard.weightShardSize),
-           int64_t(-1));
-  if (parallel.optimizerShard.threshold > 0)
-    addKey(section + "parallel_optimizer_threshold",
-           std::to_string(parallel.optimizerShard.threshold), int64_t(0));
-}
-
-void ChoiceFinder::addModel(mlir::ModuleOp model) {
-  const int64_t blocks =
-      keys::rowBlocks.find(config.model.config).getInt().value_or(1);
-  if (blocks > 1)
-    addKey("model.model_config." + keys::rowBlocks.getName().str(),
-           std::to_string(blocks), int64_t(1));
-  if (has<ir::SoftmaxOp>(model, [](ir::SoftmaxOp softmax) {
-        return findNarrowInput(softmax) != nullptr;
-      }))
-    choices.push_back(
-        {"softmax", "in fp32", "in its input's type", {}, narrowSoftmax});
-  // The dynamic graph's trainer cuts all of these states, so there is nothing
-  // to decide.
-  const ParallelConfig &parallel = config.parallel;
-  if (!config.isOfDynamicGraph() && parallel.enableParallelOptimizer &&
-      sharesStates() && has<ir::ParamOp>(model, isLeftWhole))
-    choices.push_back({"states of tables, norms and biases",
-                       "on each rank",
-                       "sharded",
-                       {},
-                       shareWhole});
-}
-
-/// Adds keys of the dynamic graph's YAML that decide what ranks store in parts.
-void ChoiceFinder::addSharing() {
-  const ParallelConfig &parallel = config.parallel;
-  if (parallel.getDeviceCount() == parallel.pipelineStage)
-    return;
-  const Node section = written["parallelism"];
-  const std::string path = "parallelism.";
-  if (parallel.pipelineStage == 1) {
-    const StringRef key = "reshard_after_forward_policy";
-    const Node value = section[key];
-    const std::string given = value ? value.getText().str() : "default";
-    for (const char *other : {"default", "always", "never"})
-      if (given != other)
-        addKey(path + key.str(), given, other);
-  }
-  if (parallel.optimizerShard.weightShardSize > 0)
-    addKey(path + "data_parallel_shard",
-           section["data_parallel_shard"].repr(24), int64_t(-1));
 }
 
 /// Returns whether a layer rounds a weight itself, because the rank has no
@@ -266,39 +140,158 @@ static bool roundsWeight(ir::CastOp cast) {
          mlir::getElementTypeOrSelf(cast.getType());
 }
 
-/// As lowering does, the trainer converts such weights wherever they are read.
-void ChoiceFinder::addCopies(const passes::LoweringOptions &lowering,
-                             mlir::ModuleOp model) {
-  if (lowering.castOnce || !has<ir::CastOp>(model, roundsWeight))
-    return;
-  MemoryChoice choice{"weights that layers read in a narrower type",
-                      "converted where they are read",
-                      "converted once per step"};
-  choice.lowering = lowering;
-  choice.lowering->castOnce = true;
-  choices.push_back(std::move(choice));
-}
+namespace {
 
-std::vector<MemoryChoice> ChoiceFinder::find(const CompilerInput &input,
-                                             mlir::ModuleOp model) {
-  if (config.isOfDynamicGraph()) {
-    addSharing();
-  } else {
-    addRecompute();
-    addOptimizer();
+class ChoiceFinder {
+public:
+  ChoiceFinder(const TrainingConfig &config, Node written)
+      : config(config), written(std::move(written)) {}
+
+  std::vector<MemoryChoice> find(const CompilerInput &input,
+                                 mlir::ModuleOp model) {
+    if (config.isOfDynamicGraph()) {
+      addSharing();
+    } else {
+      addRecompute();
+      addOptimizer();
+    }
+    addModel(model);
+    if (config.isOfDynamicGraph())
+      addCopies(input.lowering, model);
+    if (!input.lowering.fuseAccumulation) {
+      MemoryChoice choice{"gradients added up in fp32", "converted first",
+                          "converted as they are added"};
+      choice.lowering = input.lowering;
+      choice.lowering->fuseAccumulation = true;
+      choices.push_back(std::move(choice));
+    }
+    return std::move(choices);
   }
-  addModel(model);
-  if (config.isOfDynamicGraph())
-    addCopies(input.lowering, model);
-  if (!input.lowering.fuseAccumulation) {
-    MemoryChoice choice{"gradients added up in fp32", "converted first",
-                        "converted as they are added"};
-    choice.lowering = input.lowering;
-    choice.lowering->fuseAccumulation = true;
+
+private:
+  /// Adds a bool of recompute_config that is False and could be True.
+  void addSwitch(StringRef key) {
+    const Node value = config.recompute.node[key];
+    addKey("recompute_config." + key.str(), value ? value.repr(24) : "False",
+           true);
+  }
+  void addKey(const std::string &path, const std::string &given,
+              KeyChange::Value value) {
+    std::string instead = show(value);
+    choices.push_back({path, given, std::move(instead), {{path, value}}});
+  }
+
+  void addRecompute() {
+    const RecomputeConfig &recompute = config.recompute;
+    const ParallelConfig &parallel = config.parallel;
+    const bool hasTensorRanks =
+        parallel.isSemiOrAuto() && parallel.modelParallel > 1;
+    if (hasTensorRanks && !recompute.mpCommRecompute)
+      addSwitch("mp_comm_recompute");
+    if (hasTensorRanks && parallel.useSeqParallel &&
+        !isTrue(recompute.selectCommRecompute))
+      addSwitch(getName(LayerKey::SelectCommRecompute));
+    if (hasTensorRanks && !recompute.recomputeSliceActivation)
+      addSwitch("recompute_slice_activation");
+    // With several backward passes, weights are gathered once in a step.
+    if (sharesStates() && parallel.enableParallelOptimizer &&
+        parallel.pipelineStage == 1 &&
+        !recompute.parallelOptimizerCommRecompute)
+      addSwitch("parallel_optimizer_comm_recompute");
+  }
+
+  void addOptimizer() {
+    const ParallelConfig &parallel = config.parallel;
+    if (!sharesStates())
+      return;
+    if (!parallel.enableParallelOptimizer)
+      return addKey("parallel.enable_parallel_optimizer", "False", true);
+    const std::string section = "parallel.parallel_optimizer_config.";
+    for (int64_t level = parallel.optimizerShard.level + 1; level <= 3; ++level)
+      addKey(section + "optimizer_level",
+             "level" + std::to_string(parallel.optimizerShard.level),
+             "level" + std::to_string(level));
+    if (parallel.optimizerShard.weightShardSize > 0)
+      addKey(section + "optimizer_weight_shard_size",
+             std::to_string(parallel.optimizerShard.weightShardSize),
+             int64_t(-1));
+    if (parallel.optimizerShard.threshold > 0)
+      addKey(section + "parallel_optimizer_threshold",
+             std::to_string(parallel.optimizerShard.threshold), int64_t(0));
+  }
+
+  void addModel(mlir::ModuleOp model) {
+    const int64_t blocks =
+        keys::rowBlocks.find(config.model.config).getInt().value_or(1);
+    if (blocks > 1)
+      addKey("model.model_config." + keys::rowBlocks.getName().str(),
+             std::to_string(blocks), int64_t(1));
+    if (has<ir::SoftmaxOp>(model, [](ir::SoftmaxOp softmax) {
+          return findNarrowInput(softmax) != nullptr;
+        }))
+      choices.push_back(
+          {"softmax", "in fp32", "in its input's type", {}, narrowSoftmax});
+    // The dynamic graph's trainer cuts all of these states, so there is nothing
+    // to decide.
+    const ParallelConfig &parallel = config.parallel;
+    if (!config.isOfDynamicGraph() && parallel.enableParallelOptimizer &&
+        sharesStates() && has<ir::ParamOp>(model, isLeftWhole))
+      choices.push_back({"states of tables, norms and biases",
+                         "on each rank",
+                         "sharded",
+                         {},
+                         shareWhole});
+  }
+
+  /// Adds keys of the dynamic graph's YAML that decide what ranks store in
+  /// parts.
+  void addSharing() {
+    const ParallelConfig &parallel = config.parallel;
+    if (parallel.getDeviceCount() == parallel.pipelineStage)
+      return;
+    const Node section = written["parallelism"];
+    const std::string path = "parallelism.";
+    if (parallel.pipelineStage == 1) {
+      const StringRef key = "reshard_after_forward_policy";
+      const Node value = section[key];
+      const std::string given = value ? value.getText().str() : "default";
+      for (const char *other : {"default", "always", "never"})
+        if (given != other)
+          addKey(path + key.str(), given, other);
+    }
+    if (parallel.optimizerShard.weightShardSize > 0)
+      addKey(path + "data_parallel_shard",
+             section["data_parallel_shard"].repr(24), int64_t(-1));
+  }
+
+  /// Returns whether a stage has several ranks, in whatever parallel mode.
+  bool sharesStates() const {
+    DiagnosticList ignored;
+    const RankLayout ranks = resolveRanks(config, ignored);
+    return ranks.getNumRanks() > ranks.pipelineStages;
+  }
+
+  /// As lowering does, the trainer converts such weights wherever they are
+  /// read.
+  void addCopies(const passes::LoweringOptions &lowering,
+                 mlir::ModuleOp model) {
+    if (lowering.castOnce || !has<ir::CastOp>(model, roundsWeight))
+      return;
+    MemoryChoice choice{"weights that layers read in a narrower type",
+                        "converted where they are read",
+                        "converted once per step"};
+    choice.lowering = lowering;
+    choice.lowering->castOnce = true;
     choices.push_back(std::move(choice));
   }
-  return std::move(choices);
-}
+
+  const TrainingConfig &config;
+  /// The document, before sections of the dynamic graph are translated.
+  Node written;
+  std::vector<MemoryChoice> choices;
+};
+
+} // namespace
 
 Expected<std::vector<MemoryChoice>>
 planner::findChoices(const CompilerInput &input, StringRef yaml) {

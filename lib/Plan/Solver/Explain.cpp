@@ -32,7 +32,26 @@ public:
           this->problem.getCosts(static_cast<int64_t>(chunk), ofChunk));
   }
 
-  std::optional<Refusal> explain(int64_t stage);
+  std::optional<Refusal> explain(int64_t stage) {
+    std::optional<Change> change = findLeastChange(stage);
+    if (!change)
+      return std::nullopt;
+    Refusal refusal;
+    refusal.stage = stage;
+    refusal.chunks = getChunks(stage, *change);
+    refusal.saved =
+        problem.getTime(change->saved * problem.get().schedule.pipeline.pieces);
+    int64_t missing = change->peak - problem.getLimit(stage);
+    if (missing > 0) {
+      refusal.missingMemory = problem.getMemory(missing);
+      return refusal;
+    }
+    std::vector<TickCosts> changed = costs;
+    changed[problem.getChunks(stage)[change->position]] = change->choice->costs;
+    refusal.time =
+        problem.getTime(graph.getMakespan(problem.getDurations(changed)));
+    return refusal;
+  }
 
 private:
   /// Another choice for one of the chunks of the stage.
@@ -41,9 +60,41 @@ private:
     size_t position = 0;
     const ChunkChoice *choice = nullptr;
   };
-  std::optional<Change> findLeastChange(int64_t stage);
-  bool isForbidden(int64_t stage, llvm::ArrayRef<ChunkPlan> chunks) const;
-  std::vector<ChunkPlan> getChunks(int64_t stage, const Change &change) const;
+  std::optional<Change> findLeastChange(int64_t stage) {
+    std::optional<Change> least;
+    llvm::ArrayRef<int32_t> chunks = problem.getChunks(stage);
+    for (auto [position, chunk] : llvm::enumerate(chunks))
+      for (const ChunkChoice &choice :
+           choices.get(chunk, getLayers(plan.chunks[chunk]))) {
+        Change change{getTime(costs[chunk]) - getTime(choice.costs), 0,
+                      position, &choice};
+        if (change.saved <= 0 || isForbidden(stage, getChunks(stage, change)))
+          continue;
+        std::vector<TickCosts> ofStage;
+        for (int32_t other : chunks)
+          ofStage.push_back(other == chunk ? choice.costs : costs[other]);
+        change.peak = problem.getPeak(stage, ofStage);
+        if (!least || std::pair(change.saved, change.peak) <
+                          std::pair(least->saved, least->peak))
+          least = change;
+      }
+    return least;
+  }
+
+  bool isForbidden(int64_t stage, llvm::ArrayRef<ChunkPlan> chunks) const {
+    return llvm::any_of(problem.get().forbidden, [&](const auto &forbidden) {
+      return forbidden.stage == stage &&
+             chunks == llvm::ArrayRef<ChunkPlan>(forbidden.chunks);
+    });
+  }
+
+  std::vector<ChunkPlan> getChunks(int64_t stage, const Change &change) const {
+    std::vector<ChunkPlan> chunks;
+    for (int32_t chunk : problem.getChunks(stage))
+      chunks.push_back(plan.chunks[chunk]);
+    chunks[change.position] = change.choice->plan;
+    return chunks;
+  }
 
   TickProblem problem;
   const Plan &plan;
@@ -51,65 +102,6 @@ private:
   ChunkChoices choices;
   std::vector<TickCosts> costs;
 };
-
-std::vector<ChunkPlan> Explainer::getChunks(int64_t stage,
-                                            const Change &change) const {
-  std::vector<ChunkPlan> chunks;
-  for (int32_t chunk : problem.getChunks(stage))
-    chunks.push_back(plan.chunks[chunk]);
-  chunks[change.position] = change.choice->plan;
-  return chunks;
-}
-
-bool Explainer::isForbidden(int64_t stage,
-                            llvm::ArrayRef<ChunkPlan> chunks) const {
-  return llvm::any_of(problem.get().forbidden, [&](const auto &forbidden) {
-    return forbidden.stage == stage &&
-           chunks == llvm::ArrayRef<ChunkPlan>(forbidden.chunks);
-  });
-}
-
-std::optional<Explainer::Change> Explainer::findLeastChange(int64_t stage) {
-  std::optional<Change> least;
-  llvm::ArrayRef<int32_t> chunks = problem.getChunks(stage);
-  for (auto [position, chunk] : llvm::enumerate(chunks))
-    for (const ChunkChoice &choice :
-         choices.get(chunk, getLayers(plan.chunks[chunk]))) {
-      Change change{getTime(costs[chunk]) - getTime(choice.costs), 0, position,
-                    &choice};
-      if (change.saved <= 0 || isForbidden(stage, getChunks(stage, change)))
-        continue;
-      std::vector<TickCosts> ofStage;
-      for (int32_t other : chunks)
-        ofStage.push_back(other == chunk ? choice.costs : costs[other]);
-      change.peak = problem.getPeak(stage, ofStage);
-      if (!least || std::pair(change.saved, change.peak) <
-                        std::pair(least->saved, least->peak))
-        least = change;
-    }
-  return least;
-}
-
-std::optional<Refusal> Explainer::explain(int64_t stage) {
-  std::optional<Change> change = findLeastChange(stage);
-  if (!change)
-    return std::nullopt;
-  Refusal refusal;
-  refusal.stage = stage;
-  refusal.chunks = getChunks(stage, *change);
-  refusal.saved =
-      problem.getTime(change->saved * problem.get().schedule.pipeline.pieces);
-  int64_t missing = change->peak - problem.getLimit(stage);
-  if (missing > 0) {
-    refusal.missingMemory = problem.getMemory(missing);
-    return refusal;
-  }
-  std::vector<TickCosts> changed = costs;
-  changed[problem.getChunks(stage)[change->position]] = change->choice->costs;
-  refusal.time =
-      problem.getTime(graph.getMakespan(problem.getDurations(changed)));
-  return refusal;
-}
 
 } // namespace
 

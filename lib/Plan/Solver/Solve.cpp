@@ -163,88 +163,80 @@ public:
   explicit WorkBound(const TickProblem &problem)
       : problem(problem), pipeline(problem.get().schedule.pipeline) {}
 
-  double get() const;
+  double get() const {
+    const double ofRun = sumLayers() + sumExtras();
+    const auto runs = static_cast<double>(pipeline.microBatches) *
+                      static_cast<double>(pipeline.pieces);
+    // A slot hides at most the shorter of its tasks.
+    const double shown =
+        (1 + static_cast<double>(problem.getShown()) / TickProblem::slotParts) /
+        2;
+    double all = shown * runs * ofRun + sumWaits(0);
+    // Weight gradients may run while the gradients of other stages do.
+    if (!problem.get().schedule.splitsBackward && pipeline.firstTrained == 0)
+      all += sumWaits(1);
+    return all / static_cast<double>(problem.getNumStages());
+  }
 
 private:
-  double sumTasks(const TickCosts &costs) const;
-  double getLeast(size_t phase) const;
-  double sumLayers() const;
-  double sumExtras() const;
-  double sumWaits(size_t phase) const;
+  /// Returns the time of the tasks that every plan has for one micro-batch.
+  /// Some chunks may not be trained, and some micro-batches may not recompute.
+  double sumTasks(const TickCosts &costs) const {
+    double time = 0;
+    for (auto [phase, own] : llvm::zip(problem.getPhases(), costs.times))
+      if (phase == Phase::Forward ||
+          (phase != Phase::Recompute && pipeline.firstTrained == 0))
+        time += static_cast<double>(own);
+    return time;
+  }
+
+  /// Returns the time of a phase of the layer in which it is shortest.
+  double getLeast(size_t phase) const {
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (size_t kind = 0; kind < problem.getNumKinds(); ++kind)
+      for (size_t treatment = 0; treatment < problem.get().getNumTreatments();
+           ++treatment)
+        least = std::min(least, problem.getLayer(kind, treatment).times[phase]);
+    return static_cast<double>(least);
+  }
+
+  double sumLayers() const {
+    double work = 0;
+    for (size_t kind = 0; kind < problem.getNumKinds(); ++kind) {
+      double least = std::numeric_limits<double>::infinity();
+      for (size_t treatment = 0; treatment < problem.get().getNumTreatments();
+           ++treatment)
+        least = std::min(least, sumTasks(problem.getLayer(kind, treatment)));
+      work += static_cast<double>(problem.get().kinds[kind].count) * least;
+    }
+    return work;
+  }
+
+  double sumExtras() const {
+    double work = 0;
+    for (int64_t chunk = 0; chunk < problem.getNumChunks(); ++chunk)
+      work += sumTasks(problem.getExtra(chunk));
+    return work;
+  }
+
+  /// Returns the time for which stages wait while the chunks before their first
+  /// one run a phase, summed over the stages.
+  double sumWaits(size_t phase) const {
+    const double ofLayers =
+        getLeast(phase) * static_cast<double>(problem.get().minLayersPerChunk);
+    double waits = 0;
+    for (int64_t stage = 0; stage < problem.getNumStages(); ++stage)
+      for (int64_t chunk = 0; chunk < problem.getChunks(stage).front(); ++chunk)
+        waits += ofLayers +
+                 static_cast<double>(problem.getExtra(chunk).times[phase]);
+    return waits;
+  }
 
   const TickProblem &problem;
   const schedule::Pipeline &pipeline;
 };
 
 } // namespace
-
-/// Returns the time of the tasks that every plan has for one micro-batch. Some
-/// chunks may not be trained, and some micro-batches may not recompute.
-double WorkBound::sumTasks(const TickCosts &costs) const {
-  double time = 0;
-  for (auto [phase, own] : llvm::zip(problem.getPhases(), costs.times))
-    if (phase == Phase::Forward ||
-        (phase != Phase::Recompute && pipeline.firstTrained == 0))
-      time += static_cast<double>(own);
-  return time;
-}
-
-double WorkBound::sumLayers() const {
-  double work = 0;
-  for (size_t kind = 0; kind < problem.getNumKinds(); ++kind) {
-    double least = std::numeric_limits<double>::infinity();
-    for (size_t treatment = 0; treatment < problem.get().getNumTreatments();
-         ++treatment)
-      least = std::min(least, sumTasks(problem.getLayer(kind, treatment)));
-    work += static_cast<double>(problem.get().kinds[kind].count) * least;
-  }
-  return work;
-}
-
-double WorkBound::sumExtras() const {
-  double work = 0;
-  for (int64_t chunk = 0; chunk < problem.getNumChunks(); ++chunk)
-    work += sumTasks(problem.getExtra(chunk));
-  return work;
-}
-
-/// Returns the time of a phase of the layer in which it is shortest.
-double WorkBound::getLeast(size_t phase) const {
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (size_t kind = 0; kind < problem.getNumKinds(); ++kind)
-    for (size_t treatment = 0; treatment < problem.get().getNumTreatments();
-         ++treatment)
-      least = std::min(least, problem.getLayer(kind, treatment).times[phase]);
-  return static_cast<double>(least);
-}
-
-/// Returns the time for which stages wait while the chunks before their first
-/// one run a phase, summed over the stages.
-double WorkBound::sumWaits(size_t phase) const {
-  const double ofLayers =
-      getLeast(phase) * static_cast<double>(problem.get().minLayersPerChunk);
-  double waits = 0;
-  for (int64_t stage = 0; stage < problem.getNumStages(); ++stage)
-    for (int64_t chunk = 0; chunk < problem.getChunks(stage).front(); ++chunk)
-      waits +=
-          ofLayers + static_cast<double>(problem.getExtra(chunk).times[phase]);
-  return waits;
-}
-
-double WorkBound::get() const {
-  const double ofRun = sumLayers() + sumExtras();
-  const auto runs = static_cast<double>(pipeline.microBatches) *
-                    static_cast<double>(pipeline.pieces);
-  // A slot hides at most the shorter of its tasks.
-  const double shown =
-      (1 + static_cast<double>(problem.getShown()) / TickProblem::slotParts) /
-      2;
-  double all = shown * runs * ofRun + sumWaits(0);
-  // Weight gradients may run while the gradients of other stages do.
-  if (!problem.get().schedule.splitsBackward && pipeline.firstTrained == 0)
-    all += sumWaits(1);
-  return all / static_cast<double>(problem.getNumStages());
-}
 
 /// Returns a lower bound in ticks on the time of all plans, whatever their
 /// memory: stages share the least work that there is, and wait before their
@@ -266,8 +258,55 @@ public:
   /// Without a plan, the error is that of `explain`.
   llvm::Expected<SolveResult>
   run(llvm::ArrayRef<Plan> incumbents,
-      llvm::function_ref<llvm::Error(const TickProblem &)> explain);
-  llvm::Expected<double> findBound();
+      llvm::function_ref<llvm::Error(const TickProblem &)> explain) {
+    for (const Plan &plan : incumbents) {
+      if (llvm::Error error = plan.verify(problem.get()))
+        llvm::consumeError(std::move(error));
+      else
+        incumbent.offer(plan);
+    }
+    if (!incumbent.hasPlan())
+      findFirst();
+    std::unique_ptr<Plans> plans = makePlans(getAllRanges(problem));
+    const bool areTooMany = plans->layouts.areTooMany();
+    if (areTooMany && incumbent.isUnlimited())
+      return makeTooManyError(problem);
+    // If some plans are not known, only the bound of work holds.
+    if (choices.isCutShort() || areTooMany) {
+      finish(0);
+      return result;
+    }
+    OptionChain chain(plans->stages, problem, plans->layouts);
+    result.options = chain.getNumOptions();
+    if (chain.isEmpty() && incumbent.isUnlimited())
+      return explain(problem);
+    TreeSearch search(std::move(chain), graph, problem, incumbent);
+    double bound = search.run();
+    result.optionsLeft = search.getOptionsLeft();
+    result.nodes = search.getNumNodes();
+    finish(bound);
+    return result;
+  }
+
+  llvm::Expected<double> findBound() {
+    constexpr int64_t rounds = 40;
+    if (incumbent.isUnlimited())
+      findFirst();
+    std::unique_ptr<Plans> plans = makePlans(getAllRanges(problem));
+    const bool areTooMany = plans->layouts.areTooMany();
+    if (areTooMany && incumbent.isUnlimited())
+      return makeTooManyError(problem);
+    double bound = 0;
+    if (!areTooMany) {
+      OptionChain chain(plans->stages, problem, plans->layouts);
+      if (chain.isEmpty() && incumbent.isUnlimited())
+        return explainInfeasible(problem);
+      bound = mixPaths(chain, graph, problem, incumbent, MixtureStart(), rounds)
+                  .bound;
+    }
+    finish(bound);
+    return result.bound;
+  }
 
 private:
   /// The options of all stages whose numbers of layers are in given ranges.
@@ -276,9 +315,52 @@ private:
     KindLayouts layouts;
     std::vector<StageOptions> stages;
   };
-  std::unique_ptr<Plans> makePlans(std::vector<LayerRange> ranges);
-  void findFirst();
-  void finish(double boundTicks);
+  std::unique_ptr<Plans> makePlans(std::vector<LayerRange> ranges) {
+    auto plans = std::make_unique<Plans>(
+        Plans{KindLayouts(problem, std::move(ranges)), {}});
+    if (plans->layouts.areTooMany())
+      return plans;
+    OptionMaker maker(problem, choices, plans->layouts);
+    std::vector<OptionBound> bounds =
+        getStageBounds(problem, graph, plans->layouts, incumbent.getLimit());
+    for (int64_t stage = 0; stage < problem.getNumStages(); ++stage)
+      plans->stages.push_back(maker.make(stage, bounds[stage]));
+    return plans;
+  }
+
+  /// Finds a good plan whose numbers of layers are near the mean, of which
+  /// there are few. It excludes most other plans from the search.
+  void findFirst() {
+    std::vector<LayerRange> all = getAllRanges(problem);
+    for (int64_t width = 1; !incumbent.isOver(); width *= 2) {
+      std::vector<LayerRange> ranges = getMeanRanges(problem, width);
+      if (ranges == all)
+        return;
+      std::unique_ptr<Plans> plans = makePlans(std::move(ranges));
+      if (choices.isCutShort() || plans->layouts.areTooMany())
+        return;
+      OptionChain chain(plans->stages, problem, plans->layouts);
+      if (chain.isEmpty())
+        continue;
+      TreeSearch search(std::move(chain), graph, problem, incumbent);
+      search.runRoot();
+      if (incumbent.hasPlan())
+        return;
+    }
+  }
+
+  void finish(double boundTicks) {
+    boundTicks = std::max(boundTicks, std::floor(getWorkBound(problem)));
+    result.plan = incumbent.getPlan();
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    result.isProven = boundTicks >= incumbent.getLimit();
+    result.candidates = incumbent.getNumCandidates();
+    double limit = problem.getTime(incumbent.getTicks());
+    result.time = result.plan ? limit : infinity;
+    result.bound = result.isProven
+                       ? limit
+                       : problem.getTime(static_cast<int64_t>(boundTicks));
+  }
 
   TickProblem problem;
   StepGraph graph;
@@ -286,106 +368,6 @@ private:
   Incumbent incumbent;
   SolveResult result;
 };
-
-std::unique_ptr<Solver::Plans>
-Solver::makePlans(std::vector<LayerRange> ranges) {
-  auto plans = std::make_unique<Plans>(
-      Plans{KindLayouts(problem, std::move(ranges)), {}});
-  if (plans->layouts.areTooMany())
-    return plans;
-  OptionMaker maker(problem, choices, plans->layouts);
-  std::vector<OptionBound> bounds =
-      getStageBounds(problem, graph, plans->layouts, incumbent.getLimit());
-  for (int64_t stage = 0; stage < problem.getNumStages(); ++stage)
-    plans->stages.push_back(maker.make(stage, bounds[stage]));
-  return plans;
-}
-
-/// Finds a good plan whose numbers of layers are near the mean, of which there
-/// are few. It excludes most other plans from the search.
-void Solver::findFirst() {
-  std::vector<LayerRange> all = getAllRanges(problem);
-  for (int64_t width = 1; !incumbent.isOver(); width *= 2) {
-    std::vector<LayerRange> ranges = getMeanRanges(problem, width);
-    if (ranges == all)
-      return;
-    std::unique_ptr<Plans> plans = makePlans(std::move(ranges));
-    if (choices.isCutShort() || plans->layouts.areTooMany())
-      return;
-    OptionChain chain(plans->stages, problem, plans->layouts);
-    if (chain.isEmpty())
-      continue;
-    TreeSearch search(std::move(chain), graph, problem, incumbent);
-    search.runRoot();
-    if (incumbent.hasPlan())
-      return;
-  }
-}
-
-void Solver::finish(double boundTicks) {
-  boundTicks = std::max(boundTicks, std::floor(getWorkBound(problem)));
-  result.plan = incumbent.getPlan();
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  result.isProven = boundTicks >= incumbent.getLimit();
-  result.candidates = incumbent.getNumCandidates();
-  double limit = problem.getTime(incumbent.getTicks());
-  result.time = result.plan ? limit : infinity;
-  result.bound = result.isProven
-                     ? limit
-                     : problem.getTime(static_cast<int64_t>(boundTicks));
-}
-
-llvm::Expected<SolveResult>
-Solver::run(llvm::ArrayRef<Plan> incumbents,
-            llvm::function_ref<llvm::Error(const TickProblem &)> explain) {
-  for (const Plan &plan : incumbents) {
-    if (llvm::Error error = plan.verify(problem.get()))
-      llvm::consumeError(std::move(error));
-    else
-      incumbent.offer(plan);
-  }
-  if (!incumbent.hasPlan())
-    findFirst();
-  std::unique_ptr<Plans> plans = makePlans(getAllRanges(problem));
-  const bool areTooMany = plans->layouts.areTooMany();
-  if (areTooMany && incumbent.isUnlimited())
-    return makeTooManyError(problem);
-  // If some plans are not known, only the bound of work holds.
-  if (choices.isCutShort() || areTooMany) {
-    finish(0);
-    return result;
-  }
-  OptionChain chain(plans->stages, problem, plans->layouts);
-  result.options = chain.getNumOptions();
-  if (chain.isEmpty() && incumbent.isUnlimited())
-    return explain(problem);
-  TreeSearch search(std::move(chain), graph, problem, incumbent);
-  double bound = search.run();
-  result.optionsLeft = search.getOptionsLeft();
-  result.nodes = search.getNumNodes();
-  finish(bound);
-  return result;
-}
-
-llvm::Expected<double> Solver::findBound() {
-  constexpr int64_t rounds = 40;
-  if (incumbent.isUnlimited())
-    findFirst();
-  std::unique_ptr<Plans> plans = makePlans(getAllRanges(problem));
-  const bool areTooMany = plans->layouts.areTooMany();
-  if (areTooMany && incumbent.isUnlimited())
-    return makeTooManyError(problem);
-  double bound = 0;
-  if (!areTooMany) {
-    OptionChain chain(plans->stages, problem, plans->layouts);
-    if (chain.isEmpty() && incumbent.isUnlimited())
-      return explainInfeasible(problem);
-    bound = mixPaths(chain, graph, problem, incumbent, MixtureStart(), rounds)
-                .bound;
-  }
-  finish(bound);
-  return result.bound;
-}
 
 } // namespace
 

@@ -182,19 +182,123 @@ struct LeastMemory {
 class Combiner {
 public:
   Combiner(const TickProblem &problem, int64_t stage, const OptionBound &bound,
-           llvm::ArrayRef<const std::vector<ChunkChoice> *> choices);
+           llvm::ArrayRef<const std::vector<ChunkChoice> *> choices)
+      : problem(problem), stage(stage), bound(bound), choices(choices),
+        leastBound(choices.size() + 1, 0) {
+    for (size_t position = choices.size(); position-- > 0;) {
+      double least = std::numeric_limits<double>::infinity();
+      LeastMemory memory;
+      for (const ChunkChoice &choice : *choices[position]) {
+        least = std::min(least,
+                         getBoundPart(problem, bound, position, choice.costs));
+        memory.add(choice.costs);
+      }
+      leastBound[position] = leastBound[position + 1] + least;
+      leastMemory.insert(leastMemory.begin(), memory);
+    }
+  }
 
   struct Combination {
     std::vector<double> durations;
     std::vector<const ChunkChoice *> choices;
   };
-  std::vector<Combination> run();
+  std::vector<Combination> run() {
+    if (llvm::any_of(choices, [](auto *ofChunk) { return ofChunk->empty(); }))
+      return {};
+    addChunk(0, bound.rest);
+    // Combinations that are no worse than another in any duration go first.
+    llvm::sort(combinations,
+               [](const Combination &one, const Combination &other) {
+                 return one.durations < other.durations;
+               });
+    std::vector<Combination> best;
+    for (Combination &combination : combinations) {
+      auto isNoWorse = [&](const Combination &other) {
+        for (size_t index = 0; index < combination.durations.size(); ++index)
+          if (other.durations[index] > combination.durations[index])
+            return false;
+        return true;
+      };
+      if (llvm::none_of(best, isNoWorse))
+        best.push_back(std::move(combination));
+    }
+    return best;
+  }
 
 private:
-  void addChunk(size_t position, double boundSoFar);
-  bool fits(size_t position) const;
-  void addCombination();
-  bool isForbidden() const;
+  void addChunk(size_t position, double boundSoFar) {
+    if (!fits(position) || boundSoFar + leastBound[position] >= bound.limit)
+      return;
+    if (position == choices.size()) {
+      addCombination();
+      return;
+    }
+    // The choices of a chunk are in the order of their times, so most choices
+    // of the last chunk that fit do not improve on the first one.
+    bool isLast = position + 1 == choices.size();
+    std::vector<const ChunkChoice *> added;
+    for (const ChunkChoice &choice : *choices[position]) {
+      if (isLast && llvm::any_of(added, [&](const ChunkChoice *other) {
+            return other->costs.isNoLonger(choice.costs);
+          }))
+        continue;
+      size_t known = combinations.size();
+      chosen.push_back(&choice);
+      addChunk(position + 1, boundSoFar + getBoundPart(problem, bound, position,
+                                                       choice.costs));
+      chosen.pop_back();
+      if (combinations.size() > known)
+        added.push_back(&choice);
+    }
+  }
+
+  /// Returns whether the stage fits, with the least memory of the chunks that
+  /// are not chosen yet.
+  bool fits(size_t position) const {
+    int64_t base = problem.getConstant(stage), transient = 0, most = 0;
+    for (auto [index, ofChunk] : llvm::enumerate(choices)) {
+      base += ofChunk->front().costs.parameters;
+      if (index < position)
+        transient = std::max(transient, chosen[index]->costs.transient);
+    }
+    for (llvm::ArrayRef<HeldMemory> held : problem.getInFlight(stage)) {
+      int64_t activations = 0;
+      for (size_t index = 0; index < held.size(); ++index)
+        activations += index < position
+                           ? held[index].get(chosen[index]->costs)
+                           : held[index].get(leastMemory[index].activation,
+                                             leastMemory[index].recomputed);
+      most = std::max(most, activations);
+    }
+    return base + most + transient <= problem.getLimit(stage);
+  }
+
+  void addCombination() {
+    if (isForbidden())
+      return;
+    Combination &combination = combinations.emplace_back();
+    combination.choices = chosen;
+    int64_t update = 0;
+    for (const ChunkChoice *choice : chosen) {
+      for (int64_t phase = 0; phase < problem.getNumPhases(); ++phase)
+        combination.durations.push_back(
+            static_cast<double>(choice->costs.times[phase]));
+      update += choice->costs.update;
+    }
+    combination.durations.push_back(static_cast<double>(update));
+  }
+
+  bool isForbidden() const {
+    return llvm::any_of(
+        problem.get().forbidden, [&](const ForbiddenStage &forbidden) {
+          if (forbidden.stage != stage)
+            return false;
+          for (auto [choice, plan] : llvm::zip_equal(chosen, forbidden.chunks))
+            if (!(choice->plan == plan))
+              return false;
+          return true;
+        });
+  }
 
   const TickProblem &problem;
   int64_t stage;
@@ -206,121 +310,6 @@ private:
   std::vector<const ChunkChoice *> chosen;
   std::vector<Combination> combinations;
 };
-
-Combiner::Combiner(const TickProblem &problem, int64_t stage,
-                   const OptionBound &bound,
-                   llvm::ArrayRef<const std::vector<ChunkChoice> *> choices)
-    : problem(problem), stage(stage), bound(bound), choices(choices),
-      leastBound(choices.size() + 1, 0) {
-  for (size_t position = choices.size(); position-- > 0;) {
-    double least = std::numeric_limits<double>::infinity();
-    LeastMemory memory;
-    for (const ChunkChoice &choice : *choices[position]) {
-      least =
-          std::min(least, getBoundPart(problem, bound, position, choice.costs));
-      memory.add(choice.costs);
-    }
-    leastBound[position] = leastBound[position + 1] + least;
-    leastMemory.insert(leastMemory.begin(), memory);
-  }
-}
-
-/// Returns whether the stage fits, with the least memory of the chunks that are
-/// not chosen yet.
-bool Combiner::fits(size_t position) const {
-  int64_t base = problem.getConstant(stage), transient = 0, most = 0;
-  for (auto [index, ofChunk] : llvm::enumerate(choices)) {
-    base += ofChunk->front().costs.parameters;
-    if (index < position)
-      transient = std::max(transient, chosen[index]->costs.transient);
-  }
-  for (llvm::ArrayRef<HeldMemory> held : problem.getInFlight(stage)) {
-    int64_t activations = 0;
-    for (size_t index = 0; index < held.size(); ++index)
-      activations += index < position
-                         ? held[index].get(chosen[index]->costs)
-                         : held[index].get(leastMemory[index].activation,
-                                           leastMemory[index].recomputed);
-    most = std::max(most, activations);
-  }
-  return base + most + transient <= problem.getLimit(stage);
-}
-
-bool Combiner::isForbidden() const {
-  return llvm::any_of(
-      problem.get().forbidden, [&](const ForbiddenStage &forbidden) {
-        if (forbidden.stage != stage)
-          return false;
-        for (auto [choice, plan] : llvm::zip_equal(chosen, forbidden.chunks))
-          if (!(choice->plan == plan))
-            return false;
-        return true;
-      });
-}
-
-void Combiner::addCombination() {
-  if (isForbidden())
-    return;
-  Combination &combination = combinations.emplace_back();
-  combination.choices = chosen;
-  int64_t update = 0;
-  for (const ChunkChoice *choice : chosen) {
-    for (int64_t phase = 0; phase < problem.getNumPhases(); ++phase)
-      combination.durations.push_back(
-          static_cast<double>(choice->costs.times[phase]));
-    update += choice->costs.update;
-  }
-  combination.durations.push_back(static_cast<double>(update));
-}
-
-void Combiner::addChunk(size_t position, double boundSoFar) {
-  if (!fits(position) || boundSoFar + leastBound[position] >= bound.limit)
-    return;
-  if (position == choices.size()) {
-    addCombination();
-    return;
-  }
-  // The choices of a chunk are in the order of their times, so most choices of
-  // the last chunk that fit do not improve on the first one.
-  bool isLast = position + 1 == choices.size();
-  std::vector<const ChunkChoice *> added;
-  for (const ChunkChoice &choice : *choices[position]) {
-    if (isLast && llvm::any_of(added, [&](const ChunkChoice *other) {
-          return other->costs.isNoLonger(choice.costs);
-        }))
-      continue;
-    size_t known = combinations.size();
-    chosen.push_back(&choice);
-    addChunk(position + 1,
-             boundSoFar + getBoundPart(problem, bound, position, choice.costs));
-    chosen.pop_back();
-    if (combinations.size() > known)
-      added.push_back(&choice);
-  }
-}
-
-std::vector<Combiner::Combination> Combiner::run() {
-  if (llvm::any_of(choices, [](auto *ofChunk) { return ofChunk->empty(); }))
-    return {};
-  addChunk(0, bound.rest);
-  // Combinations that are no worse than another in any duration go first.
-  llvm::sort(combinations,
-             [](const Combination &one, const Combination &other) {
-               return one.durations < other.durations;
-             });
-  std::vector<Combination> best;
-  for (Combination &combination : combinations) {
-    auto isNoWorse = [&](const Combination &other) {
-      for (size_t index = 0; index < combination.durations.size(); ++index)
-        if (other.durations[index] > combination.durations[index])
-          return false;
-      return true;
-    };
-    if (llvm::none_of(best, isNoWorse))
-      best.push_back(std::move(combination));
-  }
-  return best;
-}
 
 } // namespace
 
