@@ -335,10 +335,6 @@ private:
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
 Error Plan::verify(const Problem &problem) const {
   return Verifier(problem, *this).run();
 }

@@ -1,8 +1,6 @@
 //===- Solve.cpp - The shortest step that fits ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "Incumbent.h"
-#include "LocalSearch.h"
 #include "PathMixture.h"
 #include "Ticks.h"
 #include "TreeSearch.h"
@@ -280,11 +278,11 @@ public:
     result.options = chain.getNumOptions();
     if (chain.isEmpty() && incumbent.isUnlimited())
       return explain(problem);
-    TreeSearch search(std::move(chain), graph, problem, incumbent);
-    double bound = search.run();
-    result.optionsLeft = search.getOptionsLeft();
-    result.nodes = search.getNumNodes();
-    finish(bound);
+    const TreeResult tree =
+        searchTree(std::move(chain), graph, problem, incumbent);
+    result.optionsLeft = tree.optionsLeft;
+    result.nodes = tree.nodes;
+    finish(tree.bound);
     return result;
   }
 
@@ -342,8 +340,7 @@ private:
       OptionChain chain(plans->stages, problem, plans->layouts);
       if (chain.isEmpty())
         continue;
-      TreeSearch search(std::move(chain), graph, problem, incumbent);
-      search.runRoot();
+      searchRoot(std::move(chain), graph, problem, incumbent);
       if (incumbent.hasPlan())
         return;
     }
