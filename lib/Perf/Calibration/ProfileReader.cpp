@@ -81,6 +81,41 @@ static Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(StringRef path,
   return std::move(*buffer);
 }
 
+/// Adds the rows of step_trace_time.csv.
+static Error readStepTrace(StringRef path, StringRef text, uint32_t folder,
+                           Profile &profile) {
+  constexpr double secondsPerMicrosecond = 1e-6;
+  ProfileTable table(path, text);
+  int step = -1, computing = -1, exposed = -1, free = -1;
+  auto readRow = [&]() -> Error {
+    ProfiledStep traced;
+    traced.folder = folder;
+    // The column is missing if the profiler was not told to record steps.
+    if (Error error = table.readStep(step, traced.step))
+      return error;
+    double length = 0;
+    for (int column : {computing, exposed, free}) {
+      if (column < 0)
+        continue;
+      Expected<double> microseconds = table.getNumber(column);
+      if (!microseconds)
+        return microseconds.takeError();
+      // The last column is the free time.
+      traced.free = *microseconds * secondsPerMicrosecond;
+      length += traced.free;
+    }
+    if (computing >= 0 && exposed >= 0)
+      traced.length = length;
+    profile.steps.push_back(traced);
+    return Error::success();
+  };
+  return table.read({{"Step", false, &step},
+                     {"Computing", false, &computing},
+                     {"Communication(Not Overlapped)", false, &exposed},
+                     {"Free", true, &free}},
+                    readRow);
+}
+
 static Error readFolder(uint32_t number, llvm::StringMap<size_t> &known,
                         Profile &profile) {
   const std::string &folder = profile.folders[number];
@@ -97,22 +132,17 @@ static Error readFolder(uint32_t number, llvm::StringMap<size_t> &known,
                                                     profile);
                          }))
     return error;
-  if (Error error = read(joinPath(folder, "step_trace_time.csv"), false,
-                         [&](StringRef path, StringRef text) {
-                           return readStepTrace(path, text, number, profile);
-                         }))
-    return error;
-  if (Error error = read(joinPath(folder, "communication.json"), false,
-                         [&](StringRef path, StringRef text) {
-                           return readCommunication(path, text, number,
-                                                    profile);
-                         }))
-    return error;
-  if (Error error = read(joinPath(folder, "trace_view.json"), false,
-                         [&](StringRef path, StringRef text) {
-                           return readTraceCopies(path, text, number, profile);
-                         }))
-    return error;
+  using Parser = Error(StringRef, StringRef, uint32_t, Profile &);
+  for (auto [name, parse] :
+       std::initializer_list<std::pair<StringRef, Parser *>>{
+           {"step_trace_time.csv", readStepTrace},
+           {"communication.json", readCommunication},
+           {"trace_view.json", readTraceCopies}})
+    if (Error error = read(joinPath(folder, name), false,
+                           [&, parse = parse](StringRef path, StringRef text) {
+                             return parse(path, text, number, profile);
+                           }))
+      return error;
   // The file is in the folder that contains this one.
   return read(
       joinPath(llvm::sys::path::parent_path(folder), "profiler_metadata.json"),
