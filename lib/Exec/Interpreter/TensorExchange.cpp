@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "TensorExchange.h"
-#include "mf/Exec/Ranks/RowShare.h"
+#include "mf/Exec/Ranks/CollectiveShare.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <thread>

@@ -338,10 +338,6 @@ private:
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// After the last step
-//===----------------------------------------------------------------------===//
-
 llvm::Error train(RankEngine &engine, const TrainingOptions &options,
                   llvm::raw_ostream &out, bool isTerminal, NoteUser note) {
   return TrainingRun(engine, options, out, isTerminal, note).run();

@@ -5,7 +5,7 @@
 #define MF_LIB_EXEC_RUNNER_GROUPBARRIER_H
 
 #include "mf/Exec/Device/TurnSchedule.h"
-#include "mf/Exec/Ranks/RowShare.h"
+#include "mf/Exec/Ranks/CollectiveShare.h"
 #include "mf/Exec/Runner/Communicator.h"
 #include "mf/Program/Program.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,10 +1,12 @@
-//===- LossScaler.h - The loss scale over the steps -----------*- C++ -*-===//
+//===- LossScaler.h - The loss scale over the steps -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef MF_EXEC_RANKS_LOSSSCALER_H
 #define MF_EXEC_RANKS_LOSSSCALER_H
 
 #include "mf/Program/Program.h"
+#include <algorithm>
+#include <cmath>
 
 namespace mf::ranks {
 
@@ -21,11 +23,30 @@ public:
   int64_t getCleanSteps() const { return cleanSteps; }
 
   /// Continues from the state of another run. A fixed scale is not changed.
-  void restore(float savedScale, int64_t savedCleanSteps);
+  void restore(float savedScale, int64_t savedCleanSteps) {
+    if (!rule.isDynamic())
+      return;
+    scale = savedScale;
+    cleanSteps = savedCleanSteps;
+  }
 
   /// Ends a step. After an overflow the scale is at least 1. If the increased
   /// scale does not fit fp32, the scale stays.
-  void update(bool overflow);
+  void update(bool overflow) {
+    if (!rule.isDynamic())
+      return;
+    const auto factor = static_cast<float>(rule.factor);
+    if (overflow) {
+      scale = std::max(scale / factor, 1.0F);
+      cleanSteps = 0;
+      return;
+    }
+    if (++cleanSteps < rule.window)
+      return;
+    cleanSteps = 0;
+    if (std::isfinite(scale * factor))
+      scale *= factor;
+  }
 
 private:
   program::LossScale rule;
