@@ -379,10 +379,6 @@ private:
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Collectives
-//===----------------------------------------------------------------------===//
-
 llvm::Expected<std::unique_ptr<Communicator>>
 makeProcessCommunicator(Mesh mesh, std::vector<Channel> channels,
                         Transport &transport, int64_t ranksPerProcess,

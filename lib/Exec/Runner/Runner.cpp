@@ -121,13 +121,76 @@ public:
                 : static_cast<int>(std::thread::hardware_concurrency()))),
         pool(threads) {}
 
-  llvm::Error chooseRanks();
-  llvm::Error makeKernels();
-  llvm::Error makeRanks();
-  llvm::Error writeStepInput(const StepInput &input);
+  llvm::Error chooseRanks() {
+    const int64_t numRanks = program.getNumRanks();
+    if (localRanks.empty())
+      llvm::append_range(localRanks, llvm::seq<int64_t>(0, numRanks));
+    for (auto [index, rank] : llvm::enumerate(localRanks))
+      if (rank < 0 || rank >= numRanks ||
+          (index > 0 && rank <= localRanks[index - 1]))
+        return llvm::createStringError(
+            "expected ranks from 0 to " + std::to_string(numRanks - 1) +
+            " in ascending order, but got " + std::to_string(rank));
+    if (communicator)
+      return llvm::Error::success();
+    if (static_cast<int64_t>(localRanks.size()) != numRanks)
+      return llvm::createStringError(
+          "the program has " + std::to_string(numRanks) + " ranks and " +
+          std::to_string(localRanks.size()) +
+          " live here; a communicator must reach the others");
+    communicator = makeLocalCommunicator(program.mesh, program.channels);
+    return llvm::Error::success();
+  }
+  llvm::Error makeKernels() {
+    for (const LaunchedKernel &launched : program.kernels) {
+      auto kernel = makeKernel(launched.spec);
+      if (!kernel)
+        return llvm::make_error<LocatedError>(
+            launched.location, llvm::toString(kernel.takeError()));
+      kernels.push_back(options.routerChoices
+                            ? options.routerChoices->replace(launched.spec,
+                                                             std::move(*kernel))
+                            : std::move(*kernel));
+    }
+    return llvm::Error::success();
+  }
+  llvm::Error makeRanks() {
+    const auto all = static_cast<size_t>(pool.getNumThreads());
+    const size_t numRanks = localRanks.size();
+    for (auto [index, rank] : llvm::enumerate(localRanks)) {
+      const size_t share = all / numRanks + (index < all % numRanks ? 1 : 0);
+      if (llvm::Error error = makeRank(
+              rank, options.dividesThreads
+                        ? std::make_shared<ThreadTeam>(static_cast<int>(share))
+                        : threads))
+        return error;
+    }
+    return llvm::Error::success();
+  }
+  llvm::Error writeStepInput(const StepInput &input) {
+    for (std::unique_ptr<RankExecutor> &rank : ranks)
+      if (llvm::Error error = writeInput(program, *rank, input))
+        return error;
+    return llvm::Error::success();
+  }
 
   /// Calls `part` for every rank, each on a thread of its own.
-  llvm::Error runOnRanks(llvm::Error (RankExecutor::*part)());
+  llvm::Error runOnRanks(llvm::Error (RankExecutor::*part)()) {
+    std::vector<std::thread> threads;
+    for (size_t i = 1; i < ranks.size(); ++i)
+      threads.emplace_back([this, i, part] {
+        // The first failure is kept by failRank.
+        llvm::consumeError((ranks[i].get()->*part)());
+      });
+    llvm::Error first = (ranks.front().get()->*part)();
+    for (std::thread &thread : threads)
+      thread.join();
+    std::lock_guard<std::mutex> lock(mutex);
+    if (failure.empty())
+      return first;
+    llvm::consumeError(std::move(first));
+    return llvm::createStringError(failure);
+  }
 
   RankExecutor &get(int64_t rank) const {
     return *ranks[llvm::lower_bound(localRanks, rank) - localRanks.begin()];
@@ -156,118 +219,39 @@ public:
 
 private:
   llvm::Error makeRank(int64_t rank,
-                       const std::shared_ptr<ThreadTeam> &threads);
-  void failRank(int64_t rank, const std::string &reason);
-};
-
-llvm::Error Runner::State::chooseRanks() {
-  const int64_t numRanks = program.getNumRanks();
-  if (localRanks.empty())
-    llvm::append_range(localRanks, llvm::seq<int64_t>(0, numRanks));
-  for (auto [index, rank] : llvm::enumerate(localRanks))
-    if (rank < 0 || rank >= numRanks ||
-        (index > 0 && rank <= localRanks[index - 1]))
-      return llvm::createStringError(
-          "expected ranks from 0 to " + std::to_string(numRanks - 1) +
-          " in ascending order, but got " + std::to_string(rank));
-  if (communicator)
+                       const std::shared_ptr<ThreadTeam> &threads) {
+    const StageProgram &stage = program.getStageOf(rank);
+    std::unique_ptr<PreparedStage> &prepared = stages[stage.stage];
+    if (!prepared)
+      prepared = std::make_unique<PreparedStage>(
+          prepareStage(program, stage, kernels, options.debugMemory));
+    auto executor =
+        RankExecutor::create(rank, *prepared, *communicator, threads, options);
+    if (!executor)
+      return llvm::createStringError(describeRank(program.mesh, rank) + ": " +
+                                     llvm::toString(executor.takeError()));
+    (*executor)->getDevice().setFailureHandler(
+        [this, rank](const std::string &reason) { failRank(rank, reason); });
+    for (uint32_t i = 0; i < stage.statics.size(); ++i) {
+      llvm::MutableArrayRef<uint8_t> bytes = (*executor)->getStatic(i);
+      std::memset(bytes.data(), 0, bytes.size());
+    }
+    ranks.push_back(std::move(*executor));
     return llvm::Error::success();
-  if (static_cast<int64_t>(localRanks.size()) != numRanks)
-    return llvm::createStringError(
-        "the program has " + std::to_string(numRanks) + " ranks and " +
-        std::to_string(localRanks.size()) +
-        " live here; a communicator must reach the others");
-  communicator = makeLocalCommunicator(program.mesh, program.channels);
-  return llvm::Error::success();
-}
-
-llvm::Error Runner::State::makeKernels() {
-  for (const LaunchedKernel &launched : program.kernels) {
-    auto kernel = makeKernel(launched.spec);
-    if (!kernel)
-      return llvm::make_error<LocatedError>(launched.location,
-                                            llvm::toString(kernel.takeError()));
-    kernels.push_back(
-        options.routerChoices
-            ? options.routerChoices->replace(launched.spec, std::move(*kernel))
-            : std::move(*kernel));
   }
-  return llvm::Error::success();
-}
-
-llvm::Error Runner::State::makeRanks() {
-  const auto all = static_cast<size_t>(pool.getNumThreads());
-  const size_t numRanks = localRanks.size();
-  for (auto [index, rank] : llvm::enumerate(localRanks)) {
-    const size_t share = all / numRanks + (index < all % numRanks ? 1 : 0);
-    if (llvm::Error error = makeRank(
-            rank, options.dividesThreads
-                      ? std::make_shared<ThreadTeam>(static_cast<int>(share))
-                      : threads))
-      return error;
+  void failRank(int64_t rank, const std::string &reason) {
+    const std::string text = describeRank(program.mesh, rank) + ": " + reason;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!failure.empty())
+        return;
+      failure = text;
+    }
+    communicator->abort();
+    for (std::unique_ptr<RankExecutor> &other : ranks)
+      other->getDevice().abort(text);
   }
-  return llvm::Error::success();
-}
-
-llvm::Error
-Runner::State::makeRank(int64_t rank,
-                        const std::shared_ptr<ThreadTeam> &threads) {
-  const StageProgram &stage = program.getStageOf(rank);
-  std::unique_ptr<PreparedStage> &prepared = stages[stage.stage];
-  if (!prepared)
-    prepared = std::make_unique<PreparedStage>(
-        prepareStage(program, stage, kernels, options.debugMemory));
-  auto executor =
-      RankExecutor::create(rank, *prepared, *communicator, threads, options);
-  if (!executor)
-    return llvm::createStringError(describeRank(program.mesh, rank) + ": " +
-                                   llvm::toString(executor.takeError()));
-  (*executor)->getDevice().setFailureHandler(
-      [this, rank](const std::string &reason) { failRank(rank, reason); });
-  for (uint32_t i = 0; i < stage.statics.size(); ++i) {
-    llvm::MutableArrayRef<uint8_t> bytes = (*executor)->getStatic(i);
-    std::memset(bytes.data(), 0, bytes.size());
-  }
-  ranks.push_back(std::move(*executor));
-  return llvm::Error::success();
-}
-
-void Runner::State::failRank(int64_t rank, const std::string &reason) {
-  const std::string text = describeRank(program.mesh, rank) + ": " + reason;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (!failure.empty())
-      return;
-    failure = text;
-  }
-  communicator->abort();
-  for (std::unique_ptr<RankExecutor> &other : ranks)
-    other->getDevice().abort(text);
-}
-
-llvm::Error Runner::State::runOnRanks(llvm::Error (RankExecutor::*part)()) {
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < ranks.size(); ++i)
-    threads.emplace_back([this, i, part] {
-      // The first failure is kept by failRank.
-      llvm::consumeError((ranks[i].get()->*part)());
-    });
-  llvm::Error first = (ranks.front().get()->*part)();
-  for (std::thread &thread : threads)
-    thread.join();
-  std::lock_guard<std::mutex> lock(mutex);
-  if (failure.empty())
-    return first;
-  llvm::consumeError(std::move(first));
-  return llvm::createStringError(failure);
-}
-
-llvm::Error Runner::State::writeStepInput(const StepInput &input) {
-  for (std::unique_ptr<RankExecutor> &rank : ranks)
-    if (llvm::Error error = writeInput(program, *rank, input))
-      return error;
-  return llvm::Error::success();
-}
+};
 
 Runner::Runner(std::unique_ptr<State> state) : state(std::move(state)) {}
 Runner::~Runner() = default;
