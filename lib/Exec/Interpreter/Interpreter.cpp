@@ -200,48 +200,6 @@ static LogicalResult runSchedule(Rank &rank, ir::ScheduleOp schedule) {
   return success();
 }
 
-class Interpreter::State {
-public:
-  State(ir::ModelOp model, const ranks::TrainingOptions &options)
-      : world(model, options,
-              options.threads > 0
-                  ? options.threads
-                  : static_cast<int>(std::thread::hardware_concurrency())) {}
-
-  LogicalResult prepare();
-  LogicalResult runStep(const ranks::StepInput &input);
-  ranks::StepOutput getOutput() const;
-
-  World world;
-  /// Either a schedule for each stage, or chunks. Each rank has its own chunks,
-  /// because ranks take turns while a chunk runs.
-  SmallVector<ir::ScheduleOp> schedules;
-  std::vector<std::vector<std::unique_ptr<Chunk>>> chunksOfRanks;
-  SmallVector<ir::UpdateOp> updates;
-  std::vector<Rank> ranks;
-  ranks::TrainingProperties properties;
-
-private:
-  LogicalResult collectSchedules();
-  LogicalResult collectProperties(bool hasBackward);
-  LogicalResult runRank(Rank &rank);
-};
-
-/// Orders schedules by stage. There must be one for each.
-LogicalResult Interpreter::State::collectSchedules() {
-  for (auto schedule : world.model.getBody().getOps<ir::ScheduleOp>())
-    schedules.push_back(schedule);
-  llvm::sort(schedules, [](ir::ScheduleOp a, ir::ScheduleOp b) {
-    return a.getStage() < b.getStage();
-  });
-  for (auto [stage, schedule] : llvm::enumerate(schedules))
-    if (schedule.getStage() != stage)
-      return schedule.emitOpError("expected one schedule for each stage, but "
-                                  "stage ")
-             << stage << " has none or two";
-  return success();
-}
-
 /// A model whose layers have no placement yet is whole on the ranks of one
 /// stage.
 static FailureOr<program::Mesh> decodeMesh(ir::ModelOp model,
@@ -272,127 +230,162 @@ static program::LossScale getLossScale(ir::TrainingAttr training) {
   return scale;
 }
 
-LogicalResult Interpreter::State::collectProperties(bool hasBackward) {
-  ir::ModelOp model = world.model;
-  properties.kind = "model";
-  properties.hasBackward = hasBackward;
-  properties.hasUpdate =
-      schedules.empty()
-          ? !updates.empty()
-          : llvm::any_of(schedules, [](ir::ScheduleOp schedule) {
-              return !schedule.getBody().getOps<ir::RunUpdateOp>().empty();
-            });
-  BatchOptions &batch = properties.batch;
-  batch.sequenceLength = static_cast<int64_t>(model.getSequenceLength());
-  batch.batchSize = static_cast<int64_t>(model.getMicroBatchSize());
-  batch.microBatches = world.microBatches;
-  batch.vocabularySize = static_cast<int64_t>(model.getVocabSize());
-  batch.ignoreIndex = static_cast<int32_t>(model.getIgnoreIndex());
-  if (static_cast<int64_t>(model.getPadTokenId()) >= 0)
-    batch.padTokenId = model.getPadTokenId();
-  auto module = model->getParentOfType<ModuleOp>();
-  if (auto mesh = ir::MeshAttr::find(model); module && mesh) {
-    FailureOr<program::Mesh> decoded =
-        program::decodeMesh(module, mesh.getSize(program::stageAxis));
-    if (failed(decoded) ||
-        failed(program::decodeSampleOrder(module, batch.sampleOrder)))
+class Interpreter::State {
+public:
+  State(ir::ModelOp model, const ranks::TrainingOptions &options)
+      : world(model, options,
+              options.threads > 0
+                  ? options.threads
+                  : static_cast<int>(std::thread::hardware_concurrency())) {}
+
+  LogicalResult prepare() {
+    ir::ModelOp model = world.model;
+    ir::TrainingAttr training = model.getTrainingAttr();
+    int64_t copies = training ? training.getParallel().getCopies() : 1;
+    world.runs = training ? training.getParallel().getMicroBatches()
+                          : world.options.microBatches;
+    world.microBatches = world.runs * copies;
+    // Layers are not copied yet.
+    if (!model.getBody().getOps<ir::LayerOp>().empty())
+      world.runs = world.microBatches;
+    FailureOr<std::vector<std::unique_ptr<Chunk>>> collected =
+        collectChunks(model);
+    if (failed(collected) || failed(collectSchedules()))
       return failure();
-    batch.replicas = decoded->getNumParts(decoded->getFactors("dp"));
-  }
-  ir::TrainingAttr training = model.getTrainingAttr();
-  if (!training)
+    llvm::ArrayRef<std::unique_ptr<Chunk>> chunks = *collected;
+    llvm::append_range(updates, model.getBody().getOps<ir::UpdateOp>());
+    if (failed(collectProperties(haveBackward(chunks))))
+      return failure();
+
+    auto numStages = static_cast<int64_t>(schedules.size());
+    const auto most =
+        static_cast<int64_t>(std::max(schedules.size(), chunks.size()));
+    for (const std::unique_ptr<Chunk> &chunk : chunks) {
+      if (chunk->getStage() < 0 || chunk->getStage() >= most)
+        return chunk->getFunction()->emitOpError("is on stage ")
+               << chunk->getStage() << ", but there are no more than " << most
+               << " stages";
+      numStages = std::max(numStages, chunk->getStage() + 1);
+    }
+    FailureOr<program::Mesh> mesh = decodeMesh(model, numStages);
+    if (failed(mesh))
+      return failure();
+    world.mesh = std::move(*mesh);
+    properties.ranksPerStage = world.mesh.getRanksPerStage();
+    for (int64_t number = 0; number < world.mesh.getNumRanks(); ++number) {
+      const int64_t stage = world.mesh.getStage(number);
+      llvm::StringSet<> trained;
+      for (const std::unique_ptr<Chunk> &chunk : chunks)
+        if (chunk->getStage() == stage && chunk->getGradients())
+          for (auto name :
+               chunk->getGradients().getAsRange<FlatSymbolRefAttr>())
+            trained.insert(name.getValue());
+      ranks.emplace_back(world, number, stage, std::move(trained));
+      chunksOfRanks.push_back(*collectChunks(model));
+    }
     return success();
-  properties.lossScale = getLossScale(training);
-  NamedAttrList attributes(training.getLrSchedule().getParameters());
-  attributes.set("type", training.getLrSchedule().getType());
-  FailureOr<program::LearningRateRule> schedule = program::decodeLrSchedule(
-      model, attributes.getDictionary(model.getContext()));
-  if (failed(schedule))
-    return failure();
-  properties.lrSchedule = *schedule;
-  return success();
-}
-
-LogicalResult Interpreter::State::prepare() {
-  ir::ModelOp model = world.model;
-  ir::TrainingAttr training = model.getTrainingAttr();
-  int64_t copies = training ? training.getParallel().getCopies() : 1;
-  world.runs = training ? training.getParallel().getMicroBatches()
-                        : world.options.microBatches;
-  world.microBatches = world.runs * copies;
-  // Layers are not copied yet.
-  if (!model.getBody().getOps<ir::LayerOp>().empty())
-    world.runs = world.microBatches;
-  FailureOr<std::vector<std::unique_ptr<Chunk>>> collected =
-      collectChunks(model);
-  if (failed(collected) || failed(collectSchedules()))
-    return failure();
-  llvm::ArrayRef<std::unique_ptr<Chunk>> chunks = *collected;
-  llvm::append_range(updates, model.getBody().getOps<ir::UpdateOp>());
-  if (failed(collectProperties(haveBackward(chunks))))
-    return failure();
-
-  auto numStages = static_cast<int64_t>(schedules.size());
-  const auto most =
-      static_cast<int64_t>(std::max(schedules.size(), chunks.size()));
-  for (const std::unique_ptr<Chunk> &chunk : chunks) {
-    if (chunk->getStage() < 0 || chunk->getStage() >= most)
-      return chunk->getFunction()->emitOpError("is on stage ")
-             << chunk->getStage() << ", but there are no more than " << most
-             << " stages";
-    numStages = std::max(numStages, chunk->getStage() + 1);
   }
-  FailureOr<program::Mesh> mesh = decodeMesh(model, numStages);
-  if (failed(mesh))
-    return failure();
-  world.mesh = std::move(*mesh);
-  properties.ranksPerStage = world.mesh.getRanksPerStage();
-  for (int64_t number = 0; number < world.mesh.getNumRanks(); ++number) {
-    const int64_t stage = world.mesh.getStage(number);
-    llvm::StringSet<> trained;
-    for (const std::unique_ptr<Chunk> &chunk : chunks)
-      if (chunk->getStage() == stage && chunk->getGradients())
-        for (auto name : chunk->getGradients().getAsRange<FlatSymbolRefAttr>())
-          trained.insert(name.getValue());
-    ranks.emplace_back(world, number, stage, std::move(trained));
-    chunksOfRanks.push_back(*collectChunks(model));
-  }
-  return success();
-}
 
-LogicalResult Interpreter::State::runRank(Rank &rank) {
-  rank.beginStep();
-  if (!schedules.empty()) {
-    if (failed(runSchedule(rank, schedules[rank.getStage()])))
+  LogicalResult runStep(const ranks::StepInput &input) {
+    world.input = input;
+    world.exchange.clear();
+    return success(
+        succeeded(world.scheduler.run(
+            ranks.size(), [&](size_t rank) { return runRank(ranks[rank]); })) &&
+        succeeded(world.exchange.checkAllReceived()));
+  }
+
+  ranks::StepOutput getOutput() const {
+    ranks::StepReports reports;
+    for (const Rank &rank : ranks)
+      rank.forEachReport([&](const std::string &quantity, const Tensor &value) {
+        reports.add(rank.getStage(), quantity, value.getElements<float>());
+      });
+    return ranks::StepOutput(reports);
+  }
+
+  World world;
+  /// Either a schedule for each stage, or chunks. Each rank has its own chunks,
+  /// because ranks take turns while a chunk runs.
+  SmallVector<ir::ScheduleOp> schedules;
+  std::vector<std::vector<std::unique_ptr<Chunk>>> chunksOfRanks;
+  SmallVector<ir::UpdateOp> updates;
+  std::vector<Rank> ranks;
+  ranks::TrainingProperties properties;
+
+private:
+  /// Orders schedules by stage. There must be one for each.
+  LogicalResult collectSchedules() {
+    for (auto schedule : world.model.getBody().getOps<ir::ScheduleOp>())
+      schedules.push_back(schedule);
+    llvm::sort(schedules, [](ir::ScheduleOp a, ir::ScheduleOp b) {
+      return a.getStage() < b.getStage();
+    });
+    for (auto [stage, schedule] : llvm::enumerate(schedules))
+      if (schedule.getStage() != stage)
+        return schedule.emitOpError(
+                   "expected one schedule for each stage, but stage ")
+               << stage << " has none or two";
+    return success();
+  }
+
+  LogicalResult collectProperties(bool hasBackward) {
+    ir::ModelOp model = world.model;
+    properties.kind = "model";
+    properties.hasBackward = hasBackward;
+    properties.hasUpdate =
+        schedules.empty()
+            ? !updates.empty()
+            : llvm::any_of(schedules, [](ir::ScheduleOp schedule) {
+                return !schedule.getBody().getOps<ir::RunUpdateOp>().empty();
+              });
+    BatchOptions &batch = properties.batch;
+    batch.sequenceLength = static_cast<int64_t>(model.getSequenceLength());
+    batch.batchSize = static_cast<int64_t>(model.getMicroBatchSize());
+    batch.microBatches = world.microBatches;
+    batch.vocabularySize = static_cast<int64_t>(model.getVocabSize());
+    batch.ignoreIndex = static_cast<int32_t>(model.getIgnoreIndex());
+    if (static_cast<int64_t>(model.getPadTokenId()) >= 0)
+      batch.padTokenId = model.getPadTokenId();
+    auto module = model->getParentOfType<ModuleOp>();
+    if (auto mesh = ir::MeshAttr::find(model); module && mesh) {
+      FailureOr<program::Mesh> decoded =
+          program::decodeMesh(module, mesh.getSize(program::stageAxis));
+      if (failed(decoded) ||
+          failed(program::decodeSampleOrder(module, batch.sampleOrder)))
+        return failure();
+      batch.replicas = decoded->getNumParts(decoded->getFactors("dp"));
+    }
+    ir::TrainingAttr training = model.getTrainingAttr();
+    if (!training)
+      return success();
+    properties.lossScale = getLossScale(training);
+    NamedAttrList attributes(training.getLrSchedule().getParameters());
+    attributes.set("type", training.getLrSchedule().getType());
+    FailureOr<program::LearningRateRule> schedule = program::decodeLrSchedule(
+        model, attributes.getDictionary(model.getContext()));
+    if (failed(schedule))
       return failure();
+    properties.lrSchedule = *schedule;
+    return success();
+  }
+
+  LogicalResult runRank(Rank &rank) {
+    rank.beginStep();
+    if (!schedules.empty()) {
+      if (failed(runSchedule(rank, schedules[rank.getStage()])))
+        return failure();
+      return rank.endStep();
+    }
+    if (failed(runChunks(rank, chunksOfRanks[rank.getNumber()])))
+      return failure();
+    for (ir::UpdateOp update : updates)
+      if (static_cast<int64_t>(update.getStage()) == rank.getStage() &&
+          failed(rank.runUpdate(update)))
+        return failure();
     return rank.endStep();
   }
-  if (failed(runChunks(rank, chunksOfRanks[rank.getNumber()])))
-    return failure();
-  for (ir::UpdateOp update : updates)
-    if (static_cast<int64_t>(update.getStage()) == rank.getStage() &&
-        failed(rank.runUpdate(update)))
-      return failure();
-  return rank.endStep();
-}
-
-LogicalResult Interpreter::State::runStep(const ranks::StepInput &input) {
-  world.input = input;
-  world.exchange.clear();
-  return success(
-      succeeded(world.scheduler.run(
-          ranks.size(), [&](size_t rank) { return runRank(ranks[rank]); })) &&
-      succeeded(world.exchange.checkAllReceived()));
-}
-
-ranks::StepOutput Interpreter::State::getOutput() const {
-  ranks::StepReports reports;
-  for (const Rank &rank : ranks)
-    rank.forEachReport([&](const std::string &quantity, const Tensor &value) {
-      reports.add(rank.getStage(), quantity, value.getElements<float>());
-    });
-  return ranks::StepOutput(reports);
-}
+};
 
 Interpreter::Interpreter(std::unique_ptr<State> state)
     : state(std::move(state)) {}

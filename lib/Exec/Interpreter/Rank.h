@@ -4,12 +4,12 @@
 #ifndef MF_LIB_EXEC_INTERPRETER_RANK_H
 #define MF_LIB_EXEC_INTERPRETER_RANK_H
 
+#include "Tensor.h"
 #include "TensorExchange.h"
 #include "dialects/mf/DiscardableAttributes.h"
 #include "dialects/mf/MfDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Exec/Data/Safetensors.h"
-#include "mf/Exec/Interpreter/Tensor.h"
 #include "mf/Exec/Kernels/Kernel.h"
 #include "mf/Exec/Ranks/Training.h"
 #include "mf/Program/Mesh.h"

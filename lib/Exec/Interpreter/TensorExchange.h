@@ -4,8 +4,8 @@
 #ifndef MF_LIB_EXEC_INTERPRETER_TENSOREXCHANGE_H
 #define MF_LIB_EXEC_INTERPRETER_TENSOREXCHANGE_H
 
+#include "Tensor.h"
 #include "dialects/mf/MfDialect.h"
-#include "mf/Exec/Interpreter/Tensor.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <condition_variable>
