@@ -311,8 +311,7 @@ private:
                 int64_t count) const {
     llvm::SmallVector<const void *, 16> places(blocks.size());
     for (auto [number, load] : llvm::enumerate(loads)) {
-      const auto *input =
-          static_cast<const char *>(operands.inputs[load.input]);
+      const auto *input = operands.getInput<char>(load.input);
       const ChainBlock &block = blocks[number];
       places[number] =
           load.repeated ? load.repeated->get(input, first, count,
@@ -323,9 +322,9 @@ private:
     for (auto [number, kernel] : llvm::enumerate(kernels)) {
       const size_t own = loads.size() + number;
       const bool isLast = number + 1 == kernels.size();
-      char *output = isLast ? static_cast<char *>(operands.outputs[0]) +
-                                  first * blocks[own].rowBytes
-                            : scratch + blocks[own].slot * slotBytes;
+      char *output =
+          isLast ? operands.getOutput<char>(0) + first * blocks[own].rowBytes
+                 : scratch + blocks[own].slot * slotBytes;
       read.clear();
       for (size_t operand : kernel.operands)
         read.push_back(places[operand]);

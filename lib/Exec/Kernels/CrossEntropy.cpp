@@ -106,7 +106,7 @@ struct LossSum {
 LossSum sumLosses(const LossShape &shape, const KernelOperands &operands,
                   float *logSumExp, ThreadPool &pool) {
   const void *logits = operands.inputs[0];
-  const auto *labels = static_cast<const int32_t *>(operands.inputs[1]);
+  const auto *labels = operands.getInput<int32_t>(1);
   // A tile has a few long rows too, because the next one is fetched while one
   // is summed.
   const int64_t fewRows = std::clamp<int64_t>(shape.rows / 16, 1, 4);
@@ -135,33 +135,27 @@ LossSum sumLosses(const LossShape &shape, const KernelOperands &operands,
 
 void runCrossEntropyLoss(const LossShape &shape, const KernelOperands &operands,
                          ThreadPool &pool) {
-  LossSum loss = sumLosses(shape, operands,
-                           static_cast<float *>(operands.outputs[1]), pool);
-  *static_cast<float *>(operands.outputs[0]) =
-      divideByCount(loss.sum, loss.count);
-  *static_cast<float *>(operands.outputs[2]) = loss.count;
+  LossSum loss = sumLosses(shape, operands, operands.getOutput<float>(1), pool);
+  *operands.getOutput<float>(0) = divideByCount(loss.sum, loss.count);
+  *operands.getOutput<float>(2) = loss.count;
 }
 
 void runCrossEntropySum(const LossShape &shape, const KernelOperands &operands,
                         ThreadPool &pool) {
-  LossSum loss = sumLosses(shape, operands,
-                           static_cast<float *>(operands.outputs[1]), pool);
-  float *sums = static_cast<float *>(operands.outputs[0]);
+  LossSum loss = sumLosses(shape, operands, operands.getOutput<float>(1), pool);
+  auto *sums = operands.getOutput<float>(0);
   sums[0] = loss.sum;
   sums[1] = loss.count;
 }
 
 void runCrossEntropyLossGrad(const LossShape &shape,
                              const KernelOperands &operands, ThreadPool &pool) {
-  const auto *labels = static_cast<const int32_t *>(operands.inputs[2]);
-  const auto *logSumExp = static_cast<const float *>(operands.inputs[3]);
+  const auto *labels = operands.getInput<int32_t>(2);
+  const auto *logSumExp = operands.getInput<float>(3);
   const float factor =
-      divideByCount(*static_cast<const float *>(operands.inputs[0]),
-                    *static_cast<const float *>(operands.inputs[4]));
+      divideByCount(*operands.getInput<float>(0), *operands.getInput<float>(4));
   const int64_t firstColumn =
-      operands.inputs.size() > 5
-          ? *static_cast<const int32_t *>(operands.inputs[5])
-          : 0;
+      operands.inputs.size() > 5 ? *operands.getInput<int32_t>(5) : 0;
   const bool streamed =
       isStreamed(shape.rows * shape.columns * getBytes(shape.type)) &&
       operands.outputs[0] != operands.inputs[1];
@@ -191,9 +185,9 @@ void runCrossEntropyLossGrad(const LossShape &shape,
 
 void runPickLogit(const LossShape &shape, const KernelOperands &operands,
                   ThreadPool &pool) {
-  const auto *labels = static_cast<const int32_t *>(operands.inputs[1]);
-  const int64_t first = *static_cast<const int32_t *>(operands.inputs[2]);
-  float *picked = static_cast<float *>(operands.outputs[0]);
+  const auto *labels = operands.getInput<int32_t>(1);
+  const int64_t first = *operands.getInput<int32_t>(2);
+  auto *picked = operands.getOutput<float>(0);
   for (int64_t row = 0; row < shape.rows; ++row) {
     const int64_t column = labels[row] - first;
     picked[row] = 0;
@@ -207,12 +201,12 @@ void runPickLogit(const LossShape &shape, const KernelOperands &operands,
 
 void runCrossEntropyRows(const LossShape &shape, const KernelOperands &operands,
                          ThreadPool &pool) {
-  const auto *labels = static_cast<const int32_t *>(operands.inputs[0]);
-  const auto *max = static_cast<const float *>(operands.inputs[1]);
-  const auto *exponentials = static_cast<const float *>(operands.inputs[2]);
-  const auto *picked = static_cast<const float *>(operands.inputs[3]);
-  float *sums = static_cast<float *>(operands.outputs[0]);
-  float *logSumExp = static_cast<float *>(operands.outputs[1]);
+  const auto *labels = operands.getInput<int32_t>(0);
+  const auto *max = operands.getInput<float>(1);
+  const auto *exponentials = operands.getInput<float>(2);
+  const auto *picked = operands.getInput<float>(3);
+  auto *sums = operands.getOutput<float>(0);
+  auto *logSumExp = operands.getOutput<float>(1);
   runUnaryLoop(UnaryOp::Log, DType::F32, exponentials, logSumExp, shape.rows,
                /*scalar=*/0);
   int64_t counted = 0;
@@ -233,11 +227,11 @@ void runCrossEntropyRows(const LossShape &shape, const KernelOperands &operands,
 /// Writes the number of labels that count over that of a piece of them.
 void runCountLabels(const LossShape &shape, const KernelOperands &operands,
                     ThreadPool &pool) {
-  const auto *labels = static_cast<const int32_t *>(operands.inputs[0]);
+  const auto *labels = operands.getInput<int32_t>(0);
   int64_t counted = 0;
   for (int64_t row = 0; row < shape.rows; ++row)
     counted += shape.counts(labels[row]) ? 1 : 0;
-  static_cast<float *>(operands.outputs[0])[1] = static_cast<float>(counted);
+  operands.getOutput<float>(0)[1] = static_cast<float>(counted);
 }
 
 /// Returns the sum of exp(x - max) over a row.
@@ -313,13 +307,13 @@ KernelOrError makeRowMax(const KernelSpec &spec, SpecChecker &checker) {
   if (llvm::Error error = checker.takeError())
     return error;
   const TensorShape &logits = spec.inputs[0];
-  return makeRowKernel(logits, [type =
-                                    logits.type](const KernelOperands &operands,
-                                                 int64_t columns, int64_t begin,
-                                                 int64_t size) {
-    runRowMax(type, at(operands.inputs[0], type, begin * columns),
-              static_cast<float *>(operands.outputs[0]) + begin, size, columns);
-  });
+  return makeRowKernel(
+      logits,
+      [type = logits.type](const KernelOperands &operands, int64_t columns,
+                           int64_t begin, int64_t size) {
+        runRowMax(type, at(operands.inputs[0], type, begin * columns),
+                  operands.getOutput<float>(0) + begin, size, columns);
+      });
 }
 
 KernelOrError makeRowExponentialSum(const KernelSpec &spec,
@@ -334,8 +328,8 @@ KernelOrError makeRowExponentialSum(const KernelSpec &spec,
                                     logits.type](const KernelOperands &operands,
                                                  int64_t columns, int64_t begin,
                                                  int64_t size) {
-    const auto *max = static_cast<const float *>(operands.inputs[1]);
-    float *sum = static_cast<float *>(operands.outputs[0]);
+    const auto *max = operands.getInput<float>(1);
+    auto *sum = operands.getOutput<float>(0);
     for (int64_t row = begin; row < begin + size; ++row)
       sum[row] = addExponentials(
           type, at(operands.inputs[0], type, row * columns), columns, max[row]);
@@ -388,10 +382,9 @@ KernelOrError makeMeanLoss(const KernelSpec &spec, SpecChecker &checker) {
     return error;
   return makeFunctionKernel([ranks = static_cast<float>(ranks)](
                                 const KernelOperands &operands, ThreadPool &) {
-    const auto *sums = static_cast<const float *>(operands.inputs[0]);
-    *static_cast<float *>(operands.outputs[0]) =
-        divideByCount(sums[0], sums[1]) / ranks;
-    *static_cast<float *>(operands.outputs[1]) = sums[1] * ranks;
+    const auto *sums = operands.getInput<float>(0);
+    *operands.getOutput<float>(0) = divideByCount(sums[0], sums[1]) / ranks;
+    *operands.getOutput<float>(1) = sums[1] * ranks;
   });
 }
 

@@ -33,9 +33,8 @@ public:
     DropoutDraw part = shape.part;
     std::memcpy(part.draw.data(), operands.inputs[0], sizeof part.draw);
     for (size_t i = 0; i < shape.cutDims.size(); ++i)
-      part.starts[shape.cutDims[i]] +=
-          *static_cast<const int32_t *>(operands.inputs[i + 1]);
-    auto *mask = static_cast<uint8_t *>(operands.outputs[0]);
+      part.starts[shape.cutDims[i]] += *operands.getInput<int32_t>(i + 1);
+    auto *mask = operands.getOutput<uint8_t>(0);
     const Tiles tiles(getBytes(DType::I1, count), bytesOfTile);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
@@ -115,7 +114,7 @@ KernelOrError makeDropout(const KernelSpec &spec, SpecChecker &checker) {
       tileRows(blocks.count, elementsOfBlock),
       [blocks, type = x.type, factor = getKeptFactor(rate)](
           const KernelOperands &operands, int64_t first, int64_t number) {
-        const auto *mask = static_cast<const uint8_t *>(operands.inputs[1]);
+        const auto *mask = operands.getInput<uint8_t>(1);
         for (int64_t block = first; block < first + number; ++block) {
           auto [begin, size] = blocks[block];
           float values[elementsOfBlock];

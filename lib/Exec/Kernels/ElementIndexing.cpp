@@ -47,9 +47,9 @@ public:
 private:
   template <typename Bits>
   void gather(const KernelOperands &operands, Tiles::Range range) const {
-    const auto *x = static_cast<const Bits *>(operands.inputs[0]);
-    const auto *indices = static_cast<const int32_t *>(operands.inputs[1]);
-    auto *y = static_cast<Bits *>(operands.outputs[0]);
+    const auto *x = operands.getInput<Bits>(0);
+    const auto *indices = operands.getInput<int32_t>(1);
+    auto *y = operands.getOutput<Bits>(0);
     for (int64_t row = range.begin; row < range.begin + range.size; ++row)
       for (int64_t i = row * shape.choices; i < (row + 1) * shape.choices; ++i)
         y[i] = shape.has(indices[i]) ? x[row * shape.columns + indices[i]]
@@ -76,8 +76,7 @@ public:
 
 private:
   void scatterRow(const KernelOperands &operands, int64_t row) const {
-    const auto *indices =
-        static_cast<const int32_t *>(operands.inputs[1]) + row * shape.choices;
+    const auto *indices = operands.getInput<int32_t>(1) + row * shape.choices;
     const void *x = at(operands.inputs[0], shape.type, row * shape.choices);
     void *y = at(operands.outputs[0], shape.type, row * shape.columns);
     if (shape.type == DType::F32)
@@ -111,7 +110,7 @@ public:
   }
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const auto *indices = static_cast<const int32_t *>(operands.inputs[0]);
+    const auto *indices = operands.getInput<int32_t>(0);
     const size_t bytes = getBytes(shape.type);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];

@@ -128,46 +128,18 @@ private:
 
 UnaryOp getUnaryOp(const KernelSpec &spec) {
   return llvm::StringSwitch<UnaryOp>(spec.name)
-      .Case("aclnnNeg", UnaryOp::Neg)
-      .Case("aclnnSqrt", UnaryOp::Sqrt)
-      .Case("aclnnReciprocal", UnaryOp::Reciprocal)
-      .Case("aclnnSilu", UnaryOp::Silu)
-      .Case("aclnnGelu", UnaryOp::Gelu)
-      .Case("aclnnFastGelu", UnaryOp::FastGelu)
-      .Case("aclnnSigmoid", UnaryOp::Sigmoid)
-      .Case("aclnnExp", UnaryOp::Exp)
-      .Case("aclnnLog", UnaryOp::Log)
-      .Case("aclnnSoftplus", UnaryOp::Softplus)
-      .Case("mfSqrtSoftplus", UnaryOp::SqrtSoftplus)
-      .Case("aclnnAdds", UnaryOp::AddScalar)
-      .Case("aclnnMuls", UnaryOp::MulScalar)
-      .Case("aclnnClampMin", UnaryOp::ClampMin)
-      .Case("aclnnClampMax", UnaryOp::ClampMax)
-      .Case("aclnnGtScalar", UnaryOp::GreaterThan)
-      .Case("aclnnGeScalar", UnaryOp::GreaterEqual)
-      .Case("aclnnLtScalar", UnaryOp::LessThan)
-      .Case("aclnnNeScalar", UnaryOp::NotEqual)
-      .Case("aclnnRemainderTensorScalar", UnaryOp::Remainder)
-      .Case("aclnnFloorDivides", UnaryOp::FloorDivide);
+#define MF_UNARY(Op, kernel, result) .Case(kernel, UnaryOp::Op)
+#define MF_SCALAR MF_UNARY
+#include "ElementwiseOps.def"
+      ;
 }
 
 BinaryOp getBinaryOp(const KernelSpec &spec) {
   return llvm::StringSwitch<BinaryOp>(spec.name)
-      .Case("aclnnAdd", BinaryOp::Add)
-      .Case("aclnnMaximum", BinaryOp::Maximum)
-      .Case("aclnnSub", BinaryOp::Sub)
-      .Case("aclnnMul", BinaryOp::Mul)
-      .Case("aclnnDiv", BinaryOp::Div)
-      .Case("aclnnGeTensor", BinaryOp::GreaterEqual);
-}
-
-BinaryOp getActivationBackwardOp(const KernelSpec &spec) {
-  return llvm::StringSwitch<BinaryOp>(spec.name)
-      .Case("aclnnSiluBackward", BinaryOp::SiluBackward)
-      .Case("aclnnGeluBackward", BinaryOp::GeluBackward)
-      .Case("aclnnFastGeluBackward", BinaryOp::FastGeluBackward)
-      .Case("aclnnSigmoidBackward", BinaryOp::SigmoidBackward)
-      .Case("mfSqrtSoftplusBackward", BinaryOp::SqrtSoftplusBackward);
+#define MF_BINARY(Op, kernel, result) .Case(kernel, BinaryOp::Op)
+#define MF_BACKWARD MF_BINARY
+#include "ElementwiseOps.def"
+      ;
 }
 
 /// Requires a divisor that is finite and not zero after rounding to f32.
@@ -226,7 +198,7 @@ KernelOrError makeBinary(const KernelSpec &spec, SpecChecker &checker) {
 
 KernelOrError makeActivationBackward(const KernelSpec &spec,
                                      SpecChecker &checker) {
-  const BinaryOp op = getActivationBackwardOp(spec);
+  const BinaryOp op = getBinaryOp(spec);
   checker.requireFloatInput(0);
   checker.requireInput(1, spec.inputs[0]);
   checker.requireOutput(0, spec.inputs[0]);
@@ -271,20 +243,17 @@ FusedFunction makeFusedUnary(const KernelSpec &spec) {
   };
 }
 
-static FusedFunction makeFusedBinary(BinaryOp op, const TensorShape &z) {
-  return [op, type = z.type, columns = getRowSize(z)](
+FusedFunction makeFusedBinary(const KernelSpec &spec) {
+  const TensorShape &z = spec.outputs[0];
+  return [op = getBinaryOp(spec), type = z.type, columns = getRowSize(z)](
              llvm::ArrayRef<const void *> inputs, void *output, int64_t rows) {
     runBinaryLoop(op, Advance::Both, type, inputs[0], inputs[1], output,
                   rows * columns);
   };
 }
 
-FusedFunction makeFusedBinary(const KernelSpec &spec) {
-  return makeFusedBinary(getBinaryOp(spec), spec.outputs[0]);
-}
-
 FusedFunction makeFusedActivationBackward(const KernelSpec &spec) {
-  return makeFusedBinary(getActivationBackwardOp(spec), spec.outputs[0]);
+  return makeFusedBinary(spec);
 }
 
 FusedFunction makeFusedCast(const KernelSpec &spec) {

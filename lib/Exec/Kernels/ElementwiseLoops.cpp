@@ -21,13 +21,6 @@ namespace mf {
 namespace HWY_NAMESPACE {
 
 template <typename T, typename Function>
-HWY_INLINE void mapUnary(const void *x, void *y, int64_t count,
-                         Function function) {
-  mapVectors<T>(count, function, static_cast<T *>(y),
-                static_cast<const T *>(x));
-}
-
-template <typename T, typename Function>
 HWY_INLINE void mapBinary(Advance advance, const void *xs, const void *ys,
                           void *zs, int64_t count, Function function) {
   const T *x = static_cast<const T *>(xs);
@@ -47,81 +40,36 @@ HWY_INLINE void mapBinary(Advance advance, const void *xs, const void *ys,
 }
 
 template <typename T>
-void unaryOfType(UnaryOp op, const void *x, void *y, int64_t count,
-                 float scalar) {
-  auto value = hn::Set(floats, scalar);
+void unaryOfType(UnaryOp op, const void *xs, void *ys, int64_t count,
+                 float number) {
+  const T *from = static_cast<const T *>(xs);
+  T *to = static_cast<T *>(ys);
+  const auto scalar = hn::Set(floats, number);
   switch (op) {
-  case UnaryOp::Neg:
-    return mapUnary<T>(x, y, count, Neg());
-  case UnaryOp::Sqrt:
-    return mapUnary<T>(x, y, count, Sqrt());
-  case UnaryOp::Reciprocal:
-    return mapUnary<T>(x, y, count, Reciprocal());
-  case UnaryOp::Silu:
-    return mapUnary<T>(x, y, count, Silu());
-  case UnaryOp::Gelu:
-    return mapUnary<T>(x, y, count, Gelu());
-  case UnaryOp::FastGelu:
-    return mapUnary<T>(x, y, count, FastGelu());
-  case UnaryOp::AddScalar:
-    return mapUnary<T>(x, y, count, AddScalar{value});
-  case UnaryOp::MulScalar:
-    return mapUnary<T>(x, y, count, MulScalar{value});
-  case UnaryOp::ClampMin:
-    return mapUnary<T>(x, y, count, ClampMin{value});
-  case UnaryOp::ClampMax:
-    return mapUnary<T>(x, y, count, ClampMax{value});
-  case UnaryOp::Sigmoid:
-    return mapUnary<T>(x, y, count, Sigmoid());
-  case UnaryOp::Exp:
-    return mapUnary<T>(x, y, count, Exp());
-  case UnaryOp::Log:
-    return mapUnary<T>(x, y, count, Log());
-  case UnaryOp::Softplus:
-    return mapUnary<T>(x, y, count, Softplus());
-  case UnaryOp::SqrtSoftplus:
-    return mapUnary<T>(x, y, count, SqrtSoftplus());
-  case UnaryOp::GreaterThan:
-    return mapUnary<T>(x, y, count, GreaterThan{value});
-  case UnaryOp::GreaterEqual:
-    return mapUnary<T>(x, y, count, GreaterEqual{value});
-  case UnaryOp::LessThan:
-    return mapUnary<T>(x, y, count, LessThan{value});
-  case UnaryOp::NotEqual:
-    return mapUnary<T>(x, y, count, NotEqual{value});
-  case UnaryOp::Remainder:
-    return mapUnary<T>(x, y, count, Remainder{value});
-  case UnaryOp::FloorDivide:
-    return mapUnary<T>(x, y, count, FloorDivide{value});
+#define MF_UNARY(Op, kernel, result)                                           \
+  case UnaryOp::Op:                                                            \
+    return mapVectors<T>(                                                      \
+        count, [&](FloatVector x) HWY_ATTR { return result; }, to, from);
+#define MF_SCALAR MF_UNARY
+#include "ElementwiseOps.def"
   }
 }
 
 template <typename T>
-void binaryOfType(BinaryOp op, Advance advance, const void *x, const void *y,
-                  void *z, int64_t count) {
+void binaryOfType(BinaryOp op, Advance advance, const void *xs, const void *ys,
+                  void *zs, int64_t count) {
   switch (op) {
-  case BinaryOp::Add:
-    return mapBinary<T>(advance, x, y, z, count, Add());
-  case BinaryOp::Maximum:
-    return mapBinary<T>(advance, x, y, z, count, LargerOf());
-  case BinaryOp::Sub:
-    return mapBinary<T>(advance, x, y, z, count, Sub());
-  case BinaryOp::Mul:
-    return mapBinary<T>(advance, x, y, z, count, Mul());
-  case BinaryOp::Div:
-    return mapBinary<T>(advance, x, y, z, count, Div());
-  case BinaryOp::GreaterEqual:
-    return mapBinary<T>(advance, x, y, z, count, GreaterEqualOf());
-  case BinaryOp::SiluBackward:
-    return mapBinary<T>(advance, x, y, z, count, SiluBackward());
-  case BinaryOp::GeluBackward:
-    return mapBinary<T>(advance, x, y, z, count, GeluBackward());
-  case BinaryOp::FastGeluBackward:
-    return mapBinary<T>(advance, x, y, z, count, FastGeluBackward());
-  case BinaryOp::SigmoidBackward:
-    return mapBinary<T>(advance, x, y, z, count, SigmoidBackward());
-  case BinaryOp::SqrtSoftplusBackward:
-    return mapBinary<T>(advance, x, y, z, count, SqrtSoftplusBackward());
+#define MF_BINARY(Op, kernel, result)                                          \
+  case BinaryOp::Op:                                                           \
+    return mapBinary<T>(advance, xs, ys, zs, count,                            \
+                        [](FloatVector x, FloatVector y)                       \
+                            HWY_ATTR { return result; });
+#define MF_BACKWARD(Op, kernel, result)                                        \
+  case BinaryOp::Op:                                                           \
+    return mapBinary<T>(advance, xs, ys, zs, count,                            \
+                        [](FloatVector dy, FloatVector x)                      \
+                            HWY_ATTR { return result; });
+#include "ElementwiseOps.def"
   }
 }
 
@@ -141,37 +89,27 @@ void castFloats(const void *x, void *y, int64_t count) {
 
 void unaryLoop(UnaryOp op, DType type, const void *x, void *y, int64_t count,
                float scalar) {
-  if (type == DType::F32)
-    return unaryOfType<float>(op, x, y, count, scalar);
-  if (type == DType::BF16)
-    return unaryOfType<BFloat16>(op, x, y, count, scalar);
-  return unaryOfType<Float16>(op, x, y, count, scalar);
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    unaryOfType<std::remove_pointer_t<decltype(element)>>(op, x, y, count,
+                                                          scalar);
+  });
 }
 
 void binaryLoop(BinaryOp op, Advance advance, DType type, const void *x,
                 const void *y, void *z, int64_t count) {
-  if (type == DType::F32)
-    return binaryOfType<float>(op, advance, x, y, z, count);
-  if (type == DType::BF16)
-    return binaryOfType<BFloat16>(op, advance, x, y, z, count);
-  return binaryOfType<Float16>(op, advance, x, y, z, count);
-}
-
-template <typename From>
-void castFloatsFrom(DType to, const void *x, void *y, int64_t count) {
-  if (to == DType::F32)
-    return castFloats<From, float>(x, y, count);
-  if (to == DType::BF16)
-    return castFloats<From, BFloat16>(x, y, count);
-  return castFloats<From, Float16>(x, y, count);
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    binaryOfType<std::remove_pointer_t<decltype(element)>>(op, advance, x, y, z,
+                                                           count);
+  });
 }
 
 void castLoop(DType from, DType to, const void *x, void *y, int64_t count) {
-  if (from == DType::F32)
-    return castFloatsFrom<float>(to, x, y, count);
-  if (from == DType::BF16)
-    return castFloatsFrom<BFloat16>(to, x, y, count);
-  return castFloatsFrom<Float16>(to, x, y, count);
+  dispatchFloat(from, [&](auto *one) HWY_ATTR {
+    dispatchFloat(to, [&](auto *other) HWY_ATTR {
+      castFloats<std::remove_pointer_t<decltype(one)>,
+                 std::remove_pointer_t<decltype(other)>>(x, y, count);
+    });
+  });
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -216,22 +154,22 @@ void convertAll(const void *xs, void *ys, int64_t count) {
     y[i] = convert<From, To>(x[i]);
 }
 
-/// Casts with an integer on one side, the other side in i32, i64 or f32.
-template <typename From>
-void convertFrom(DType to, const void *x, void *y, int64_t count) {
-  if (to == DType::I32)
-    return convertAll<From, int32_t>(x, y, count);
-  if (to == DType::I64)
-    return convertAll<From, int64_t>(x, y, count);
-  return convertAll<From, float>(x, y, count);
+/// Calls `function` with a null pointer to the C++ type of i32, i64 or f32.
+template <typename Function> void dispatchWide(DType type, Function function) {
+  if (type == DType::I32)
+    return function(static_cast<int32_t *>(nullptr));
+  if (type == DType::I64)
+    return function(static_cast<int64_t *>(nullptr));
+  return function(static_cast<float *>(nullptr));
 }
 
 void convertWide(DType from, DType to, const void *x, void *y, int64_t count) {
-  if (from == DType::I32)
-    return convertFrom<int32_t>(to, x, y, count);
-  if (from == DType::I64)
-    return convertFrom<int64_t>(to, x, y, count);
-  return convertFrom<float>(to, x, y, count);
+  dispatchWide(from, [&](auto *one) {
+    dispatchWide(to, [&](auto *other) {
+      convertAll<std::remove_pointer_t<decltype(one)>,
+                 std::remove_pointer_t<decltype(other)>>(x, y, count);
+    });
+  });
 }
 
 } // namespace

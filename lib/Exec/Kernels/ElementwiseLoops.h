@@ -15,47 +15,19 @@
 
 namespace mf {
 
+/// The operators of one vector. The last ones take a scalar, too.
 enum class UnaryOp {
-  Neg,
-  Sqrt,
-  Reciprocal,
-  Silu,
-  Gelu,
-  FastGelu,
-  Sigmoid,
-  Exp,
-  Log,
-  Softplus,
-  SqrtSoftplus,
-  // The operations from here on take a scalar.
-  AddScalar,
-  MulScalar,
-  ClampMin,
-  ClampMax,
-  GreaterThan,
-  GreaterEqual,
-  LessThan,
-  NotEqual,
-  Remainder,
-  FloorDivide
+#define MF_UNARY(Op, kernel, result) Op,
+#define MF_SCALAR(Op, kernel, result) Op,
+#include "ElementwiseOps.def"
 };
 
 inline bool takesScalar(UnaryOp op) { return op >= UnaryOp::AddScalar; }
 
-/// The backward operations take the gradient of the output first, then the
-/// input. The backward of the sigmoid takes its output.
 enum class BinaryOp {
-  Add,
-  Maximum,
-  Sub,
-  Mul,
-  Div,
-  GreaterEqual,
-  SiluBackward,
-  GeluBackward,
-  FastGeluBackward,
-  SigmoidBackward,
-  SqrtSoftplusBackward
+#define MF_BINARY(Op, kernel, result) Op,
+#define MF_BACKWARD(Op, kernel, result) Op,
+#include "ElementwiseOps.def"
 };
 
 /// The operands of a binary loop that advance; the other is one element.

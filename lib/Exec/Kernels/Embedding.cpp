@@ -29,9 +29,7 @@ struct TableShape {
 /// Returns the index of the table's first row: 0, or the value of the third
 /// input.
 int64_t getFirstRow(const KernelOperands &operands) {
-  return operands.inputs.size() > 2
-             ? *static_cast<const int32_t *>(operands.inputs[2])
-             : 0;
+  return operands.inputs.size() > 2 ? *operands.getInput<int32_t>(2) : 0;
 }
 
 /// A tile is a range of the table's rows. It searches all indices for those of
@@ -50,13 +48,12 @@ public:
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
       const llvm::ArrayRef<Use> uses = findUses(operands, begin, size);
-      char *next = static_cast<char *>(operands.outputs[0]) + begin * rowBytes;
+      auto *next = operands.getOutput<char>(0) + begin * rowBytes;
       char *const end = next + size * rowBytes;
       for (const Use *use = uses.begin(); use != uses.end();) {
         const Use *last = std::find_if(
             use, uses.end(), [&](const Use &u) { return u.row != use->row; });
-        char *row =
-            static_cast<char *>(operands.outputs[0]) + use->row * rowBytes;
+        char *row = operands.getOutput<char>(0) + use->row * rowBytes;
         fillZero(next, row);
         addGradients(operands.inputs[0], {use, last}, row);
         next = row + rowBytes;
@@ -80,7 +77,7 @@ private:
   /// for each row, by place.
   llvm::ArrayRef<Use> findUses(const KernelOperands &operands, int64_t begin,
                                int64_t size) const {
-    const int32_t *indices = static_cast<const int32_t *>(operands.inputs[1]);
+    const auto *indices = operands.getInput<int32_t>(1);
     const int64_t firstRow = getFirstRow(operands) + begin;
     auto isHere = [&](int32_t index) {
       return index >= firstRow && index < firstRow + size;
@@ -158,7 +155,7 @@ KernelOrError makeEmbedding(const KernelSpec &spec, SpecChecker &checker) {
   return makeTiledKernel(
       tileRows(shape.indices, shape.width),
       [shape](const KernelOperands &operands, int64_t begin, int64_t size) {
-        const auto *indices = static_cast<const int32_t *>(operands.inputs[1]);
+        const auto *indices = operands.getInput<int32_t>(1);
         const int64_t firstRow = getFirstRow(operands);
         const size_t rowBytes = shape.width * getBytes(shape.type);
         for (int64_t i = begin; i < begin + size; ++i) {

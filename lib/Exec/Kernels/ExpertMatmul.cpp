@@ -43,8 +43,7 @@ public:
                      shape.operandType == DType::F32 && multipliesFewRows()) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    std::vector<Rows> list =
-        getRows({shape, static_cast<const float *>(operands.inputs[2])});
+    std::vector<Rows> list = getRows({shape, operands.getInput<float>(2)});
     std::vector<int64_t> tileCounts;
     for (const Rows &rows : list)
       tileCounts.push_back(getRowTiles(rows).count *

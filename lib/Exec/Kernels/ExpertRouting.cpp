@@ -25,12 +25,9 @@ public:
     const int64_t indices = shape.tokens * shape.choices;
     const int64_t slots = shape.experts * shape.capacity;
     pool.parallelFor(shape.rows, [&](int64_t row) {
-      const auto *experts =
-          static_cast<const int32_t *>(operands.inputs[0]) + row * indices;
-      auto *dispatch =
-          static_cast<int32_t *>(operands.outputs[0]) + row * slots;
-      auto *combine =
-          static_cast<int32_t *>(operands.outputs[1]) + row * indices;
+      const auto *experts = operands.getInput<int32_t>(0) + row * indices;
+      auto *dispatch = operands.getOutput<int32_t>(0) + row * slots;
+      auto *combine = operands.getOutput<int32_t>(1) + row * indices;
       std::memset(dispatch, 0, slots * sizeof(int32_t));
       routeRow(experts, dispatch, combine);
     });
@@ -114,8 +111,8 @@ KernelOrError makeUpdateExpertBias(const KernelSpec &spec,
       Tiles(spec.inputs[0].getNumElements(), elementsPerTile),
       [rate = static_cast<float>(rate), target = static_cast<float>(target)](
           const KernelOperands &operands, int64_t begin, int64_t size) {
-        const auto *load = static_cast<const float *>(operands.inputs[0]);
-        auto *bias = static_cast<float *>(operands.outputs[0]);
+        const auto *load = operands.getInput<float>(0);
+        auto *bias = operands.getOutput<float>(0);
         for (int64_t i = begin; i < begin + size; ++i)
           bias[i] += rate * getSign(target - load[i]);
       });

@@ -43,8 +43,7 @@ public:
         rowTiles(shape.in, grid.rows), columnTiles(shape.out, grid.columns) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const ExpertRowTable table(shape,
-                               static_cast<const float *>(operands.inputs[2]));
+    const ExpertRowTable table(shape, operands.getInput<float>(2));
     const std::vector<int64_t> tileCounts(shape.ranks * shape.experts,
                                           rowTiles.count * columnTiles.count);
     runExpertTiles(order, tileCounts, pool, [&](size_t expert, int64_t tile) {

@@ -169,8 +169,7 @@ private:
   /// Returns the address of a row of an input or output with `columns` columns.
   const void *rowOf(const KernelOperands &operands, size_t input, int64_t row,
                     int64_t columns) const {
-    return at(static_cast<const void *>(operands.inputs[input]), shape.type,
-              row * columns);
+    return at(operands.getInput<void>(input), shape.type, row * columns);
   }
 
   /// Computes p and ds of a block of query head `head` in `work.scores` and

@@ -33,8 +33,7 @@ private:
   void runHead(const KernelOperands &operands, const SeenRows &rows,
                const float *query, int64_t row, std::vector<float> &weights,
                std::vector<float> &result) const {
-    const float sink =
-        static_cast<const float *>(operands.inputs[2])[row % shape.heads];
+    const float sink = operands.getInput<float>(2)[row % shape.heads];
     rows.multiply(query, shape.scale, weights.data());
     // The sink is in the maximum.
     float largest = sink;
@@ -55,7 +54,7 @@ private:
                   shape.width);
     float logarithm = 0;
     runUnaryLoop(UnaryOp::Log, DType::F32, &sum, &logarithm, 1, 0);
-    static_cast<float *>(operands.outputs[1])[row] = largest + logarithm;
+    operands.getOutput<float>(1)[row] = largest + logarithm;
   }
 
   HybridShape shape;
@@ -90,12 +89,10 @@ KernelOrError makeEntryShares(const KernelSpec &spec, SpecChecker &checker) {
       Tiles(shape.getNumQueries(), 1),
       [shape](const KernelOperands &operands, int64_t query, int64_t) {
         const int64_t sample = query / shape.queries;
-        const auto *indices = static_cast<const int32_t *>(operands.inputs[2]) +
-                              query * shape.chosen;
-        const auto *logSum = static_cast<const float *>(operands.inputs[3]) +
-                             query * shape.heads;
-        auto *shares =
-            static_cast<float *>(operands.outputs[0]) + query * shape.chosen;
+        const auto *indices =
+            operands.getInput<int32_t>(2) + query * shape.chosen;
+        const auto *logSum = operands.getInput<float>(3) + query * shape.heads;
+        auto *shares = operands.getOutput<float>(0) + query * shape.chosen;
         WideRows heads(shape.type, shape.width), entry(shape.type, shape.width);
         heads.take(operands.inputs[0], query * shape.heads, shape.heads);
         std::vector<float> scores(shape.heads);

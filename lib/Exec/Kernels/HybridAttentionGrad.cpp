@@ -31,7 +31,7 @@ public:
     const int64_t width = shape.width, sinks = shape.getNumRows() * width;
     // Sinks are first: the sums of rows change those of the first block.
     for (int64_t head = 0; head < shape.heads; ++head)
-      static_cast<float *>(operands.outputs[2])[head] =
+      operands.getOutput<float>(2)[head] =
           sums.addUp(operands.workspace, sinks + head);
     for (int64_t sample = 0; sample < shape.batch; ++sample) {
       auto add = [&](size_t output, int64_t first, int64_t rows) {
@@ -62,8 +62,7 @@ private:
         dq(width);
     for (int64_t head = 0; head < shape.heads; ++head) {
       const float *q = queries.get(head), *dout = gradients.get(head);
-      const float logSum =
-          static_cast<const float *>(operands.inputs[5])[first + head];
+      const float logSum = operands.getInput<float>(5)[first + head];
       float delta = 0;
       runRowProducts(DType::F32, out.get(head), dout, &delta, 1, width);
       rows.multiply(q, shape.scale, probabilities.data());
@@ -83,9 +82,8 @@ private:
                   at(operands.outputs[0], shape.type, (first + head) * width),
                   width);
       float share = 0;
-      runExponentials(DType::F32,
-                      static_cast<const float *>(operands.inputs[3]) + head,
-                      logSum, &share, 1);
+      runExponentials(DType::F32, operands.getInput<float>(3) + head, logSum,
+                      &share, 1);
       own[shape.getNumRows() * width + head] -= share * delta;
     }
   }

@@ -197,10 +197,7 @@ T *findInput(const KernelOperands &operands, size_t index) {
 inline int64_t getPosition(const HybridShape &shape,
                            const KernelOperands &operands, int64_t query) {
   const int64_t row = query % shape.queries;
-  return shape.first
-             ? *static_cast<const int32_t *>(operands.inputs[*shape.first]) +
-                   row
-             : row;
+  return shape.first ? *operands.getInput<int32_t>(*shape.first) + row : row;
 }
 
 /// Rows of a tensor in fp32.

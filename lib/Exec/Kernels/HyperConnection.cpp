@@ -133,7 +133,7 @@ private:
     const int64_t count = shape.count, width = shape.getWidth(),
                   hidden = shape.hidden, numbers = shape.getNumNumbers();
     auto getOutput = [&](size_t index, int64_t size) {
-      return static_cast<float *>(operands.outputs[index]) + token * size;
+      return operands.getOutput<float>(index) + token * size;
     };
     auto *x = static_cast<float *>(getScratch(
         ScratchUse::Tile, (width + hidden + numbers) * sizeof(float)));
@@ -141,7 +141,7 @@ private:
     runCastLoop(shape.type, DType::F32,
                 at(operands.inputs[0], shape.type, token * width), x, width);
     float *projected = getOutput(4, numbers);
-    const auto *weight = static_cast<const float *>(operands.inputs[1]);
+    const auto *weight = operands.getInput<float>(1);
     for (int64_t i = 0; i < numbers; ++i)
       runRowProducts(DType::F32, x, weight + i * width, projected + i, 1,
                      width);
@@ -150,8 +150,8 @@ private:
     const float rstd =
         1 / std::sqrt(squares / static_cast<float>(width) + shape.epsilon);
     *getOutput(5, 1) = rstd;
-    const auto *factors = static_cast<const float *>(operands.inputs[2]),
-               *bias = static_cast<const float *>(operands.inputs[3]);
+    const auto *factors = operands.getInput<float>(2),
+               *bias = operands.getInput<float>(3);
     for (int64_t i = 0; i < numbers; ++i)
       values[i] = factors[shape.getPart(i)] * (projected[i] * rstd) + bias[i];
     runUnaryLoop(UnaryOp::Sigmoid, DType::F32, values, values, 2 * count, 0);
@@ -172,8 +172,8 @@ private:
            SinkhornMatrix &matrix) const {
     const int64_t count = shape.count, elements = count * count,
                   tokens = shape.getNumTokens();
-    auto *sums = static_cast<float *>(operands.outputs[6]) + token * count,
-         *saved = static_cast<float *>(operands.outputs[7]) + token * elements;
+    auto *sums = operands.getOutput<float>(6) + token * count,
+         *saved = operands.getOutput<float>(7) + token * elements;
     auto save = [&](float *target) {
       std::copy(matrix.get().begin(), matrix.get().end(), target);
     };
@@ -184,7 +184,7 @@ private:
       matrix.divide(i, sums + (i + 1) * tokens * count);
       save(saved + (i + 1) * tokens * elements);
     }
-    save(static_cast<float *>(operands.outputs[2]) + token * elements);
+    save(operands.getOutput<float>(2) + token * elements);
   }
 
   SiteShape shape;
@@ -227,7 +227,7 @@ private:
   };
 
   static const float *get(const KernelOperands &operands, Input input) {
-    return static_cast<const float *>(operands.inputs[input]);
+    return operands.getInput<float>(input);
   }
   float getFactor(const KernelOperands &operands, int64_t number) const {
     return get(operands, Factors)[shape.getPart(number)];
@@ -329,7 +329,7 @@ private:
       }
       addScaled(1, recent, sums, numbers * size);
     }
-    auto *result = static_cast<float *>(operands.outputs[1]);
+    auto *result = operands.getOutput<float>(1);
     for (int64_t i = 0; i < numbers; ++i)
       std::copy_n(sums + i * size, size, result + i * width + begin);
   }
@@ -349,13 +349,11 @@ private:
     }
     std::array<double, 3> parts = {0, 0, 0};
     for (int64_t i = 0; i < numbers; ++i) {
-      static_cast<float *>(operands.outputs[3])[i] =
-          static_cast<float>(bias[i]);
+      operands.getOutput<float>(3)[i] = static_cast<float>(bias[i]);
       parts[shape.getPart(i)] += factors[i];
     }
     for (size_t part = 0; part < parts.size(); ++part)
-      static_cast<float *>(operands.outputs[2])[part] =
-          static_cast<float>(parts[part]);
+      operands.getOutput<float>(2)[part] = static_cast<float>(parts[part]);
   }
 
   SiteShape shape;
@@ -404,8 +402,8 @@ KernelOrError makeMhcPost(const KernelSpec &spec, SpecChecker &checker) {
     auto *x = static_cast<float *>(
         getScratch(ScratchUse::Tile, (2 * width + hidden) * sizeof(float)));
     float *mixed = x + width, *output = mixed + width;
-    const auto *mixing = static_cast<const float *>(operands.inputs[1]),
-               *shares = static_cast<const float *>(operands.inputs[3]);
+    const auto *mixing = operands.getInput<float>(1),
+               *shares = operands.getInput<float>(3);
     for (int64_t token = begin; token < begin + size; ++token) {
       runCastLoop(shape.type, DType::F32,
                   at(operands.inputs[0], shape.type, token * width), x, width);
@@ -482,10 +480,10 @@ KernelOrError makeMhcPostBackward(const KernelSpec &spec,
                   at(operands.inputs[input], shape.type, row * columns), target,
                   columns);
     };
-    const auto *mixing = static_cast<const float *>(operands.inputs[2]),
-               *shares = static_cast<const float *>(operands.inputs[4]);
-    auto *dMixing = static_cast<float *>(operands.outputs[1]),
-         *dShares = static_cast<float *>(operands.outputs[3]);
+    const auto *mixing = operands.getInput<float>(2),
+               *shares = operands.getInput<float>(4);
+    auto *dMixing = operands.getOutput<float>(1),
+         *dShares = operands.getOutput<float>(3);
     for (int64_t token = begin; token < begin + size; ++token) {
       read(0, token, width, dz);
       read(1, token, width, x);

@@ -32,10 +32,8 @@ private:
                 float *own) const {
     const int64_t heads = shape.heads, width = shape.width,
                   sample = query / shape.queries;
-    const auto *gradients =
-        static_cast<const float *>(operands.inputs[0]) + query * shape.chosen;
-    const auto *indices =
-        static_cast<const int32_t *>(operands.inputs[4]) + query * shape.chosen;
+    const auto *gradients = operands.getInput<float>(0) + query * shape.chosen;
+    const auto *indices = operands.getInput<int32_t>(4) + query * shape.chosen;
     WideRows queries(shape.type, width), key(queries), weights(shape.type, 1);
     queries.take(operands.inputs[1], query * heads, heads);
     weights.take(operands.inputs[3], query * heads, heads);
@@ -76,8 +74,8 @@ void chooseEntries(const HybridShape &shape, const KernelOperands &operands,
   const int64_t heads = shape.heads, chosen = shape.chosen;
   const int64_t seen = getNumSeen(getPosition(shape, operands, query),
                                   shape.ratio, shape.entries);
-  auto *values = static_cast<float *>(operands.outputs[0]) + query * chosen;
-  auto *indices = static_cast<int32_t *>(operands.outputs[1]) + query * chosen;
+  auto *values = operands.getOutput<float>(0) + query * chosen;
+  auto *indices = operands.getOutput<int32_t>(1) + query * chosen;
   WideRows queries(shape.type, shape.width), weights(shape.type, 1);
   queries.take(operands.inputs[0], query * heads, heads);
   weights.take(operands.inputs[2], query * heads, heads);

@@ -6,6 +6,7 @@
 #include "MatrixProduct.h"
 #include "Tiles.h"
 #include "llvm/Support/MathExtras.h"
+#include <algorithm>
 
 namespace mf {
 namespace {
@@ -22,9 +23,9 @@ public:
   static KernelOrError make(const KernelSpec &spec, const ProductShape &shape);
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const char *a = static_cast<const char *>(operands.inputs[0]);
-    const char *b = static_cast<const char *>(operands.inputs[1]);
-    char *c = static_cast<char *>(operands.outputs[0]);
+    const auto *a = operands.getInput<char>(0);
+    const auto *b = operands.getInput<char>(1);
+    auto *c = operands.getOutput<char>(0);
     const auto groups =
         static_cast<int64_t>(llvm::divideCeil(shape.batch, grid.batches));
     // Tiles that share columns of b are neighbours, so that threads find them
@@ -183,6 +184,54 @@ KernelOrError makeMatmul(const KernelSpec &spec, SpecChecker &checker) {
   if (llvm::Error error = checker.takeError())
     return error;
   return MatmulKernel::make(spec, shape);
+}
+
+//===----------------------------------------------------------------------===//
+// The fixed grid of a matrix product
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Below this, handing a tile to another thread costs more than it saves.
+constexpr int64_t fewestMultiplications = int64_t{1} << 21;
+
+/// Enough tiles for the threads of one stream to share evenly. With more tiles,
+/// the same operands would be packed more often.
+constexpr int64_t wantedTiles = 4;
+
+/// Rows of a tile: within these, more are better.
+constexpr int64_t fewestRows = 64, mostRows = 512;
+
+/// Returns the size of one of `pieces` equal pieces of `total`, in multiples of
+/// a block of vector registers.
+int64_t cut(int64_t total, int64_t pieces) {
+  return std::min<int64_t>(total, static_cast<int64_t>(llvm::alignTo(
+                                      llvm::divideCeil(total, pieces), 32)));
+}
+
+} // namespace
+
+MatmulTiles chooseMatmulTiles(int64_t batch, int64_t m, int64_t n, int64_t k,
+                              bool direct) {
+  int64_t work = std::max<int64_t>(1, m * n * k);
+  if (direct && work <= fewestMultiplications)
+    return {m, n, std::min(batch, fewestMultiplications / work)};
+
+  // A whole row of c at a time packs b once for many rows. A very long k or n
+  // would evict the packed panels from the second-level cache.
+  int64_t columns = k > 8192 ? 384 : n <= 2048 ? n : 512;
+  int64_t rows = mostRows;
+  if (!direct)
+    rows = columns = convertedTile;
+  columns = cut(n, static_cast<int64_t>(llvm::divideCeil(n, columns)));
+  const int64_t across =
+      batch * static_cast<int64_t>(llvm::divideCeil(n, columns));
+  const int64_t down = std::max<int64_t>(
+      static_cast<int64_t>(llvm::divideCeil(m, rows)),
+      std::min<int64_t>(
+          static_cast<int64_t>(llvm::divideCeil(m, fewestRows)),
+          static_cast<int64_t>(llvm::divideCeil(wantedTiles, across))));
+  return {cut(m, down), columns, 1};
 }
 
 } // namespace mf

@@ -479,8 +479,8 @@ KernelOrError makeOwnPart(const KernelSpec &spec, SpecChecker &checker) {
       [parts, elements, type = whole.type,
        copy = StridedCopy(getBytes(whole.type), dimensions)](
           const KernelOperands &operands, ThreadPool &pool) {
-        const int64_t part = std::clamp<int64_t>(
-            *static_cast<const int32_t *>(operands.inputs[1]), 0, parts - 1);
+        const int64_t part =
+            std::clamp<int64_t>(*operands.getInput<int32_t>(1), 0, parts - 1);
         copy.run(at(operands.inputs[0], type, part * elements),
                  operands.outputs[0], pool);
       });

@@ -49,7 +49,7 @@ void runRmsNorm(const NormShape &shape, float epsilon,
                 const KernelOperands &operands, ThreadPool &pool) {
   const float *gamma =
       getWideGamma(shape, operands.inputs[1], operands.workspace);
-  float *rstd = static_cast<float *>(operands.outputs[1]);
+  auto *rstd = operands.getOutput<float>(1);
   Tiles tiles = tileRows(shape.rows, shape.columns);
   pool.parallelFor(tiles.count, [&](int64_t tile) {
     auto [begin, size] = tiles[tile];
@@ -74,7 +74,7 @@ public:
     // The sums follow gamma, if the workspace has it.
     float *sums = static_cast<float *>(operands.workspace) +
                   (shape.gammaType == DType::F32 ? 0 : columns);
-    const float *rstd = static_cast<const float *>(operands.inputs[2]);
+    const auto *rstd = operands.getInput<float>(2);
     pool.parallelFor(blocks.count, [&](int64_t block) {
       auto [begin, size] = blocks[block];
       float *sum = sums + block * columns;
@@ -100,8 +100,8 @@ void runLayerNorm(const NormShape &shape, float epsilon,
   const float *bias =
       getWideGamma(shape, operands.inputs[2],
                    shape.gammaType == DType::F32 ? wide : wide + shape.columns);
-  float *mean = static_cast<float *>(operands.outputs[1]);
-  float *rstd = static_cast<float *>(operands.outputs[2]);
+  auto *mean = operands.getOutput<float>(1);
+  auto *rstd = operands.getOutput<float>(2);
   Tiles tiles = tileRows(shape.rows, shape.columns);
   pool.parallelFor(tiles.count, [&](int64_t tile) {
     auto [begin, size] = tiles[tile];
@@ -127,8 +127,8 @@ public:
     float *weightSums = static_cast<float *>(operands.workspace) +
                         (shape.gammaType == DType::F32 ? 0 : columns);
     float *biasSums = weightSums + blocks.count * columns;
-    const float *mean = static_cast<const float *>(operands.inputs[2]);
-    const float *rstd = static_cast<const float *>(operands.inputs[3]);
+    const auto *mean = operands.getInput<float>(2);
+    const auto *rstd = operands.getInput<float>(3);
     if (hasFactorGradients)
       std::memset(weightSums, 0, 2 * blocks.count * columns * sizeof(float));
     pool.parallelFor(blocks.count, [&](int64_t block) {

@@ -11,6 +11,7 @@
 #ifndef MF_LIB_EXEC_KERNELS_SCRATCH_H
 #define MF_LIB_EXEC_KERNELS_SCRATCH_H
 
+#include "llvm/Support/MemAlloc.h"
 #include <cstddef>
 
 namespace mf {
@@ -32,7 +33,27 @@ constexpr size_t scratchUses = 4;
 /// Returns at least `bytes` bytes, aligned to 64, with unspecified contents.
 /// They are valid until this thread requests more for the same use. A failed
 /// allocation ends the program, as in LLVM's allocators.
-void *getScratch(ScratchUse use, size_t bytes);
+inline void *getScratch(ScratchUse use, size_t bytes) {
+  constexpr size_t alignment = 64;
+  struct Buffer {
+    void *memory = nullptr;
+    size_t bytes = 0;
+
+    ~Buffer() { release(); }
+    void release() {
+      if (memory)
+        llvm::deallocate_buffer(memory, bytes, alignment);
+    }
+  };
+  thread_local Buffer buffers[scratchUses];
+  Buffer &buffer = buffers[static_cast<size_t>(use)];
+  if (buffer.bytes < bytes) {
+    buffer.release();
+    buffer.memory = llvm::allocate_buffer(bytes, alignment);
+    buffer.bytes = bytes;
+  }
+  return buffer.memory;
+}
 
 } // namespace mf
 

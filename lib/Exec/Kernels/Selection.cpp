@@ -39,7 +39,7 @@ public:
         tiles(tileRows(x.getNumElements() / columns, columns)) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    int32_t *indices = static_cast<int32_t *>(operands.outputs[1]);
+    auto *indices = operands.getOutput<int32_t>(1);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
       auto *best = static_cast<SortedElement *>(
@@ -124,7 +124,7 @@ private:
       list[i] = {orders[i], static_cast<uint32_t>(i)};
     take(type, x, sortElements(list, other, columns),
          at(operands.outputs[0], type, row * columns),
-         static_cast<int32_t *>(operands.outputs[1]) + row * columns, columns);
+         operands.getOutput<int32_t>(1) + row * columns, columns);
   }
 
   DType type;

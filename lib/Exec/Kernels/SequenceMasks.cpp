@@ -25,8 +25,7 @@ public:
         llvm::SmallVector<int32_t *, 2> outputs;
         for (void *output : operands.outputs)
           outputs.push_back(static_cast<int32_t *>(output) + row * length);
-        fillRow(static_cast<const int32_t *>(operands.inputs[0]) + row * length,
-                outputs);
+        fillRow(operands.getInput<int32_t>(0) + row * length, outputs);
       }
     });
   }
@@ -104,8 +103,7 @@ public:
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [first, number] = tiles[tile];
       for (int64_t row = first; row < first + number; ++row) {
-        const Hides hides(static_cast<const int32_t *>(operands.inputs[0]), row,
-                          keys);
+        const Hides hides(operands.getInput<int32_t>(0), row, keys);
         void *line = at(operands.outputs[0], type, row * keys);
         std::memset(line, 0, keys * bytes);
         for (int64_t key = 0; key < keys; ++key)

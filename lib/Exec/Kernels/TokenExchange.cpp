@@ -90,8 +90,8 @@ public:
       : shape(shape), fill(fill) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const Deliveries all(shape, static_cast<const float *>(operands.inputs[1]),
-                         static_cast<const float *>(operands.inputs[2]));
+    const Deliveries all(shape, operands.getInput<float>(1),
+                         operands.getInput<float>(2));
     std::vector<std::vector<Delivery>> deliveries(shape.groups * shape.ranks);
     std::vector<bool> suffices;
     for (size_t rank = 0; rank < deliveries.size(); ++rank)

@@ -90,8 +90,7 @@ void gatherRows(const RowShape &shape, const void *from, const int32_t *index,
 
 void runGatherRows(const RowShape &shape, const KernelOperands &operands,
                    ThreadPool &pool) {
-  gatherRows(shape, operands.inputs[0],
-             static_cast<const int32_t *>(operands.inputs[1]),
+  gatherRows(shape, operands.inputs[0], operands.getInput<int32_t>(1),
              operands.outputs[0], pool);
 }
 
@@ -106,7 +105,7 @@ public:
   explicit GatherRowsGradKernel(const RowShape &shape) : shape(shape) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const int32_t *index = static_cast<const int32_t *>(operands.inputs[1]);
+    const auto *index = operands.getInput<int32_t>(1);
     int32_t *lists = static_cast<int32_t *>(operands.workspace);
     const int64_t listSize = shape.rows + 1 + shape.places;
     pool.parallelFor(shape.batches, [&](int64_t batch) {
@@ -186,8 +185,8 @@ public:
   /// `order` has the tokens in their new order. Its inverse is the second
   /// output.
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const float *indices = static_cast<const float *>(operands.inputs[1]);
-    int32_t *sortedIndices = static_cast<int32_t *>(operands.outputs[1]);
+    const auto *indices = operands.getInput<float>(1);
+    auto *sortedIndices = operands.getOutput<int32_t>(1);
     int32_t *order = static_cast<int32_t *>(operands.workspace);
     pool.parallelFor(shape.batches, [&](int64_t batch) {
       const int64_t first = batch * shape.rows;

@@ -30,6 +30,13 @@ namespace mf {
 struct KernelOperands {
   llvm::ArrayRef<void *> inputs, outputs;
   void *workspace = nullptr;
+
+  template <typename T> const T *getInput(size_t index) const {
+    return static_cast<const T *>(inputs[index]);
+  }
+  template <typename T> T *getOutput(size_t index) const {
+    return static_cast<T *>(outputs[index]);
+  }
 };
 
 /// A kernel that is ready to run. Several threads may call `run` concurrently

@@ -1,4 +1,4 @@
-//===- SwiGlu.cpp - SiLU-gated linear unit on a packed input --------------===//
+//===- RowKernels.cpp - Softmax and gated units over rows -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Factories.h"
@@ -6,6 +6,47 @@
 #include "RowLoops.h"
 
 namespace mf {
+
+KernelOrError makeSoftmax(const KernelSpec &spec, SpecChecker &checker) {
+  checker.requireFloatInput(0);
+  checker.requireInputRank(0, 1);
+  checker.requireOutput(0, spec.inputs[0]);
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return makeRowKernel(spec.inputs[0], [type = spec.inputs[0].type](
+                                           const KernelOperands &operands,
+                                           int64_t columns, int64_t begin,
+                                           int64_t size) {
+    const int64_t offset = begin * columns;
+    runSoftmaxRows(type, at(operands.inputs[0], type, offset),
+                   at(operands.outputs[0], type, offset), size, columns);
+  });
+}
+
+KernelOrError makeSoftmaxBackward(const KernelSpec &spec,
+                                  SpecChecker &checker) {
+  checker.requireFloatInput(0);
+  checker.requireInputRank(0, 1);
+  checker.requireInput(1, spec.inputs[0]);
+  checker.requireOutput(0, spec.inputs[0]);
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return makeRowKernel(spec.inputs[0], [type = spec.inputs[0].type](
+                                           const KernelOperands &operands,
+                                           int64_t columns, int64_t begin,
+                                           int64_t size) {
+    const int64_t offset = begin * columns;
+    runSoftmaxBackwardRows(type, at(operands.inputs[0], type, offset),
+                           at(operands.inputs[1], type, offset),
+                           at(operands.outputs[0], type, offset), size,
+                           columns);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// SiLU-gated linear unit on a packed input
+//===----------------------------------------------------------------------===//
+
 namespace {
 
 /// Returns the shape of the result for an input that has gate and value in its
