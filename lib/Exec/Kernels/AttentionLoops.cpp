@@ -80,8 +80,8 @@ HWY_INLINE float addPositions(const ScoreBlock &block, int64_t row,
 }
 
 template <typename T>
-void softmaxOfType(const ScoreBlock &block, float *max, float *sum,
-                   float *result, int64_t width) {
+void softmax(const ScoreBlock &block, float *max, float *sum, float *result,
+             int64_t width) {
   for (int64_t row = 0; row < block.rows; ++row) {
     float *scores = block.scores + row * block.stride;
     T *probabilities = reinterpret_cast<T *>(scores);
@@ -117,8 +117,8 @@ void softmaxOfType(const ScoreBlock &block, float *max, float *sum,
 }
 
 template <typename T>
-void softmaxGradOfType(const ScoreBlock &block, float *gradients,
-                       const float *max, const float *sum, const float *delta) {
+void softmaxGrad(const ScoreBlock &block, float *gradients, const float *max,
+                 const float *sum, const float *delta) {
   const auto scale = hn::Set(floats, block.scale);
   for (int64_t row = 0; row < block.rows; ++row) {
     float *scores = block.scores + row * block.stride;
@@ -143,8 +143,8 @@ void softmaxGradOfType(const ScoreBlock &block, float *gradients,
 }
 
 template <typename T>
-void rowProductsOfType(const void *as, const void *bs, float *delta,
-                       int64_t rows, int64_t columns) {
+void rowProducts(const void *as, const void *bs, float *delta, int64_t rows,
+                 int64_t columns) {
   const T *a = static_cast<const T *>(as);
   const T *b = static_cast<const T *>(bs);
   for (int64_t row = 0; row < rows; ++row, a += columns, b += columns) {
@@ -157,8 +157,8 @@ void rowProductsOfType(const void *as, const void *bs, float *delta,
 }
 
 template <typename T>
-void divideRowsOfType(const float *x, const float *divisor, void *ys,
-                      int64_t rows, int64_t columns) {
+void divideRows(const float *x, const float *divisor, void *ys, int64_t rows,
+                int64_t columns) {
   T *y = static_cast<T *>(ys);
   for (int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
     const auto factor = hn::Set(floats, 1.0f / divisor[row]);
@@ -166,38 +166,6 @@ void divideRowsOfType(const float *x, const float *divisor, void *ys,
       part.put(hn::Mul(part.get(x + i), factor), y + i);
     });
   }
-}
-
-void softmax(DType type, const ScoreBlock &block, float *max, float *sum,
-             float *result, int64_t width) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    softmaxOfType<T>(block, max, sum, result, width);
-  });
-}
-
-void softmaxGrad(DType type, const ScoreBlock &block, float *gradients,
-                 const float *max, const float *sum, const float *delta) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    softmaxGradOfType<T>(block, gradients, max, sum, delta);
-  });
-}
-
-void rowProducts(DType type, const void *a, const void *b, float *delta,
-                 int64_t rows, int64_t columns) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    rowProductsOfType<T>(a, b, delta, rows, columns);
-  });
-}
-
-void divideRows(DType type, const float *x, const float *divisor, void *y,
-                int64_t rows, int64_t columns) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    divideRowsOfType<T>(x, divisor, y, rows, columns);
-  });
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -210,23 +178,23 @@ namespace mf {
 
 void runAttentionSoftmax(DType type, const ScoreBlock &block, float *max,
                          float *sum, float *result, int64_t width) {
-  MF_LOOP(softmax)(type, block, max, sum, result, width);
+  MF_LOOP_OF(type, softmax)(block, max, sum, result, width);
 }
 
 void runAttentionSoftmaxGrad(DType type, const ScoreBlock &block,
                              float *gradients, const float *max,
                              const float *sum, const float *delta) {
-  MF_LOOP(softmaxGrad)(type, block, gradients, max, sum, delta);
+  MF_LOOP_OF(type, softmaxGrad)(block, gradients, max, sum, delta);
 }
 
 void runRowProducts(DType type, const void *a, const void *b, float *delta,
                     int64_t rows, int64_t columns) {
-  MF_LOOP(rowProducts)(type, a, b, delta, rows, columns);
+  MF_LOOP_OF(type, rowProducts)(a, b, delta, rows, columns);
 }
 
 void runDivideRows(DType type, const float *x, const float *divisor, void *y,
                    int64_t rows, int64_t columns) {
-  MF_LOOP(divideRows)(type, x, divisor, y, rows, columns);
+  MF_LOOP_OF(type, divideRows)(x, divisor, y, rows, columns);
 }
 
 } // namespace mf

@@ -40,8 +40,7 @@ HWY_INLINE void mapBinary(Advance advance, const void *xs, const void *ys,
 }
 
 template <typename T>
-void unaryOfType(UnaryOp op, const void *xs, void *ys, int64_t count,
-                 float number) {
+void unary(UnaryOp op, const void *xs, void *ys, int64_t count, float number) {
   const T *from = static_cast<const T *>(xs);
   T *to = static_cast<T *>(ys);
   const auto scalar = hn::Set(floats, number);
@@ -56,8 +55,8 @@ void unaryOfType(UnaryOp op, const void *xs, void *ys, int64_t count,
 }
 
 template <typename T>
-void binaryOfType(BinaryOp op, Advance advance, const void *xs, const void *ys,
-                  void *zs, int64_t count) {
+void binary(BinaryOp op, Advance advance, const void *xs, const void *ys,
+            void *zs, int64_t count) {
   switch (op) {
 #define MF_BINARY(Op, kernel, result)                                          \
   case BinaryOp::Op:                                                           \
@@ -87,31 +86,6 @@ void castFloats(const void *x, void *y, int64_t count) {
       static_cast<To *>(y), static_cast<const From *>(x));
 }
 
-void unaryLoop(UnaryOp op, DType type, const void *x, void *y, int64_t count,
-               float scalar) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    unaryOfType<std::remove_pointer_t<decltype(element)>>(op, x, y, count,
-                                                          scalar);
-  });
-}
-
-void binaryLoop(BinaryOp op, Advance advance, DType type, const void *x,
-                const void *y, void *z, int64_t count) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    binaryOfType<std::remove_pointer_t<decltype(element)>>(op, advance, x, y, z,
-                                                           count);
-  });
-}
-
-void castLoop(DType from, DType to, const void *x, void *y, int64_t count) {
-  dispatchFloat(from, [&](auto *one) HWY_ATTR {
-    dispatchFloat(to, [&](auto *other) HWY_ATTR {
-      castFloats<std::remove_pointer_t<decltype(one)>,
-                 std::remove_pointer_t<decltype(other)>>(x, y, count);
-    });
-  });
-}
-
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 } // namespace HWY_NAMESPACE
 } // namespace mf
@@ -122,12 +96,12 @@ namespace mf {
 
 void runUnaryLoop(UnaryOp op, DType type, const void *x, void *y, int64_t count,
                   float scalar) {
-  MF_LOOP(unaryLoop)(op, type, x, y, count, scalar);
+  MF_LOOP_OF(type, unary)(op, x, y, count, scalar);
 }
 
 void runBinaryLoop(BinaryOp op, Advance advance, DType type, const void *x,
                    const void *y, void *z, int64_t count) {
-  MF_LOOP(binaryLoop)(op, advance, type, x, y, z, count);
+  MF_LOOP_OF(type, binary)(op, advance, x, y, z, count);
 }
 
 namespace {
@@ -176,7 +150,7 @@ void convertWide(DType from, DType to, const void *x, void *y, int64_t count) {
 
 void runCastLoop(DType from, DType to, const void *x, void *y, int64_t count) {
   if (isFloat(from) && isFloat(to))
-    return MF_LOOP(castLoop)(from, to, x, y, count);
+    return MF_LOOP_OF_TWO(from, to, castFloats)(x, y, count);
   bool narrowFrom = from == DType::BF16 || from == DType::F16;
   bool narrowTo = to == DType::BF16 || to == DType::F16;
   if (!narrowFrom && !narrowTo)
@@ -190,11 +164,11 @@ void runCastLoop(DType from, DType to, const void *x, void *y, int64_t count) {
     const char *source = static_cast<const char *>(x) + i * getBytes(from);
     char *target = static_cast<char *>(y) + i * getBytes(to);
     if (narrowFrom) {
-      MF_LOOP(castLoop)(from, DType::F32, source, wide, n);
+      MF_LOOP_OF_TWO(from, DType::F32, castFloats)(source, wide, n);
       convertWide(DType::F32, to, wide, target, n);
     } else {
       convertWide(from, DType::F32, source, wide, n);
-      MF_LOOP(castLoop)(DType::F32, to, wide, target, n);
+      MF_LOOP_OF_TWO(DType::F32, to, castFloats)(wide, target, n);
     }
   }
 }

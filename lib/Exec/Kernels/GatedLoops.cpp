@@ -16,7 +16,7 @@ namespace mf {
 namespace HWY_NAMESPACE {
 
 template <typename T>
-void swiGluOfType(const void *xs, void *ys, int64_t rows, int64_t columns) {
+void swiGlu(const void *xs, void *ys, int64_t rows, int64_t columns) {
   const T *x = static_cast<const T *>(xs);
   T *y = static_cast<T *>(ys);
   for (int64_t row = 0; row < rows; ++row, x += 2 * columns, y += columns)
@@ -29,8 +29,8 @@ void swiGluOfType(const void *xs, void *ys, int64_t rows, int64_t columns) {
 }
 
 template <typename T>
-void swiGluGradOfType(const void *dys, const void *xs, void *dxs, int64_t rows,
-                      int64_t columns) {
+void swiGluGrad(const void *dys, const void *xs, void *dxs, int64_t rows,
+                int64_t columns) {
   const T *dy = static_cast<const T *>(dys);
   const T *x = static_cast<const T *>(xs);
   T *dx = static_cast<T *>(dxs);
@@ -96,8 +96,8 @@ void rotateNeighbours(const T *x, const Table *cos, const Table *sin, T *y,
 }
 
 template <typename T, typename Table>
-void rotaryOfType(const void *xs, const void *cosines, const void *sines,
-                  void *ys, int64_t rows, const RotaryRow &row) {
+void rotateRows(const void *xs, const void *cosines, const void *sines, void *ys,
+            int64_t rows, const RotaryRow &row) {
   const T *x = static_cast<const T *>(xs);
   const Table *cos = static_cast<const Table *>(cosines);
   const Table *sin = static_cast<const Table *>(sines);
@@ -117,30 +117,13 @@ void rotaryOfType(const void *xs, const void *cosines, const void *sines,
   }
 }
 
-void swiGlu(DType type, const void *x, void *y, int64_t rows, int64_t columns) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    swiGluOfType<T>(x, y, rows, columns);
-  });
-}
-
-void swiGluGrad(DType type, const void *dy, const void *x, void *dx,
-                int64_t rows, int64_t columns) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    swiGluGradOfType<T>(dy, x, dx, rows, columns);
-  });
-}
-
-void rotary(DType type, DType tableType, const void *x, const void *cos,
-            const void *sin, void *y, int64_t rows, const RotaryRow &row) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    if (tableType == DType::F32)
-      rotaryOfType<T, float>(x, cos, sin, y, rows, row);
-    else
-      rotaryOfType<T, T>(x, cos, sin, y, rows, row);
-  });
+template <typename T>
+void rotary(DType tableType, const void *x, const void *cos, const void *sin,
+            void *y, int64_t rows, const RotaryRow &row) {
+  if (tableType == DType::F32)
+    rotateRows<T, float>(x, cos, sin, y, rows, row);
+  else
+    rotateRows<T, T>(x, cos, sin, y, rows, row);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -153,19 +136,18 @@ namespace mf {
 
 void runSwiGluRows(DType type, const void *x, void *y, int64_t rows,
                    int64_t columns) {
-  MF_LOOP(swiGlu)(type, x, y, rows, columns);
+  MF_LOOP_OF(type, swiGlu)(x, y, rows, columns);
 }
 
 void runSwiGluGradRows(DType type, const void *dy, const void *x, void *dx,
                        int64_t rows, int64_t columns) {
-  MF_LOOP(swiGluGrad)(type, dy, x, dx, rows, columns);
+  MF_LOOP_OF(type, swiGluGrad)(dy, x, dx, rows, columns);
 }
 
 void runRotaryRows(DType type, DType tableType, const void *x, const void *cos,
                    const void *sin, void *y, int64_t rows,
                    const RotaryRow &row) {
-  MF_LOOP(rotary)
-  (type, tableType, x, cos, sin, y, rows, row);
+  MF_LOOP_OF(type, rotary)(tableType, x, cos, sin, y, rows, row);
 }
 
 } // namespace mf

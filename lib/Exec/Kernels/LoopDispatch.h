@@ -12,7 +12,9 @@
 #ifndef MF_LIB_EXEC_KERNELS_LOOPDISPATCH_H
 #define MF_LIB_EXEC_KERNELS_LOOPDISPATCH_H
 
+#include "ElementTypes.h"
 #include <cstdint>
+#include <type_traits>
 
 namespace mf {
 
@@ -38,11 +40,31 @@ public:
 
 /// The version of a function of HWY_NAMESPACE for getLoopSet().
 #if defined(__x86_64__)
-#define MF_LOOP(function)                                                      \
-  (*(mf::getLoopSet() == mf::LoopSet::Avx512 ? &N_AVX3::function               \
-                                             : &N_AVX2::function))
+#define MF_LOOP(...)                                                           \
+  (*(mf::getLoopSet() == mf::LoopSet::Avx512 ? &N_AVX3::__VA_ARGS__            \
+                                             : &N_AVX2::__VA_ARGS__))
 #else
-#define MF_LOOP(function) (*&N_NEON::function)
+#define MF_LOOP(...) (*&N_NEON::__VA_ARGS__)
 #endif
+
+// Names of functions take no parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
+
+/// The same of a function template, for the C++ type of a floating-point type.
+#define MF_LOOP_OF(type, function)                                             \
+  (*mf::dispatchFloat(type, [](auto *element) {                                \
+    return &MF_LOOP(function<std::remove_pointer_t<decltype(element)>>);       \
+  }))
+
+/// The same for the C++ types of two floating-point types.
+#define MF_LOOP_OF_TWO(type, other, function)                                  \
+  (*mf::dispatchFloat(type, [&](auto *first) {                                 \
+    return mf::dispatchFloat(other, [](auto *second) {                         \
+      return &MF_LOOP(function<std::remove_pointer_t<decltype(first)>,         \
+                               std::remove_pointer_t<decltype(second)>>);      \
+    });                                                                        \
+  }))
+
+// NOLINTEND(bugprone-macro-parentheses)
 
 #endif // MF_LIB_EXEC_KERNELS_LOOPDISPATCH_H

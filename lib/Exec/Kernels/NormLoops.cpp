@@ -17,8 +17,8 @@ namespace mf {
 namespace HWY_NAMESPACE {
 
 template <typename T>
-void rmsNormOfType(const void *xs, const float *gamma, void *ys, float *rstd,
-                   int64_t rows, int64_t columns, float epsilon) {
+void rmsNorm(const void *xs, const float *gamma, void *ys, float *rstd,
+             int64_t rows, int64_t columns, float epsilon) {
   const T *x = static_cast<const T *>(xs);
   T *y = static_cast<T *>(ys);
   for (int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
@@ -39,9 +39,9 @@ void rmsNormOfType(const void *xs, const float *gamma, void *ys, float *rstd,
 }
 
 template <typename T>
-void rmsNormGradOfType(const void *dys, const void *xs, const float *rstd,
-                       const float *gamma, void *dxs, float *gammaGradient,
-                       int64_t rows, int64_t columns) {
+void rmsNormGrad(const void *dys, const void *xs, const float *rstd,
+                 const float *gamma, void *dxs, float *gammaGradient,
+                 int64_t rows, int64_t columns) {
   const T *dy = static_cast<const T *>(dys);
   const T *x = static_cast<const T *>(xs);
   T *dx = static_cast<T *>(dxs);
@@ -75,9 +75,9 @@ void rmsNormGradOfType(const void *dys, const void *xs, const float *rstd,
 }
 
 template <typename T>
-void layerNormOfType(const void *xs, const float *weight, const float *bias,
-                     void *ys, float *means, float *rstd, int64_t rows,
-                     int64_t columns, float epsilon) {
+void layerNorm(const void *xs, const float *weight, const float *bias, void *ys,
+               float *means, float *rstd, int64_t rows, int64_t columns,
+               float epsilon) {
   const T *x = static_cast<const T *>(xs);
   T *y = static_cast<T *>(ys);
   const auto width = static_cast<float>(columns);
@@ -119,11 +119,10 @@ void addBiasGradient(int64_t columns, const T *dy, float *biasGradient) {
 }
 
 template <typename T>
-void layerNormBackwardOfType(const void *dys, const void *xs,
-                             const float *means, const float *rstd,
-                             const float *weight, void *dxs,
-                             float *weightGradient, float *biasGradient,
-                             int64_t rows, int64_t columns) {
+void layerNormBackward(const void *dys, const void *xs, const float *means,
+                       const float *rstd, const float *weight, void *dxs,
+                       float *weightGradient, float *biasGradient, int64_t rows,
+                       int64_t columns) {
   const T *dy = static_cast<const T *>(dys);
   const T *x = static_cast<const T *>(xs);
   T *dx = static_cast<T *>(dxs);
@@ -182,43 +181,6 @@ void layerNormBackwardOfType(const void *dys, const void *xs,
   }
 }
 
-void layerNorm(DType type, const void *x, const float *weight,
-               const float *bias, void *y, float *mean, float *rstd,
-               int64_t rows, int64_t columns, float epsilon) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    layerNormOfType<T>(x, weight, bias, y, mean, rstd, rows, columns, epsilon);
-  });
-}
-
-void layerNormBackward(DType type, const void *dy, const void *x,
-                       const float *mean, const float *rstd,
-                       const float *weight, void *dx, float *weightGradient,
-                       float *biasGradient, int64_t rows, int64_t columns) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    layerNormBackwardOfType<T>(dy, x, mean, rstd, weight, dx, weightGradient,
-                               biasGradient, rows, columns);
-  });
-}
-
-void rmsNorm(DType type, const void *x, const float *gamma, void *y,
-             float *rstd, int64_t rows, int64_t columns, float epsilon) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    rmsNormOfType<T>(x, gamma, y, rstd, rows, columns, epsilon);
-  });
-}
-
-void rmsNormGrad(DType type, const void *dy, const void *x, const float *rstd,
-                 const float *gamma, void *dx, float *gammaGradient,
-                 int64_t rows, int64_t columns) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    rmsNormGradOfType<T>(dy, x, rstd, gamma, dx, gammaGradient, rows, columns);
-  });
-}
-
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 } // namespace HWY_NAMESPACE
 } // namespace mf
@@ -229,22 +191,21 @@ namespace mf {
 
 void runRmsNormRows(DType type, const void *x, const float *gamma, void *y,
                     float *rstd, int64_t rows, int64_t columns, float epsilon) {
-  MF_LOOP(rmsNorm)
-  (type, x, gamma, y, rstd, rows, columns, epsilon);
+  MF_LOOP_OF(type, rmsNorm)(x, gamma, y, rstd, rows, columns, epsilon);
 }
 
 void runRmsNormGradRows(DType type, const void *dy, const void *x,
                         const float *rstd, const float *gamma, void *dx,
                         float *gammaGradient, int64_t rows, int64_t columns) {
-  MF_LOOP(rmsNormGrad)
-  (type, dy, x, rstd, gamma, dx, gammaGradient, rows, columns);
+  MF_LOOP_OF(type, rmsNormGrad)(dy, x, rstd, gamma, dx, gammaGradient, rows,
+                                columns);
 }
 
 void runLayerNormRows(DType type, const void *x, const float *weight,
                       const float *bias, void *y, float *mean, float *rstd,
                       int64_t rows, int64_t columns, float epsilon) {
-  MF_LOOP(layerNorm)
-  (type, x, weight, bias, y, mean, rstd, rows, columns, epsilon);
+  MF_LOOP_OF(type, layerNorm)(x, weight, bias, y, mean, rstd, rows, columns,
+                              epsilon);
 }
 
 void runLayerNormBackwardRows(DType type, const void *dy, const void *x,
@@ -252,9 +213,9 @@ void runLayerNormBackwardRows(DType type, const void *dy, const void *x,
                               const float *weight, void *dx,
                               float *weightGradient, float *biasGradient,
                               int64_t rows, int64_t columns) {
-  MF_LOOP(layerNormBackward)
-  (type, dy, x, mean, rstd, weight, dx, weightGradient, biasGradient, rows,
-   columns);
+  MF_LOOP_OF(type, layerNormBackward)(dy, x, mean, rstd, weight, dx,
+                                      weightGradient, biasGradient, rows,
+                                      columns);
 }
 
 } // namespace mf

@@ -27,9 +27,11 @@ HWY_INLINE void fetchAhead(int64_t i, const Elements *...arrays) {
 }
 
 template <typename Gradient, typename Weight>
-void adamWOfTypes(const AdamWCoefficients &coefficients,
-                  llvm::ArrayRef<float> factors, const Gradient *g, Weight *w,
-                  float *m, float *v, int64_t count) {
+void adamW(const AdamWCoefficients &coefficients, llvm::ArrayRef<float> factors,
+           const void *gradients, void *weights, float *m, float *v,
+           int64_t count) {
+  const auto *g = static_cast<const Gradient *>(gradients);
+  auto *w = static_cast<Weight *>(weights);
   const auto beta1 = hn::Set(floats, coefficients.beta1);
   const auto rest1 = hn::Set(floats, coefficients.oneMinusBeta1);
   const auto beta2 = hn::Set(floats, coefficients.beta2);
@@ -53,9 +55,11 @@ void adamWOfTypes(const AdamWCoefficients &coefficients,
 }
 
 template <typename Gradient, typename Direction>
-void momentumOfTypes(const MomentumCoefficients &coefficients,
-                     llvm::ArrayRef<float> factors, const Gradient *g, float *m,
-                     Direction *direction, int64_t count) {
+void addMomentum(const MomentumCoefficients &coefficients,
+                 llvm::ArrayRef<float> factors, const void *gradients, float *m,
+                 void *directions, int64_t count) {
+  const auto *g = static_cast<const Gradient *>(gradients);
+  auto *direction = static_cast<Direction *>(directions);
   const auto momentum = hn::Set(floats, coefficients.momentum);
   forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
     auto gradient = multiplied<Gradient>(part.get(g + i), factors);
@@ -68,8 +72,10 @@ void momentumOfTypes(const MomentumCoefficients &coefficients,
 }
 
 template <typename Direction, typename Weight>
-void stepOfTypes(float decayFactor, float size, const Direction *direction,
-                 Weight *w, int64_t count) {
+void takeStep(float decayFactor, float size, const void *directions,
+              void *weights, int64_t count) {
+  const auto *direction = static_cast<const Direction *>(directions);
+  auto *w = static_cast<Weight *>(weights);
   const auto decay = hn::Set(floats, decayFactor);
   const auto stepSize = hn::Set(floats, size);
   forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
@@ -79,8 +85,9 @@ void stepOfTypes(float decayFactor, float size, const Direction *direction,
 }
 
 template <typename Weight>
-void averageOfType(const AverageCoefficients &coefficients, Weight *w,
-                   float *average, int64_t count) {
+void addToAverage(const AverageCoefficients &coefficients, void *weights,
+                  float *average, int64_t count) {
+  auto *w = static_cast<Weight *>(weights);
   const auto kept = hn::Set(floats, coefficients.kept);
   const auto added = hn::Set(floats, coefficients.added);
   const auto divisor = hn::Set(floats, coefficients.divisor);
@@ -96,16 +103,18 @@ void averageOfType(const AverageCoefficients &coefficients, Weight *w,
 }
 
 template <typename Gradient>
-void gradientOfType(llvm::ArrayRef<float> factors, const Gradient *g,
-                    float *out, int64_t count) {
+void takeGradient(llvm::ArrayRef<float> factors, const void *gradients,
+                  float *out, int64_t count) {
+  const auto *g = static_cast<const Gradient *>(gradients);
   forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
     part.put(multiplied<Gradient>(part.get(g + i), factors), out + i);
   });
 }
 
 template <typename State>
-void stateOfType(float keptFactor, float addedFactor, const float *x,
-                 State *state, float *out, int64_t count) {
+void updateState(float keptFactor, float addedFactor, const float *x,
+                 void *states, float *out, int64_t count) {
+  auto *state = static_cast<State *>(states);
   const auto kept = hn::Set(floats, keptFactor);
   const auto added = hn::Set(floats, addedFactor);
   forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
@@ -117,86 +126,11 @@ void stateOfType(float keptFactor, float addedFactor, const float *x,
 }
 
 template <typename From, typename To>
-void addToOfTypes(const From *x, To *y, int64_t count) {
+void addTo(const void *xs, void *ys, int64_t count) {
+  const auto *x = static_cast<const From *>(xs);
+  auto *y = static_cast<To *>(ys);
   forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
     part.put(hn::Add(part.get(y + i), part.get(x + i)), y + i);
-  });
-}
-
-void adamW(const AdamWCoefficients &coefficients, llvm::ArrayRef<float> factors,
-           DType gradientType, DType weightType, const void *gradient,
-           void *weight, float *m, float *v, int64_t count) {
-  dispatchFloat(gradientType, [&](auto *g) HWY_ATTR {
-    using Gradient = std::remove_pointer_t<decltype(g)>;
-    dispatchFloat(weightType, [&](auto *w) HWY_ATTR {
-      using Weight = std::remove_pointer_t<decltype(w)>;
-      adamWOfTypes(coefficients, factors,
-                   static_cast<const Gradient *>(gradient),
-                   static_cast<Weight *>(weight), m, v, count);
-    });
-  });
-}
-
-void momentum(const MomentumCoefficients &coefficients,
-              llvm::ArrayRef<float> factors, DType gradientType,
-              DType directionType, const void *gradient, float *m,
-              void *direction, int64_t count) {
-  dispatchFloat(gradientType, [&](auto *g) HWY_ATTR {
-    using Gradient = std::remove_pointer_t<decltype(g)>;
-    dispatchFloat(directionType, [&](auto *d) HWY_ATTR {
-      using Direction = std::remove_pointer_t<decltype(d)>;
-      momentumOfTypes(coefficients, factors,
-                      static_cast<const Gradient *>(gradient), m,
-                      static_cast<Direction *>(direction), count);
-    });
-  });
-}
-
-void takeStep(float decay, float stepSize, DType directionType,
-              DType weightType, const void *direction, void *weight,
-              int64_t count) {
-  dispatchFloat(directionType, [&](auto *d) HWY_ATTR {
-    using Direction = std::remove_pointer_t<decltype(d)>;
-    dispatchFloat(weightType, [&](auto *w) HWY_ATTR {
-      using Weight = std::remove_pointer_t<decltype(w)>;
-      stepOfTypes(decay, stepSize, static_cast<const Direction *>(direction),
-                  static_cast<Weight *>(weight), count);
-    });
-  });
-}
-
-void average(const AverageCoefficients &coefficients, DType weightType,
-             void *weight, float *averages, int64_t count) {
-  dispatchFloat(weightType, [&](auto *w) HWY_ATTR {
-    using Weight = std::remove_pointer_t<decltype(w)>;
-    averageOfType(coefficients, static_cast<Weight *>(weight), averages, count);
-  });
-}
-
-void takeGradient(llvm::ArrayRef<float> factors, DType gradientType,
-                  const void *gradient, float *out, int64_t count) {
-  dispatchFloat(gradientType, [&](auto *g) HWY_ATTR {
-    using Gradient = std::remove_pointer_t<decltype(g)>;
-    gradientOfType(factors, static_cast<const Gradient *>(gradient), out,
-                   count);
-  });
-}
-
-void updateState(float kept, float added, DType stateType, const float *x,
-                 void *state, float *out, int64_t count) {
-  dispatchFloat(stateType, [&](auto *s) HWY_ATTR {
-    using State = std::remove_pointer_t<decltype(s)>;
-    stateOfType(kept, added, x, static_cast<State *>(state), out, count);
-  });
-}
-
-void addTo(DType xType, DType yType, const void *xs, void *ys, int64_t count) {
-  dispatchFloat(xType, [&](auto *x) HWY_ATTR {
-    using From = std::remove_pointer_t<decltype(x)>;
-    dispatchFloat(yType, [&](auto *y) HWY_ATTR {
-      using To = std::remove_pointer_t<decltype(y)>;
-      addToOfTypes(static_cast<const From *>(xs), static_cast<To *>(ys), count);
-    });
   });
 }
 
@@ -212,48 +146,43 @@ void runAdamWLoop(const AdamWCoefficients &coefficients,
                   llvm::ArrayRef<float> factors, DType gradientType,
                   DType weightType, const void *gradient, void *weight,
                   float *m, float *v, int64_t count) {
-  MF_LOOP(adamW)
-  (coefficients, factors, gradientType, weightType, gradient, weight, m, v,
-   count);
+  MF_LOOP_OF_TWO(gradientType, weightType,
+                 adamW)(coefficients, factors, gradient, weight, m, v, count);
 }
 
 void runMomentumLoop(const MomentumCoefficients &coefficients,
                      llvm::ArrayRef<float> factors, DType gradientType,
                      DType directionType, const void *gradient, float *m,
                      void *direction, int64_t count) {
-  MF_LOOP(momentum)
-  (coefficients, factors, gradientType, directionType, gradient, m, direction,
-   count);
+  MF_LOOP_OF_TWO(gradientType, directionType, addMomentum)(
+      coefficients, factors, gradient, m, direction, count);
 }
 
 void runStepLoop(float decay, float stepSize, DType directionType,
                  DType weightType, const void *direction, void *weight,
                  int64_t count) {
-  MF_LOOP(takeStep)
-  (decay, stepSize, directionType, weightType, direction, weight, count);
+  MF_LOOP_OF_TWO(directionType, weightType, takeStep)(decay, stepSize,
+                                                      direction, weight, count);
 }
 
 void runAverageLoop(const AverageCoefficients &coefficients, DType weightType,
                     void *weight, float *averages, int64_t count) {
-  MF_LOOP(average)
-  (coefficients, weightType, weight, averages, count);
+  MF_LOOP_OF(weightType, addToAverage)(coefficients, weight, averages, count);
 }
 
 void runGradientLoop(llvm::ArrayRef<float> factors, DType gradientType,
                      const void *gradient, float *out, int64_t count) {
-  MF_LOOP(takeGradient)
-  (factors, gradientType, gradient, out, count);
+  MF_LOOP_OF(gradientType, takeGradient)(factors, gradient, out, count);
 }
 
 void runStateLoop(float kept, float added, DType stateType, const float *x,
                   void *state, float *out, int64_t count) {
-  MF_LOOP(updateState)
-  (kept, added, stateType, x, state, out, count);
+  MF_LOOP_OF(stateType, updateState)(kept, added, x, state, out, count);
 }
 
 void runAddToLoop(DType xType, DType yType, const void *x, void *y,
                   int64_t count) {
-  MF_LOOP(addTo)(xType, yType, x, y, count);
+  MF_LOOP_OF_TWO(xType, yType, addTo)(x, y, count);
 }
 
 } // namespace mf

@@ -33,7 +33,7 @@ template <typename T> struct SquareOfProduct {
 /// Returns the sum of function(x). Four vectors of sums are added in a fixed
 /// order.
 template <typename T, typename Function>
-HWY_INLINE float sumOfType(const T *x, int64_t count, Function function) {
+HWY_INLINE float sumOf(const T *x, int64_t count, Function function) {
   const int64_t lanes = getLanes();
   auto a = hn::Zero(floats), b = a, c = a, d = a;
   int64_t i = 0;
@@ -55,8 +55,8 @@ HWY_INLINE FloatPair addPairs(FloatPair a, FloatPair b) {
 }
 
 template <typename T>
-void accumulateRowsOfType(const void *xs, int64_t stride, int64_t rows,
-                          float *sums, int64_t count) {
+void accumulateRows(const void *xs, int64_t stride, int64_t rows, float *sums,
+                    int64_t count) {
   using Pairs = PairsOf<T>;
   const T *x = static_cast<const T *>(xs);
   const int64_t lanes = getLanes();
@@ -127,8 +127,8 @@ HWY_INLINE void cumsumOfVectors(const T *x, T *y, int64_t length,
 }
 
 template <typename T>
-void cumsumOfType(const void *xs, void *ys, int64_t length, int64_t stride,
-                  int64_t width) {
+void cumsum(const void *xs, void *ys, int64_t length, int64_t stride,
+            int64_t width) {
   const T *x = static_cast<const T *>(xs);
   T *y = static_cast<T *>(ys);
   if (stride == 1)
@@ -147,7 +147,17 @@ void cumsumOfType(const void *xs, void *ys, int64_t length, int64_t stride,
   });
 }
 
-template <typename T> bool nonFiniteOfType(const void *xs, int64_t count) {
+template <typename T> float sum(const void *x, int64_t count) {
+  return sumOf(static_cast<const T *>(x), count, Identity());
+}
+
+template <typename T>
+float sumOfSquares(const void *x, int64_t count,
+                   llvm::ArrayRef<float> factors) {
+  return sumOf(static_cast<const T *>(x), count, SquareOfProduct<T>{factors});
+}
+
+template <typename T> bool nonFinite(const void *xs, int64_t count) {
   const T *x = static_cast<const T *>(xs);
   const auto largest = hn::Set(floats, std::numeric_limits<float>::max());
   bool found = false;
@@ -157,44 +167,6 @@ template <typename T> bool nonFiniteOfType(const void *xs, int64_t count) {
     found |= !hn::AllTrue(floats, isFinite);
   });
   return found;
-}
-
-void accumulateRows(DType type, const void *x, int64_t stride, int64_t rows,
-                    float *sums, int64_t count) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    accumulateRowsOfType<T>(x, stride, rows, sums, count);
-  });
-}
-
-void cumsum(DType type, const void *x, void *y, int64_t length, int64_t stride,
-            int64_t width) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    cumsumOfType<T>(x, y, length, stride, width);
-  });
-}
-
-float sum(DType type, const void *x, int64_t count) {
-  return dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    return sumOfType(static_cast<const T *>(x), count, Identity());
-  });
-}
-
-float sumOfSquares(DType type, const void *x, int64_t count,
-                   llvm::ArrayRef<float> factors) {
-  return dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    return sumOfType(static_cast<const T *>(x), count,
-                     SquareOfProduct<T>{factors});
-  });
-}
-
-bool nonFinite(DType type, const void *x, int64_t count) {
-  return dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    return nonFiniteOfType<std::remove_pointer_t<decltype(element)>>(x, count);
-  });
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -211,25 +183,25 @@ void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count) {
 
 void runAccumulateRowsLoop(DType type, const void *x, int64_t stride,
                            int64_t rows, float *sums, int64_t count) {
-  MF_LOOP(accumulateRows)(type, x, stride, rows, sums, count);
+  MF_LOOP_OF(type, accumulateRows)(x, stride, rows, sums, count);
 }
 
 void runCumsumLoop(DType type, const void *x, void *y, int64_t length,
                    int64_t stride, int64_t width) {
-  MF_LOOP(cumsum)(type, x, y, length, stride, width);
+  MF_LOOP_OF(type, cumsum)(x, y, length, stride, width);
 }
 
 float runSumLoop(DType type, const void *x, int64_t count) {
-  return MF_LOOP(sum)(type, x, count);
+  return MF_LOOP_OF(type, sum)(x, count);
 }
 
 float runSumOfSquaresLoop(DType type, const void *x, int64_t count,
                           llvm::ArrayRef<float> factors) {
-  return MF_LOOP(sumOfSquares)(type, x, count, factors);
+  return MF_LOOP_OF(type, sumOfSquares)(x, count, factors);
 }
 
 bool runNonFiniteLoop(DType type, const void *x, int64_t count) {
-  return MF_LOOP(nonFinite)(type, x, count);
+  return MF_LOOP_OF(type, nonFinite)(x, count);
 }
 
 } // namespace mf

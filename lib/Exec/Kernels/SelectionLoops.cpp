@@ -34,7 +34,7 @@ HWY_INLINE BitsVector getOrders(FloatVector x) {
 }
 
 template <typename T>
-void ordersOfType(const void *xs, uint32_t *orders, int64_t count) {
+void orders(const void *xs, uint32_t *orders, int64_t count) {
   const T *x = static_cast<const T *>(xs);
   const int64_t lanes = getLanes();
   int64_t i = 0;
@@ -57,7 +57,7 @@ HWY_INLINE void insert(SortedElement element, SortedElement *best, int64_t k) {
 }
 
 template <typename T>
-void topkOfType(const void *xs, int64_t count, SortedElement *best, int64_t k) {
+void topk(const void *xs, int64_t count, SortedElement *best, int64_t k) {
   const T *x = static_cast<const T *>(xs);
   // These entries are smaller than any element.
   std::fill(best, best + k, SortedElement{0, 0});
@@ -84,21 +84,6 @@ void topkOfType(const void *xs, int64_t count, SortedElement *best, int64_t k) {
   });
 }
 
-void orders(DType type, const void *x, uint32_t *orders, int64_t count) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    ordersOfType<T>(x, orders, count);
-  });
-}
-
-void topk(DType type, const void *x, int64_t count, SortedElement *best,
-          int64_t k) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    topkOfType<T>(x, count, best, k);
-  });
-}
-
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 } // namespace HWY_NAMESPACE
 } // namespace mf
@@ -109,7 +94,7 @@ namespace mf {
 
 void runOrderLoop(DType type, const void *x, uint32_t *orders, int64_t count) {
   if (isFloat(type))
-    return MF_LOOP(orders)(type, x, orders, count);
+    return MF_LOOP_OF(type, orders)(x, orders, count);
   const auto *bits = static_cast<const uint32_t *>(x);
   for (int64_t i = 0; i < count; ++i)
     orders[i] = bits[i] ^ 0x80000000u;
@@ -117,7 +102,7 @@ void runOrderLoop(DType type, const void *x, uint32_t *orders, int64_t count) {
 
 void runTopkLoop(DType type, const void *x, int64_t count, SortedElement *best,
                  int64_t k) {
-  MF_LOOP(topk)(type, x, count, best, k);
+  MF_LOOP_OF(type, topk)(x, count, best, k);
 }
 
 } // namespace mf

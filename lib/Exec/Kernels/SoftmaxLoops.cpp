@@ -63,7 +63,7 @@ HWY_INLINE float getExponentialSum(const T *x, int64_t columns, float max,
 }
 
 template <typename T>
-void softmaxOfType(const void *xs, void *ys, int64_t rows, int64_t columns) {
+void softmax(const void *xs, void *ys, int64_t rows, int64_t columns) {
   const T *x = static_cast<const T *>(xs);
   T *y = static_cast<T *>(ys);
   auto *exponentials = static_cast<float *>(
@@ -85,8 +85,8 @@ void softmaxOfType(const void *xs, void *ys, int64_t rows, int64_t columns) {
 }
 
 template <typename T>
-void softmaxBackwardOfType(const void *dys, const void *ys, void *dxs,
-                           int64_t rows, int64_t columns) {
+void softmaxBackward(const void *dys, const void *ys, void *dxs, int64_t rows,
+                     int64_t columns) {
   const T *dy = static_cast<const T *>(dys);
   const T *y = static_cast<const T *>(ys);
   T *dx = static_cast<T *>(dxs);
@@ -109,8 +109,8 @@ void softmaxBackwardOfType(const void *dys, const void *ys, void *dxs,
 }
 
 template <typename T>
-void logSumExpOfType(const void *xs, float *logSumExp, int64_t rows,
-                     int64_t columns) {
+void logSumExpRows(const void *xs, float *logSumExp, int64_t rows,
+                   int64_t columns) {
   const T *x = static_cast<const T *>(xs);
   for (int64_t row = 0; row < rows; ++row, x += columns) {
     const float max = getRowMax(x, columns);
@@ -120,15 +120,14 @@ void logSumExpOfType(const void *xs, float *logSumExp, int64_t rows,
 }
 
 template <typename T>
-void rowMaxOfType(const void *xs, float *max, int64_t rows, int64_t columns) {
+void rowMax(const void *xs, float *max, int64_t rows, int64_t columns) {
   const T *x = static_cast<const T *>(xs);
   for (int64_t row = 0; row < rows; ++row)
     max[row] = getRowMax(x + row * columns, columns);
 }
 
 template <typename T>
-void exponentialsOfType(const void *xs, float shift, float *ys,
-                        int64_t columns) {
+void exponentials(const void *xs, float shift, float *ys, int64_t columns) {
   const auto shifts = hn::Set(floats, shift);
   mapVectors<T>(
       columns,
@@ -138,8 +137,8 @@ void exponentialsOfType(const void *xs, float shift, float *ys,
 }
 
 template <typename T>
-void crossEntropyGradOfType(const void *xs, int64_t label, float logSumExp,
-                            float factor, void *dxs, int64_t columns) {
+void crossEntropyGrad(const void *xs, int64_t label, float logSumExp,
+                      float factor, void *dxs, int64_t columns) {
   const T *x = static_cast<const T *>(xs);
   T *dx = static_cast<T *>(dxs);
   auto shift = hn::Set(floats, logSumExp);
@@ -158,54 +157,6 @@ void crossEntropyGradOfType(const void *xs, int64_t label, float logSumExp,
   storeTail(hn::Mul(atLabel, scale), dx + label, 1);
 }
 
-void softmax(DType type, const void *x, void *y, int64_t rows,
-             int64_t columns) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    softmaxOfType<T>(x, y, rows, columns);
-  });
-}
-
-void softmaxBackward(DType type, const void *dy, const void *y, void *dx,
-                     int64_t rows, int64_t columns) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    softmaxBackwardOfType<T>(dy, y, dx, rows, columns);
-  });
-}
-
-void logSumExpRows(DType type, const void *x, float *logSumExp, int64_t rows,
-                   int64_t columns) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    logSumExpOfType<T>(x, logSumExp, rows, columns);
-  });
-}
-
-void rowMax(DType type, const void *x, float *max, int64_t rows,
-            int64_t columns) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    rowMaxOfType<T>(x, max, rows, columns);
-  });
-}
-
-void exponentials(DType type, const void *x, float shift, float *y,
-                  int64_t columns) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    exponentialsOfType<T>(x, shift, y, columns);
-  });
-}
-
-void crossEntropyGrad(DType type, const void *x, int64_t label, float logSumExp,
-                      float factor, void *dx, int64_t columns) {
-  dispatchFloat(type, [&](auto *element) HWY_ATTR {
-    using T = std::remove_pointer_t<decltype(element)>;
-    crossEntropyGradOfType<T>(x, label, logSumExp, factor, dx, columns);
-  });
-}
-
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 } // namespace HWY_NAMESPACE
 } // namespace mf
@@ -216,34 +167,33 @@ namespace mf {
 
 void runSoftmaxRows(DType type, const void *x, void *y, int64_t rows,
                     int64_t columns) {
-  MF_LOOP(softmax)(type, x, y, rows, columns);
+  MF_LOOP_OF(type, softmax)(x, y, rows, columns);
 }
 
 void runSoftmaxBackwardRows(DType type, const void *dy, const void *y, void *dx,
                             int64_t rows, int64_t columns) {
-  MF_LOOP(softmaxBackward)(type, dy, y, dx, rows, columns);
+  MF_LOOP_OF(type, softmaxBackward)(dy, y, dx, rows, columns);
 }
 
 void runLogSumExpRows(DType type, const void *x, float *logSumExp, int64_t rows,
                       int64_t columns) {
-  MF_LOOP(logSumExpRows)(type, x, logSumExp, rows, columns);
+  MF_LOOP_OF(type, logSumExpRows)(x, logSumExp, rows, columns);
 }
 
 void runRowMax(DType type, const void *x, float *max, int64_t rows,
                int64_t columns) {
-  MF_LOOP(rowMax)(type, x, max, rows, columns);
+  MF_LOOP_OF(type, rowMax)(x, max, rows, columns);
 }
 
 void runExponentials(DType type, const void *x, float shift, float *y,
                      int64_t columns) {
-  MF_LOOP(exponentials)(type, x, shift, y, columns);
+  MF_LOOP_OF(type, exponentials)(x, shift, y, columns);
 }
 
 void runCrossEntropyGradRow(DType type, const void *x, int64_t label,
                             float logSumExp, float factor, void *dx,
                             int64_t columns) {
-  MF_LOOP(crossEntropyGrad)
-  (type, x, label, logSumExp, factor, dx, columns);
+  MF_LOOP_OF(type, crossEntropyGrad)(x, label, logSumExp, factor, dx, columns);
 }
 
 } // namespace mf
