@@ -14,7 +14,6 @@
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "ReduceLoops.h"
 #include "RowLoops.h"
 #include "Scratch.h"

@@ -6,7 +6,6 @@
 #include "DropMask.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "mf/Support/DropoutBits.h"
 #include <cmath>
 #include <cstring>

@@ -26,12 +26,11 @@ struct IndexedShape {
   Tiles cut() const { return tileRows(rows, std::max(columns, choices)); }
 };
 
-class GatherKernel : public Kernel {
-public:
-  explicit GatherKernel(const IndexedShape &shape)
-      : shape(shape), tiles(tileRows(shape.rows, shape.choices)) {}
+struct GatherKernel {
+  IndexedShape shape;
+  Tiles tiles = tileRows(shape.rows, shape.choices);
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       switch (getBytes(shape.type)) {
       case sizeof(uint16_t):
@@ -44,7 +43,6 @@ public:
     });
   }
 
-private:
   template <typename Bits>
   void gather(const KernelOperands &operands, Tiles::Range range) const {
     const auto *x = operands.getInput<Bits>(0);
@@ -55,18 +53,14 @@ private:
         y[i] = shape.has(indices[i]) ? x[row * shape.columns + indices[i]]
                                      : Bits();
   }
-
-  IndexedShape shape;
-  Tiles tiles;
 };
 
 /// Sums are in f32 and rounded once.
-class ScatterElementsKernel : public Kernel {
-public:
-  explicit ScatterElementsKernel(const IndexedShape &shape)
-      : shape(shape), tiles(shape.cut()) {}
+struct ScatterElementsKernel {
+  IndexedShape shape;
+  Tiles tiles = shape.cut();
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
       for (int64_t row = begin; row < begin + size; ++row)
@@ -74,7 +68,6 @@ public:
     });
   }
 
-private:
   void scatterRow(const KernelOperands &operands, int64_t row) const {
     const auto *indices = operands.getInput<int32_t>(1) + row * shape.choices;
     const void *x = at(operands.inputs[0], shape.type, row * shape.choices);
@@ -96,39 +89,6 @@ private:
       if (shape.has(indices[i]))
         sums[indices[i]] += x[i];
   }
-
-  IndexedShape shape;
-  Tiles tiles;
-};
-
-class OneHotKernel : public Kernel {
-public:
-  explicit OneHotKernel(const IndexedShape &shape)
-      : shape(shape), tiles(shape.cut()) {
-    const float wide = 1;
-    runCastLoop(DType::F32, shape.type, &wide, &one, 1);
-  }
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const auto *indices = operands.getInput<int32_t>(0);
-    const size_t bytes = getBytes(shape.type);
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      std::memset(at(operands.outputs[0], shape.type, begin * shape.columns), 0,
-                  size * shape.columns * bytes);
-      for (int64_t row = begin; row < begin + size; ++row)
-        if (shape.has(indices[row]))
-          std::memcpy(at(operands.outputs[0], shape.type,
-                         row * shape.columns + indices[row]),
-                      &one, bytes);
-    });
-  }
-
-private:
-  IndexedShape shape;
-  Tiles tiles;
-  /// 1 in the type of the output, in the first bytes.
-  uint32_t one = 0;
 };
 
 /// Requires that `rows` [.., columns] and `indices` [.., choices] differ only
@@ -162,8 +122,8 @@ KernelOrError makeGather(const KernelSpec &spec, SpecChecker &checker) {
   checker.requireOutput(0, {x.type, indices.dims});
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<GatherKernel>(
-      getIndexedShape(spec.inputs[0], spec.inputs[1]));
+  return makeFunctionKernel(
+      GatherKernel{getIndexedShape(spec.inputs[0], spec.inputs[1])});
 }
 
 KernelOrError makeScatterElements(const KernelSpec &spec,
@@ -176,8 +136,8 @@ KernelOrError makeScatterElements(const KernelSpec &spec,
   requireIndexed(checker, spec.outputs[0], "output 0", indices);
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<ScatterElementsKernel>(
-      getIndexedShape(spec.outputs[0], spec.inputs[1]));
+  return makeFunctionKernel(
+      ScatterElementsKernel{getIndexedShape(spec.outputs[0], spec.inputs[1])});
 }
 
 KernelOrError makeOneHot(const KernelSpec &spec, SpecChecker &checker) {
@@ -189,8 +149,25 @@ KernelOrError makeOneHot(const KernelSpec &spec, SpecChecker &checker) {
   checker.requireOutput(0, expected);
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<OneHotKernel>(
-      IndexedShape{y.type, spec.inputs[0].getNumElements(), y.dims.back(), 1});
+  const IndexedShape shape = {y.type, spec.inputs[0].getNumElements(),
+                              y.dims.back(), 1};
+  // 1 in the type of the output, in the first bytes.
+  uint32_t one = 0;
+  const float wide = 1;
+  runCastLoop(DType::F32, y.type, &wide, &one, 1);
+  return makeTiledKernel(
+      shape.cut(), [shape, one](const KernelOperands &operands, int64_t begin,
+                                int64_t size) {
+        const auto *indices = operands.getInput<int32_t>(0);
+        const size_t bytes = getBytes(shape.type);
+        std::memset(at(operands.outputs[0], shape.type, begin * shape.columns),
+                    0, size * shape.columns * bytes);
+        for (int64_t row = begin; row < begin + size; ++row)
+          if (shape.has(indices[row]))
+            std::memcpy(at(operands.outputs[0], shape.type,
+                           row * shape.columns + indices[row]),
+                        &one, bytes);
+      });
 }
 
 } // namespace mf

@@ -4,7 +4,6 @@
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "FusedKernels.h"
 #include "StreamedOutput.h"
 #include "llvm/ADT/STLExtras.h"

@@ -11,7 +11,6 @@
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "ReduceLoops.h"
 #include "Scratch.h"
 #include "StreamedOutput.h"
@@ -36,15 +35,14 @@ int64_t getFirstRow(const KernelOperands &operands) {
 /// its rows and adds the gradients of each row in their order, in f32. Rows
 /// without gradients, which are most of a large table, are only filled with
 /// zeros.
-class EmbeddingBackwardKernel : public Kernel {
-public:
-  explicit EmbeddingBackwardKernel(const TableShape &shape)
-      : shape(shape), rowBytes(shape.width * getBytes(shape.type)),
-        streamed(isStreamed(shape.vocabulary * rowBytes)),
-        tiles(shape.vocabulary,
-              std::max<int64_t>(1, elementsOfTile / shape.width)) {}
+struct EmbeddingBackwardKernel {
+  TableShape shape;
+  int64_t rowBytes = shape.width * getBytes(shape.type);
+  bool streamed = isStreamed(shape.vocabulary * rowBytes);
+  Tiles tiles = {shape.vocabulary,
+                 std::max<int64_t>(1, elementsOfTile / shape.width)};
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
       const llvm::ArrayRef<Use> uses = findUses(operands, begin, size);
@@ -65,7 +63,6 @@ public:
     });
   }
 
-private:
   static constexpr int64_t elementsOfTile = 524288;
 
   /// An index of a row, and its place.
@@ -116,11 +113,6 @@ private:
     else
       std::memset(begin, 0, end - begin);
   }
-
-  TableShape shape;
-  int64_t rowBytes;
-  bool streamed;
-  Tiles tiles;
 };
 
 TableShape getTableShape(const TensorShape &table, const TensorShape &indices) {
@@ -181,8 +173,8 @@ KernelOrError makeEmbeddingBackward(const KernelSpec &spec,
     checker.requireInput(0, getRows(spec.outputs[0], spec.inputs[1]));
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<EmbeddingBackwardKernel>(
-      getTableShape(spec.outputs[0], spec.inputs[1]));
+  return makeFunctionKernel(
+      EmbeddingBackwardKernel{getTableShape(spec.outputs[0], spec.inputs[1])});
 }
 
 } // namespace mf

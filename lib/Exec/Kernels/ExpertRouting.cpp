@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "Scratch.h"
 #include <cstring>
 #include <limits>
@@ -16,12 +15,11 @@ struct RouterShape {
 
 /// Rows are independent. Within a row, choices take the slots of their experts
 /// one after another.
-class TopKRouterKernel : public Kernel {
-public:
-  TopKRouterKernel(const RouterShape &shape, bool kMajor)
-      : shape(shape), kMajor(kMajor) {}
+struct TopKRouterKernel {
+  RouterShape shape;
+  bool kMajor;
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     const int64_t indices = shape.tokens * shape.choices;
     const int64_t slots = shape.experts * shape.capacity;
     pool.parallelFor(shape.rows, [&](int64_t row) {
@@ -33,7 +31,6 @@ public:
     });
   }
 
-private:
   void routeRow(const int32_t *experts, int32_t *dispatch,
                 int32_t *combine) const {
     auto *taken = static_cast<int32_t *>(
@@ -60,9 +57,6 @@ private:
         for (int64_t choice = 0; choice < shape.choices; ++choice)
           place(token, choice);
   }
-
-  RouterShape shape;
-  bool kMajor;
 };
 
 /// Returns 0 for 0 and NaN for NaN.
@@ -96,7 +90,7 @@ KernelOrError makeTopKRouter(const KernelSpec &spec, SpecChecker &checker) {
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<TopKRouterKernel>(shape, kMajor);
+  return makeFunctionKernel(TopKRouterKernel{shape, kMajor});
 }
 
 KernelOrError makeUpdateExpertBias(const KernelSpec &spec,

@@ -96,8 +96,8 @@ void rotateNeighbours(const T *x, const Table *cos, const Table *sin, T *y,
 }
 
 template <typename T, typename Table>
-void rotateRows(const void *xs, const void *cosines, const void *sines, void *ys,
-            int64_t rows, const RotaryRow &row) {
+void rotateRows(const void *xs, const void *cosines, const void *sines,
+                void *ys, int64_t rows, const RotaryRow &row) {
   const T *x = static_cast<const T *>(xs);
   const Table *cos = static_cast<const Table *>(cosines);
   const Table *sin = static_cast<const Table *>(sines);

@@ -2,19 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "HybridRows.h"
 
 namespace mf {
 namespace {
 
-class HybridAttentionKernel : public Kernel {
-public:
-  /// `entries` is the input of the entries, if there are any.
-  HybridAttentionKernel(const HybridShape &shape, size_t entries)
-      : shape(shape), entries(entries) {}
+struct HybridAttentionKernel {
+  HybridShape shape;
+  /// The input of the entries, if there are any.
+  size_t entries;
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     pool.parallelFor(shape.getNumQueries(), [&](int64_t query) {
       SeenRows rows(shape);
       rows.find(operands.inputs[1], findInput(operands, entries),
@@ -29,7 +27,6 @@ public:
     });
   }
 
-private:
   void runHead(const KernelOperands &operands, const SeenRows &rows,
                const float *query, int64_t row, std::vector<float> &weights,
                std::vector<float> &result) const {
@@ -56,9 +53,6 @@ private:
     runUnaryLoop(UnaryOp::Log, DType::F32, &sum, &logarithm, 1, 0);
     operands.getOutput<float>(1)[row] = largest + logarithm;
   }
-
-  HybridShape shape;
-  size_t entries;
 };
 
 } // namespace
@@ -72,7 +66,7 @@ KernelOrError makeHybridAttention(const KernelSpec &spec,
   checker.requireOutput(1, shape.getLogSum());
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<HybridAttentionKernel>(shape, entries);
+  return makeFunctionKernel(HybridAttentionKernel{shape, entries});
 }
 
 KernelOrError makeEntryShares(const KernelSpec &spec, SpecChecker &checker) {

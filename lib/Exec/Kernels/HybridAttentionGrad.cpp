@@ -16,15 +16,14 @@
 namespace mf {
 namespace {
 
-class HybridAttentionGradKernel : public Kernel {
-public:
-  /// Sums are those of the rows, and then those of the sinks. `entries` is the
-  /// input of the entries, if there are any.
-  HybridAttentionGradKernel(const HybridShape &shape, size_t entries)
-      : shape(shape), entries(entries),
-        sums(shape, shape.getNumRows() * shape.width + shape.heads) {}
+struct HybridAttentionGradKernel {
+  HybridShape shape;
+  /// The input of the entries, if there are any.
+  size_t entries;
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
+    // The sums of the rows, and then those of the sinks.
+    const BlockSums sums(shape, shape.getNumRows() * shape.width + shape.heads);
     sums.run(operands.workspace, pool, [&](int64_t query, float *own) {
       runQuery(operands, query, own);
     });
@@ -46,7 +45,6 @@ public:
     }
   }
 
-private:
   void runQuery(const KernelOperands &operands, int64_t query,
                 float *own) const {
     SeenRows rows(shape);
@@ -87,10 +85,6 @@ private:
       own[shape.getNumRows() * width + head] -= share * delta;
     }
   }
-
-  HybridShape shape;
-  size_t entries;
-  BlockSums sums;
 };
 
 } // namespace
@@ -112,7 +106,7 @@ KernelOrError makeHybridAttentionGrad(const KernelSpec &spec,
     checker.requireOutput(3, shape.getRows(shape.entries));
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<HybridAttentionGradKernel>(shape, entries);
+  return makeFunctionKernel(HybridAttentionGradKernel{shape, entries});
 }
 
 } // namespace mf

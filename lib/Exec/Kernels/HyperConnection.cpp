@@ -4,7 +4,6 @@
 #include "AttentionLoops.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "ReduceLoops.h"
 #include "Scratch.h"
 #include "SinkhornMatrix.h"
@@ -117,17 +116,15 @@ void runTokens(const SiteShape &shape, ThreadPool &pool, Function run) {
 }
 
 /// Computes the numbers of each token, and what the layer reads.
-class MhcPreKernel : public Kernel {
-public:
-  explicit MhcPreKernel(const SiteShape &shape) : shape(shape) {}
+struct MhcPreKernel {
+  SiteShape shape;
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     runTokens(shape, pool, [&](int64_t token, SinkhornMatrix &matrix) {
       runToken(operands, token, matrix);
     });
   }
 
-private:
   void runToken(const KernelOperands &operands, int64_t token,
                 SinkhornMatrix &matrix) const {
     const int64_t count = shape.count, width = shape.getWidth(),
@@ -186,17 +183,14 @@ private:
     }
     save(operands.getOutput<float>(2) + token * elements);
   }
-
-  SiteShape shape;
 };
 
 /// The gradients of parameters are sums over all tokens, of which each column
 /// of the weight is computed by itself.
-class MhcPreBackwardKernel : public Kernel {
-public:
-  explicit MhcPreBackwardKernel(const SiteShape &shape) : shape(shape) {}
+struct MhcPreBackwardKernel {
+  SiteShape shape;
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     runTokens(shape, pool, [&](int64_t token, SinkhornMatrix &matrix) {
       runToken(operands, token, matrix);
     });
@@ -207,7 +201,6 @@ public:
     sumFactors(operands);
   }
 
-private:
   static constexpr int64_t columnsPerTile = 512, tokensPerSum = 64;
 
   /// The inputs of the kernel, in their order.
@@ -355,8 +348,6 @@ private:
     for (size_t part = 0; part < parts.size(); ++part)
       operands.getOutput<float>(2)[part] = static_cast<float>(parts[part]);
   }
-
-  SiteShape shape;
 };
 
 } // namespace
@@ -384,7 +375,7 @@ KernelOrError makeMhcPre(const KernelSpec &spec, SpecChecker &checker) {
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<MhcPreKernel>(shape);
+  return makeFunctionKernel(MhcPreKernel{shape});
 }
 
 KernelOrError makeMhcPost(const KernelSpec &spec, SpecChecker &checker) {
@@ -451,7 +442,7 @@ KernelOrError makeMhcPreBackward(const KernelSpec &spec, SpecChecker &checker) {
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<MhcPreBackwardKernel>(shape);
+  return makeFunctionKernel(MhcPreBackwardKernel{shape});
 }
 
 KernelOrError makeMhcPostBackward(const KernelSpec &spec,

@@ -3,7 +3,6 @@
 
 #include "BlockSums.h"
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "SelectionLoops.h"
 
 namespace mf {
@@ -11,12 +10,11 @@ namespace {
 
 /// The gradients go through the products that are above 0, which are computed
 /// again for the entries that were chosen.
-class LightningIndexerGradKernel : public Kernel {
-public:
-  explicit LightningIndexerGradKernel(const HybridShape &shape)
-      : shape(shape), sums(shape, shape.entries * shape.width) {}
+struct LightningIndexerGradKernel {
+  HybridShape shape;
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
+    const BlockSums sums(shape, shape.entries * shape.width);
     sums.run(operands.workspace, pool, [&](int64_t query, float *own) {
       runQuery(operands, query, own);
     });
@@ -27,7 +25,6 @@ public:
     }
   }
 
-private:
   void runQuery(const KernelOperands &operands, int64_t query,
                 float *own) const {
     const int64_t heads = shape.heads, width = shape.width,
@@ -60,9 +57,6 @@ private:
     runCastLoop(DType::F32, shape.type, dWeights.data(),
                 at(operands.outputs[2], shape.type, query * heads), heads);
   }
-
-  HybridShape shape;
-  BlockSums sums;
 };
 
 /// The queries that share the conversion of an indexer's keys.
@@ -147,7 +141,7 @@ KernelOrError makeLightningIndexerGrad(const KernelSpec &spec,
   checker.requireOutput(2, weights);
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<LightningIndexerGradKernel>(shape);
+  return makeFunctionKernel(LightningIndexerGradKernel{shape});
 }
 
 } // namespace mf

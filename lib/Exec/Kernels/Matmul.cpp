@@ -186,10 +186,6 @@ KernelOrError makeMatmul(const KernelSpec &spec, SpecChecker &checker) {
   return MatmulKernel::make(spec, shape);
 }
 
-//===----------------------------------------------------------------------===//
-// The fixed grid of a matrix product
-//===----------------------------------------------------------------------===//
-
 namespace {
 
 /// Below this, handing a tile to another thread costs more than it saves.

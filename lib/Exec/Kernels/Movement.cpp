@@ -3,7 +3,6 @@
 
 #include "ElementwiseLoops.h"
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "FusedKernels.h"
 #include "StreamedOutput.h"
 #include "Tiles.h"
@@ -219,25 +218,6 @@ makeCopy(DType type, llvm::ArrayRef<StridedCopy::Dimension> dimensions,
       });
 }
 
-/// A copy from each input to its own part of the output.
-class CatKernel : public Kernel {
-public:
-  explicit CatKernel(DType type) : type(type) {}
-
-  void add(llvm::ArrayRef<StridedCopy::Dimension> dimensions, int64_t offset) {
-    copies.emplace_back(StridedCopy(getBytes(type), dimensions), offset);
-  }
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    for (auto [input, part] : llvm::zip_equal(operands.inputs, copies))
-      part.first.run(input, at(operands.outputs[0], type, part.second), pool);
-  }
-
-private:
-  DType type;
-  std::vector<std::pair<StridedCopy, int64_t>> copies;
-};
-
 void fillZero(void *memory, int64_t bytes, ThreadPool &pool) {
   Tiles tiles(bytes, int64_t{1} << 18);
   pool.parallelFor(tiles.count, [&](int64_t tile) {
@@ -265,43 +245,22 @@ void fillElements(void *memory, int64_t count,
   });
 }
 
-class PadKernel : public Kernel {
-public:
-  PadKernel(const TensorShape &y,
-            llvm::ArrayRef<StridedCopy::Dimension> dimensions, int64_t offset,
-            int64_t value)
-      : type(y.type), bytes(y.getBytes()), offset(offset),
-        copy(getBytes(type), dimensions) {
-    if (value == 0)
-      return;
-    element.resize(getBytes(type));
-    if (type == DType::I32) {
-      const auto number = static_cast<int32_t>(value);
-      std::memcpy(element.data(), &number, sizeof number);
-    } else if (type == DType::I64) {
-      std::memcpy(element.data(), &value, sizeof value);
-    } else {
-      const auto number = static_cast<float>(value);
-      runCastLoop(DType::F32, type, &number, element.data(), 1);
-    }
+/// Returns the bytes of an element that surrounds a tensor; none for zero.
+std::vector<std::byte> makePadding(DType type, int64_t value) {
+  if (value == 0)
+    return {};
+  std::vector<std::byte> element(getBytes(type));
+  if (type == DType::I32) {
+    const auto number = static_cast<int32_t>(value);
+    std::memcpy(element.data(), &number, sizeof number);
+  } else if (type == DType::I64) {
+    std::memcpy(element.data(), &value, sizeof value);
+  } else {
+    const auto number = static_cast<float>(value);
+    runCastLoop(DType::F32, type, &number, element.data(), 1);
   }
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    if (element.empty())
-      fillZero(operands.outputs[0], bytes, pool);
-    else
-      fillElements(operands.outputs[0],
-                   bytes / static_cast<int64_t>(element.size()), element, pool);
-    copy.run(operands.inputs[0], at(operands.outputs[0], type, offset), pool);
-  }
-
-private:
-  DType type;
-  int64_t bytes, offset;
-  StridedCopy copy;
-  /// The element that surrounds the tensor, if it is not zero.
-  std::vector<std::byte> element;
-};
+  return element;
+}
 
 /// Requires one entry for each dimension of input 0.
 bool requireRank(SpecChecker &checker, const KernelSpec &spec,
@@ -383,17 +342,24 @@ KernelOrError makeCat(const KernelSpec &spec, SpecChecker &checker) {
   if (llvm::Error error = checker.takeError())
     return error;
   auto target = getStrides(spec.outputs[0].dims);
-  auto kernel = std::make_unique<CatKernel>(spec.outputs[0].type);
+  // A copy from each input to its own part of the output.
+  std::vector<std::pair<StridedCopy, int64_t>> copies;
   int64_t start = 0;
   for (const TensorShape &input : spec.inputs) {
     auto source = getStrides(input.dims);
     Dimensions dimensions;
     for (size_t i = 0; i < input.dims.size(); ++i)
       dimensions.push_back({input.dims[i], source[i], target[i]});
-    kernel->add(dimensions, start * target[axis]);
+    copies.emplace_back(StridedCopy(getBytes(y.type), dimensions),
+                        start * target[axis]);
     start += input.dims[axis];
   }
-  return kernel;
+  return makeFunctionKernel([type = y.type, copies = std::move(copies)](
+                                const KernelOperands &operands,
+                                ThreadPool &pool) {
+    for (auto [input, part] : llvm::zip_equal(operands.inputs, copies))
+      part.first.run(input, at(operands.outputs[0], type, part.second), pool);
+  });
 }
 
 KernelOrError makePad(const KernelSpec &spec, SpecChecker &checker) {
@@ -430,8 +396,17 @@ KernelOrError makePad(const KernelSpec &spec, SpecChecker &checker) {
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<PadKernel>(spec.outputs[0], dimensions, offset,
-                                     value);
+  return makeFunctionKernel(
+      [y = spec.outputs[0], offset, element = makePadding(x.type, value),
+       copy = StridedCopy(getBytes(x.type), dimensions)](
+          const KernelOperands &operands, ThreadPool &pool) {
+        void *target = operands.outputs[0];
+        if (element.empty())
+          fillZero(target, y.getBytes(), pool);
+        else
+          fillElements(target, y.getNumElements(), element, pool);
+        copy.run(operands.inputs[0], at(target, y.type, offset), pool);
+      });
 }
 
 KernelOrError makeRepeat(const KernelSpec &spec, SpecChecker &checker) {

@@ -9,7 +9,6 @@
 
 #include "ElementwiseLoops.h"
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "RowLoops.h"
 #include <cstring>
 
@@ -62,12 +61,11 @@ void runRmsNorm(const NormShape &shape, float epsilon,
 
 /// The gradient of gamma is a sum over all rows: over the rows of each of a
 /// fixed number of blocks first, then over the blocks.
-class RmsNormGradKernel : public Kernel {
-public:
-  explicit RmsNormGradKernel(const NormShape &shape)
-      : shape(shape), blocks(shape.rows, getRmsNormGradBlockRows(shape.rows)) {}
+struct RmsNormGradKernel {
+  NormShape shape;
+  Tiles blocks = {shape.rows, getRmsNormGradBlockRows(shape.rows)};
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     const int64_t columns = shape.columns;
     const float *gamma =
         getWideGamma(shape, operands.inputs[3], operands.workspace);
@@ -87,10 +85,6 @@ public:
     });
     storeSum(shape, sums, blocks.count, operands.outputs[1]);
   }
-
-private:
-  NormShape shape;
-  Tiles blocks;
 };
 
 void runLayerNorm(const NormShape &shape, float epsilon,
@@ -114,13 +108,12 @@ void runLayerNorm(const NormShape &shape, float epsilon,
 
 /// The gradients of weight and bias are sums over blocks of rows, as that of
 /// gamma is.
-class LayerNormBackwardKernel : public Kernel {
-public:
-  LayerNormBackwardKernel(const NormShape &shape, bool hasFactorGradients)
-      : shape(shape), blocks(shape.rows, getRmsNormGradBlockRows(shape.rows)),
-        hasFactorGradients(hasFactorGradients) {}
+struct LayerNormBackwardKernel {
+  NormShape shape;
+  bool hasFactorGradients;
+  Tiles blocks = {shape.rows, getRmsNormGradBlockRows(shape.rows)};
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     const int64_t columns = shape.columns;
     const float *weight =
         getWideGamma(shape, operands.inputs[4], operands.workspace);
@@ -147,11 +140,6 @@ public:
     storeSum(shape, weightSums, blocks.count, operands.outputs[1]);
     storeSum(shape, biasSums, blocks.count, operands.outputs[2]);
   }
-
-private:
-  NormShape shape;
-  Tiles blocks;
-  bool hasFactorGradients;
 };
 
 TensorShape dropLastDimension(const TensorShape &shape, DType type) {
@@ -200,8 +188,8 @@ KernelOrError makeRmsNormGrad(const KernelSpec &spec, SpecChecker &checker) {
   checker.requireOutput(1, spec.inputs[3]);
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<RmsNormGradKernel>(
-      NormShape(spec.inputs[1], spec.inputs[3]));
+  return makeFunctionKernel(
+      RmsNormGradKernel{NormShape(spec.inputs[1], spec.inputs[3])});
 }
 
 KernelOrError makeLayerNorm(const KernelSpec &spec, SpecChecker &checker) {
@@ -241,8 +229,8 @@ KernelOrError makeLayerNormBackward(const KernelSpec &spec,
       checker.requireOutput(index, spec.inputs[4]);
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<LayerNormBackwardKernel>(
-      NormShape(spec.inputs[1], spec.inputs[4]), spec.outputs.size() > 1);
+  return makeFunctionKernel(LayerNormBackwardKernel{
+      NormShape(spec.inputs[1], spec.inputs[4]), spec.outputs.size() > 1});
 }
 
 } // namespace mf

@@ -4,7 +4,6 @@
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "OptimizerLoops.h"
 #include "ReduceLoops.h"
 #include "SpecChecker.h"
@@ -54,14 +53,12 @@ struct AdamWOptions {
 /// beta2^t)) + eps) + weight_decay w). With a corrected eps, it is
 /// iFlytekSpark's AdamWeightDecayX, in which (sqrt(v) + eps) / sqrt(1 -
 /// beta2^t) replaces the root plus eps.
-class AdamWKernel : public Kernel {
-public:
-  AdamWKernel(const AdamWOptions &options, DType gradientType,
-              const TensorShape &weight)
-      : options(options), gradientType(gradientType), weightType(weight.type),
-        tiles(weight.getNumElements(), elementsPerTile) {}
+struct AdamWKernel {
+  AdamWOptions options;
+  DType gradientType, weightType;
+  Tiles tiles;
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     const bool skips =
         operands.inputs.size() > 3 && *operands.getInput<float>(3) != 0;
     if (skips)
@@ -80,7 +77,6 @@ public:
     });
   }
 
-private:
   AdamWCoefficients getCoefficients(double learningRate, double step) const {
     double stepSize = learningRate, rootScale = 1;
     if (options.biasCorrection) {
@@ -97,10 +93,6 @@ private:
             static_cast<float>(options.correctsEps ? options.eps * rootScale
                                                    : options.eps)};
   }
-
-  AdamWOptions options;
-  DType gradientType, weightType;
-  Tiles tiles;
 };
 
 /// Options of the average of a parameter that PmaAdamW maintains after AdamW's
@@ -214,8 +206,9 @@ KernelOrError makeAdamW(const KernelSpec &spec, SpecChecker &checker) {
   checker.requireOutput(2, {DType::F32, weight.dims});
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<AdamWKernel>(options, spec.inputs[0].type,
-                                       spec.outputs[0]);
+  return makeFunctionKernel(
+      AdamWKernel{options, spec.inputs[0].type, weight.type,
+                  Tiles(weight.getNumElements(), elementsPerTile)});
 }
 
 KernelOrError makeAverageWeight(const KernelSpec &spec, SpecChecker &checker) {

@@ -8,7 +8,6 @@
 
 #include "ElementwiseLoops.h"
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "ReduceLoops.h"
 #include "RowLoops.h"
 #include "Scratch.h"
@@ -33,11 +32,11 @@ int64_t getOffset(const StridedLoops &loops, int64_t iteration) {
   return offset;
 }
 
-class ReduceSumKernel : public Kernel {
-public:
-  ReduceSumKernel(DType type, const ReductionCut &cut) : type(type), cut(cut) {}
+struct ReduceSumKernel {
+  DType type;
+  ReductionCut cut;
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     if (cut.blocks == 1) {
       pool.parallelFor(cut.groups, [&](int64_t group) {
         auto [begin, size] = getResults(group);
@@ -65,7 +64,6 @@ public:
     runCastLoop(DType::F32, type, partial, operands.outputs[0], cut.results);
   }
 
-private:
   static float *getSums(ScratchUse use, int64_t count) {
     return static_cast<float *>(getScratch(use, count * sizeof(float)));
   }
@@ -123,9 +121,6 @@ private:
     }
     return sum;
   }
-
-  DType type;
-  ReductionCut cut;
 };
 
 llvm::SmallVector<bool, 4> requireReduction(SpecChecker &checker,
@@ -203,8 +198,8 @@ KernelOrError makeReduceSum(const KernelSpec &spec, SpecChecker &checker) {
   llvm::SmallVector<bool, 4> isReduced = requireReduction(checker, spec);
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<ReduceSumKernel>(
-      spec.inputs[0].type, ReductionCut(spec.inputs[0].dims, isReduced));
+  return makeFunctionKernel(ReduceSumKernel{
+      spec.inputs[0].type, ReductionCut(spec.inputs[0].dims, isReduced)});
 }
 
 KernelOrError makeLargest(const KernelSpec &spec, SpecChecker &checker) {

@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "RowLoops.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "RowLoops.h"
 
 namespace mf {
@@ -42,10 +41,6 @@ KernelOrError makeSoftmaxBackward(const KernelSpec &spec,
                            columns);
   });
 }
-
-//===----------------------------------------------------------------------===//
-// SiLU-gated linear unit on a packed input
-//===----------------------------------------------------------------------===//
 
 namespace {
 

@@ -32,33 +32,6 @@ void take(DType type, const void *from, const SortedElement *elements, void *to,
   takeOfSize<uint32_t>(from, elements, to, indices, count);
 }
 
-class TopkKernel : public Kernel {
-public:
-  TopkKernel(const TensorShape &x, int64_t k)
-      : type(x.type), columns(x.dims.back()), k(k),
-        tiles(tileRows(x.getNumElements() / columns, columns)) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    auto *indices = operands.getOutput<int32_t>(1);
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [begin, size] = tiles[tile];
-      auto *best = static_cast<SortedElement *>(
-          getScratch(ScratchUse::Tile, k * sizeof(SortedElement)));
-      for (int64_t row = begin; row < begin + size; ++row) {
-        const void *x = at(operands.inputs[0], type, row * columns);
-        runTopkLoop(type, x, columns, best, k);
-        take(type, x, best, at(operands.outputs[0], type, row * k),
-             indices + row * k, k);
-      }
-    });
-  }
-
-private:
-  DType type;
-  int64_t columns, k;
-  Tiles tiles;
-};
-
 /// Sorts by radix from the lowest digit; the passes keep the order of equal
 /// digits. Returns the list that has the result, `elements` or `other`.
 SortedElement *sortByDigits(SortedElement *elements, SortedElement *other,
@@ -99,13 +72,12 @@ SortedElement *sortElements(SortedElement *elements, SortedElement *other,
 }
 
 /// A group of rows has two lists of the elements of a row in the workspace.
-class SortKernel : public Kernel {
-public:
-  explicit SortKernel(const TensorShape &x)
-      : type(x.type), columns(x.dims.back()),
-        rows(x.getNumElements() / columns), groups(getSortGroups(rows)) {}
+struct SortKernel {
+  DType type;
+  int64_t columns, rows;
+  int64_t groups = getSortGroups(rows);
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     pool.parallelFor(groups, [&](int64_t group) {
       auto *list = static_cast<SortedElement *>(operands.workspace) +
                    group * 2 * columns;
@@ -114,7 +86,6 @@ public:
     });
   }
 
-private:
   void sortRow(const KernelOperands &operands, int64_t row, SortedElement *list,
                SortedElement *other) const {
     const void *x = at(operands.inputs[0], type, row * columns);
@@ -126,9 +97,6 @@ private:
          at(operands.outputs[0], type, row * columns),
          operands.getOutput<int32_t>(1) + row * columns, columns);
   }
-
-  DType type;
-  int64_t columns, rows, groups;
 };
 
 /// Requires a number of elements that an index of type i32 can count.
@@ -159,7 +127,19 @@ KernelOrError makeTopk(const KernelSpec &spec, SpecChecker &checker) {
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<TopkKernel>(spec.inputs[0], k);
+  return makeRowKernel(spec.inputs[0], [k, type = spec.inputs[0].type](
+                                           const KernelOperands &operands,
+                                           int64_t columns, int64_t begin,
+                                           int64_t size) {
+    auto *best = static_cast<SortedElement *>(
+        getScratch(ScratchUse::Tile, k * sizeof(SortedElement)));
+    for (int64_t row = begin; row < begin + size; ++row) {
+      const void *x = at(operands.inputs[0], type, row * columns);
+      runTopkLoop(type, x, columns, best, k);
+      take(type, x, best, at(operands.outputs[0], type, row * k),
+           operands.getOutput<int32_t>(1) + row * k, k);
+    }
+  });
 }
 
 KernelOrError makeSort(const KernelSpec &spec, SpecChecker &checker) {
@@ -172,7 +152,9 @@ KernelOrError makeSort(const KernelSpec &spec, SpecChecker &checker) {
   checker.requireOutput(1, {DType::I32, x.dims});
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<SortKernel>(spec.inputs[0]);
+  const int64_t columns = x.dims.back();
+  return makeFunctionKernel(
+      SortKernel{x.type, columns, x.getNumElements() / columns});
 }
 
 } // namespace mf

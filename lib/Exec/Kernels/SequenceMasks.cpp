@@ -5,76 +5,18 @@
 #include "Factories.h"
 #include "Tiles.h"
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace mf {
 namespace {
 
-/// Computes numbers for the tokens of each sequence. The first output may be
-/// written to the memory of the tokens.
-class SequenceKernel : public Kernel {
-public:
-  SequenceKernel(const TensorShape &tokens, int64_t mark)
-      : length(tokens.dims[1]), mark(mark), rows(tokens.dims[0]) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const Tiles tiles = tileRows(rows, length);
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [first, number] = tiles[tile];
-      for (int64_t row = first; row < first + number; ++row) {
-        llvm::SmallVector<int32_t *, 2> outputs;
-        for (void *output : operands.outputs)
-          outputs.push_back(static_cast<int32_t *>(output) + row * length);
-        fillRow(operands.getInput<int32_t>(0) + row * length, outputs);
-      }
-    });
-  }
-
-protected:
-  virtual void fillRow(const int32_t *tokens,
-                       llvm::ArrayRef<int32_t *> outputs) const = 0;
-
-  int64_t length;
-  /// The token that ends a document or a prefix.
-  int64_t mark;
-
-private:
-  int64_t rows;
-};
-
-class DocumentStartsKernel : public SequenceKernel {
-  using SequenceKernel::SequenceKernel;
-
-  void fillRow(const int32_t *tokens,
-               llvm::ArrayRef<int32_t *> outputs) const override {
-    int32_t start = 0;
-    for (int64_t i = 0; i < length; ++i) {
-      const bool isLast = tokens[i] == mark;
-      outputs[0][i] = start;
-      if (isLast)
-        start = static_cast<int32_t>(i + 1);
-    }
-  }
-};
-
-class PrefixPositionsKernel : public SequenceKernel {
-  using SequenceKernel::SequenceKernel;
-
-  void fillRow(const int32_t *tokens,
-               llvm::ArrayRef<int32_t *> outputs) const override {
-    const int64_t place = std::find(tokens, tokens + length, mark) - tokens;
-    const int64_t prefix = place == length ? 1 : std::max<int64_t>(place, 1);
-    for (int64_t i = 0; i < length; ++i) {
-      outputs[0][i] = static_cast<int32_t>(std::min(i, prefix - 1));
-      outputs[1][i] =
-          static_cast<int32_t>(std::max<int64_t>(i - prefix + 1, 0));
-    }
-  }
-};
-
-template <typename MadeKernel>
+/// Makes a kernel that calls `fillRow(tokens, length, mark, outputs)` for each
+/// sequence. The first output may be written to the memory of the tokens. The
+/// attribute `mark` is the token that ends a document or a prefix.
+template <typename FillRow>
 KernelOrError makeSequenceKernel(const KernelSpec &spec, SpecChecker &checker,
-                                 const char *mark) {
+                                 const char *mark, FillRow fillRow) {
   checker.requireInputType(0, DType::I32);
   checker.require(spec.inputs[0].dims.size() == 2,
                   "got " + toString(spec.inputs[0]) +
@@ -84,41 +26,40 @@ KernelOrError makeSequenceKernel(const KernelSpec &spec, SpecChecker &checker,
   const int64_t token = checker.getInt(mark);
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<MadeKernel>(spec.inputs[0], token);
+  return makeRowKernel(
+      spec.inputs[0],
+      [token, fillRow](const KernelOperands &operands, int64_t length,
+                       int64_t begin, int64_t size) {
+        for (int64_t row = begin; row < begin + size; ++row) {
+          llvm::SmallVector<int32_t *, 2> outputs;
+          for (void *output : operands.outputs)
+            outputs.push_back(static_cast<int32_t *>(output) + row * length);
+          fillRow(operands.getInput<int32_t>(0) + row * length, length, token,
+                  outputs);
+        }
+      });
 }
 
-/// A mask with a value for each key that `Hides` hides from a query, and zeros
-/// for all others.
-template <typename Hides> class MaskKernel : public Kernel {
-public:
-  MaskKernel(const TensorShape &mask, double value)
-      : type(mask.type), rows(mask.dims[0] * mask.dims[2]), keys(mask.dims[3]) {
-    const auto number = static_cast<float>(value);
-    runCastLoop(DType::F32, type, &number, bits, 1);
+void fillDocumentStarts(const int32_t *tokens, int64_t length, int64_t end,
+                        llvm::ArrayRef<int32_t *> outputs) {
+  int32_t start = 0;
+  for (int64_t i = 0; i < length; ++i) {
+    const bool isLast = tokens[i] == end;
+    outputs[0][i] = start;
+    if (isLast)
+      start = static_cast<int32_t>(i + 1);
   }
+}
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    const int64_t bytes = getBytes(type);
-    const Tiles tiles = tileRows(rows, keys);
-    pool.parallelFor(tiles.count, [&](int64_t tile) {
-      auto [first, number] = tiles[tile];
-      for (int64_t row = first; row < first + number; ++row) {
-        const Hides hides(operands.getInput<int32_t>(0), row, keys);
-        void *line = at(operands.outputs[0], type, row * keys);
-        std::memset(line, 0, keys * bytes);
-        for (int64_t key = 0; key < keys; ++key)
-          if (hides(key))
-            std::memcpy(at(line, type, key), bits, bytes);
-      }
-    });
+void fillPrefixPositions(const int32_t *tokens, int64_t length, int64_t begin,
+                         llvm::ArrayRef<int32_t *> outputs) {
+  const int64_t place = std::find(tokens, tokens + length, begin) - tokens;
+  const int64_t prefix = place == length ? 1 : std::max<int64_t>(place, 1);
+  for (int64_t i = 0; i < length; ++i) {
+    outputs[0][i] = static_cast<int32_t>(std::min(i, prefix - 1));
+    outputs[1][i] = static_cast<int32_t>(std::max<int64_t>(i - prefix + 1, 0));
   }
-
-private:
-  DType type;
-  int64_t rows, keys;
-  /// The value that hides a key, in the mask's type.
-  unsigned char bits[sizeof(float)] = {};
-};
+}
 
 /// Hides the keys before the start of the query's document.
 struct HidesOtherDocuments {
@@ -139,6 +80,8 @@ struct HidesBehindPrefix {
   int64_t query;
 };
 
+/// Makes a kernel of a mask with a value for each key that `Hides` hides from a
+/// query, and zeros for all others.
 template <typename Hides>
 KernelOrError makeMask(const KernelSpec &spec, SpecChecker &checker,
                        bool isSquare, llvm::StringRef expected) {
@@ -152,18 +95,34 @@ KernelOrError makeMask(const KernelSpec &spec, SpecChecker &checker,
   const double value = checker.getDouble("value");
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<MaskKernel<Hides>>(mask, value);
+  // The value that hides a key, in the mask's type.
+  std::array<unsigned char, sizeof(float)> bits = {};
+  const auto number = static_cast<float>(value);
+  runCastLoop(DType::F32, mask.type, &number, bits.data(), 1);
+  return makeRowKernel(mask, [type = mask.type,
+                              bits](const KernelOperands &operands,
+                                    int64_t keys, int64_t begin, int64_t size) {
+    const int64_t bytes = getBytes(type);
+    for (int64_t row = begin; row < begin + size; ++row) {
+      const Hides hides(operands.getInput<int32_t>(0), row, keys);
+      void *line = at(operands.outputs[0], type, row * keys);
+      std::memset(line, 0, keys * bytes);
+      for (int64_t key = 0; key < keys; ++key)
+        if (hides(key))
+          std::memcpy(at(line, type, key), bits.data(), bytes);
+    }
+  });
 }
 
 } // namespace
 
 KernelOrError makeDocumentStarts(const KernelSpec &spec, SpecChecker &checker) {
-  return makeSequenceKernel<DocumentStartsKernel>(spec, checker, "end");
+  return makeSequenceKernel(spec, checker, "end", fillDocumentStarts);
 }
 
 KernelOrError makePrefixPositions(const KernelSpec &spec,
                                   SpecChecker &checker) {
-  return makeSequenceKernel<PrefixPositionsKernel>(spec, checker, "begin");
+  return makeSequenceKernel(spec, checker, "begin", fillPrefixPositions);
 }
 
 KernelOrError makeDocumentMask(const KernelSpec &spec, SpecChecker &checker) {

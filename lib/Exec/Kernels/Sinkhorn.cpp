@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "SinkhornMatrix.h"
 #include "SpecChecker.h"
 

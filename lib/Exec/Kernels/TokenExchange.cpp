@@ -84,12 +84,11 @@ private:
   const float *send, *receive;
 };
 
-class ExchangeTokensKernel : public Kernel {
-public:
-  ExchangeTokensKernel(const ExchangeShape &shape, float fill)
-      : shape(shape), fill(fill) {}
+struct ExchangeTokensKernel {
+  ExchangeShape shape;
+  float fill;
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     const Deliveries all(shape, operands.getInput<float>(1),
                          operands.getInput<float>(2));
     std::vector<std::vector<Delivery>> deliveries(shape.groups * shape.ranks);
@@ -111,7 +110,6 @@ public:
         });
   }
 
-private:
   void writeRows(void *to, Tiles::Range rows, float value) const {
     constexpr int64_t runSize = 256;
     const std::vector<float> run(runSize, value);
@@ -137,9 +135,6 @@ private:
     }
     writeRows(to, {done, rows.begin + rows.size - done}, fill);
   }
-
-  ExchangeShape shape;
-  float fill;
 };
 
 } // namespace
@@ -170,8 +165,8 @@ KernelOrError makeExchangeTokens(const KernelSpec &spec, SpecChecker &checker) {
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<ExchangeTokensKernel>(shape,
-                                                static_cast<float>(fill));
+  return makeFunctionKernel(
+      ExchangeTokensKernel{shape, static_cast<float>(fill)});
 }
 
 } // namespace mf

@@ -10,7 +10,6 @@
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
-#include "FunctionKernel.h"
 #include "ReduceLoops.h"
 #include "Scratch.h"
 #include "SpecChecker.h"
@@ -100,11 +99,10 @@ std::unique_ptr<Kernel> makeRowGather(const RowShape &shape) {
 
 /// First the places of each row are listed in their order, a batch at a time;
 /// then each row adds up its own.
-class GatherRowsGradKernel : public Kernel {
-public:
-  explicit GatherRowsGradKernel(const RowShape &shape) : shape(shape) {}
+struct GatherRowsGradKernel {
+  RowShape shape;
 
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     const auto *index = operands.getInput<int32_t>(1);
     int32_t *lists = static_cast<int32_t *>(operands.workspace);
     const int64_t listSize = shape.rows + 1 + shape.places;
@@ -124,7 +122,6 @@ public:
     });
   }
 
-private:
   /// `list` becomes the ends of the rows' lists among the places that follow.
   /// While these are filled, an end is the position of the next place.
   void listPlaces(const int32_t *index, int32_t *list) const {
@@ -156,8 +153,6 @@ private:
     if (shape.type != DType::F32)
       runCastLoop(DType::F32, shape.type, sums, to, shape.width);
   }
-
-  RowShape shape;
 };
 
 /// Orders tokens by expert, with NaN last and equal experts by place. This is a
@@ -178,13 +173,12 @@ private:
   const float *indices;
 };
 
-class TokenPermuteKernel : public Kernel {
-public:
-  explicit TokenPermuteKernel(const RowShape &shape) : shape(shape) {}
+struct TokenPermuteKernel {
+  RowShape shape;
 
   /// `order` has the tokens in their new order. Its inverse is the second
   /// output.
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+  void operator()(const KernelOperands &operands, ThreadPool &pool) const {
     const auto *indices = operands.getInput<float>(1);
     auto *sortedIndices = operands.getOutput<int32_t>(1);
     int32_t *order = static_cast<int32_t *>(operands.workspace);
@@ -197,7 +191,6 @@ public:
     gatherRows(shape, operands.inputs[0], order, operands.outputs[0], pool);
   }
 
-private:
   void sort(const float *indices, int32_t *order) const {
     std::iota(order, order + shape.rows, 0);
     const ByExpert byExpert(indices);
@@ -205,8 +198,6 @@ private:
     if (!std::is_sorted(order, order + shape.rows, byExpert))
       std::sort(order, order + shape.rows, byExpert);
   }
-
-  RowShape shape;
 };
 
 /// Reads tokens, and an index with an entry for each token.
@@ -251,7 +242,7 @@ KernelOrError makeGatherRowsGrad(const KernelSpec &spec, SpecChecker &checker) {
     checker.requireInput(0, getPlacedRows(shape, spec.inputs[1]));
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<GatherRowsGradKernel>(shape);
+  return makeFunctionKernel(GatherRowsGradKernel{shape});
 }
 
 KernelOrError makeTokenPermute(const KernelSpec &spec, SpecChecker &checker) {
@@ -259,7 +250,7 @@ KernelOrError makeTokenPermute(const KernelSpec &spec, SpecChecker &checker) {
   checker.requireOutput(1, {DType::I32, spec.inputs[1].dims});
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<TokenPermuteKernel>(shape);
+  return makeFunctionKernel(TokenPermuteKernel{shape});
 }
 
 KernelOrError makeTokenUnpermute(const KernelSpec &spec, SpecChecker &checker) {
