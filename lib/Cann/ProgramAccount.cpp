@@ -1,7 +1,7 @@
 //===- ProgramAccount.cpp - Resources that a program needs ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "mf/Cann/ProgramAccount.h"
+#include "mf/Cann/EmitProgram.h"
 #include "mf/Cann/Needs/CannNeeds.h"
 #include "mf/Program/StepWalker.h"
 #include <map>

@@ -32,8 +32,8 @@ struct RewriteCheckOptions {
                                cl::cat(category)};
   cl::opt<std::string> config{
       "recompute-config", cl::value_desc("yaml"), cl::cat(category),
-      cl::desc("Lower one training step as this YAML says, and check each "
-               "pass")};
+      cl::desc(
+          "Lower one training step as this YAML says, and check each pass")};
   cl::opt<int64_t> steps{"steps", cl::value_desc("n"), cl::init(2),
                          cl::cat(category),
                          cl::desc("Steps to run (default: 2)")};
@@ -52,8 +52,7 @@ struct RewriteCheckOptions {
       cl::desc("Lower to kernels that CANN has, as mf-opt does")};
   cl::opt<int64_t> lossChunks{
       "loss-chunks", cl::value_desc("n"), cl::cat(category), cl::init(0),
-      cl::desc("Compute the loss by n pieces of the sequence, as "
-               "mf-opt does")};
+      cl::desc("Compute the loss by n pieces of the sequence, as mf-opt does")};
   cl::opt<bool> recomputeTasks{
       "recompute-tasks", cl::cat(category),
       cl::desc("Recompute in tasks of their own, as mf-opt does")};

@@ -36,9 +36,8 @@ struct CompareOptions {
                "only these are compared")};
   cl::opt<double> tolerance{
       "tolerance", cl::value_desc("factor"), cl::init(8), cl::cat(category),
-      cl::desc(
-          "Times the unit roundoff and the root of the number of operators "
-          "before is the error that is allowed (default: 8)")};
+      cl::desc("Times the unit roundoff and the root of the number of "
+               "operators before is the error that is allowed (default: 8)")};
   cl::opt<bool> all{"all", cl::cat(category),
                     cl::desc("Print each tensor with its error")};
 };
@@ -46,12 +45,11 @@ struct CompareOptions {
 const char overview[] =
     "mf-compare: finds the first operator of a step that is wrong\n\n"
     "The first file is the reference, written by `mf-run "
-    "--dump-tensors=PATTERN "
-    "-o FILE`;\nthe second is one of another program or of any other stack. "
-    "Tensors are compared in\nthe order in which the reference made them. An "
-    "error is the norm of the difference\nover the norm of the reference; how "
-    "large it may be follows from the types and the\nnumber of operators that "
-    "came before.\n";
+    "--dump-tensors=PATTERN -o FILE`;\nthe second is one of another program or "
+    "of any other stack. Tensors are compared in\nthe order in which the "
+    "reference made them. An error is the norm of the difference\nover the "
+    "norm of the reference; how large it may be follows from the types and "
+    "the\nnumber of operators that came before.\n";
 
 const char extraHelp[] =
     "\nEXIT CODE:\n\n"

@@ -167,8 +167,8 @@ static void printNothingFits(const WaySearchResult &found) {
   const std::string taken = found.nearest.describe();
   WithColor::note()
       << (found.isCutShort
-              ? "the search ended before it compiled a step that "
-                "fits; give it more time"
+              ? "the search ended before it compiled a step that fits; give it "
+                "more time"
               : "no settings fit into " + describeMemorySize(found.limitBytes))
       << ": of " << found.compiledSteps
       << " steps that were compiled, the nearest misses "
@@ -178,8 +178,8 @@ static void printNothingFits(const WaySearchResult &found) {
       << (taken.empty() ? "with the given settings" : "with " + taken) << '\n';
   if (found.larger.empty())
     return;
-  WithColor::note() << "with twice the devices, alone and with the nearest "
-                       "settings:\n";
+  WithColor::note()
+      << "with twice the devices, alone and with the nearest settings:\n";
   printSteps(found.larger, found);
 }
 
@@ -193,12 +193,11 @@ static void printFound(const PlanRequest &request, const WaySearchResult &found,
                 });
   if (!helpful.empty()) {
     const SizeUnit unit(getPeak(found.given));
-    WithColor::note() << "ways to lower it, each compiled alone; as given the "
-                         "step needs "
-                      << unit.show(getPeak(found.given)) << " of "
-                      << unit.show(found.limitBytes) << ' ' << unit.getName()
-                      << " and takes " << showSeconds(found.given.seconds)
-                      << " on " << target << ":\n";
+    WithColor::note()
+        << "ways to lower it, each compiled alone; as given the step needs "
+        << unit.show(getPeak(found.given)) << " of "
+        << unit.show(found.limitBytes) << ' ' << unit.getName() << " and takes "
+        << showSeconds(found.given.seconds) << " on " << target << ":\n";
     printSteps(helpful, found);
   }
   if (!found.best)

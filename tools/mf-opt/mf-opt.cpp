@@ -116,8 +116,8 @@ static std::string nameOthers(llvm::ArrayRef<StageOverflow> stages,
                              static_cast<double>(stage.bytes) / gib)
                    .str();
   }
-  return llvm::formatv("{0} other {1} not fit: {2}{3}; --all-stages prints "
-                       "all that is known of each",
+  return llvm::formatv("{0} other {1} not fit: {2}{3}; --all-stages prints all "
+                       "that is known of each",
                        count, count == 1 ? "stage does" : "stages do", names,
                        count > mostNamed ? ", .." : "");
 }
@@ -253,14 +253,13 @@ struct OptOptions {
                "lists (default: pipeline_scheduler of the YAML)")};
   cl::opt<std::string> hbm{
       "hbm", cl::value_desc("size"), cl::cat(category),
-      cl::desc("Device memory per rank, as 54GB, or none for no limit; a step "
-               "that does not fit is an error (default: max_device_memory "
-               "of the YAML)")};
-  cl::opt<int64_t> lossChunks{
-      "loss-chunks", cl::value_desc("n"), cl::cat(category), cl::init(0),
       cl::desc(
-          "Compute the loss by n pieces of the sequence, as chunk_loss_num "
-          "asks for")};
+          "Device memory per rank, as 54GB, or none for no limit; a step that "
+          "does not fit is an error (default: max_device_memory of the YAML)")};
+  cl::opt<int64_t> lossChunks{"loss-chunks", cl::value_desc("n"),
+                              cl::cat(category), cl::init(0),
+                              cl::desc("Compute the loss by n pieces of the "
+                                       "sequence, as chunk_loss_num asks for")};
   cl::opt<bool> recomputeTasks{
       "recompute-tasks", cl::cat(category),
       cl::desc("Recompute in tasks of their own, which run before the gradient "
@@ -280,11 +279,10 @@ struct OptOptions {
 
   cl::opt<bool> verify{
       "verify", cl::init(true), cl::cat(category),
-      cl::desc("Prove that the step has no races, that its ranks do not "
-               "wait for each other for ever, that together they "
-               "compute what one would and that its routines compute "
-               "what the model says (default: true); --json says "
-               "whether it was done")};
+      cl::desc("Prove that the step has no races, that its ranks do not wait "
+               "for each other for ever, that together they compute what one "
+               "would and that its routines compute what the model says "
+               "(default: true); --json says whether it was done")};
   cl::opt<bool> quiet{"quiet", cl::cat(category),
                       cl::desc("No INFO lines about what layers got")};
   cl::opt<std::string> reportFile{
@@ -304,17 +302,15 @@ struct OptOptions {
       cl::desc("Print what MindSpore's choices cost: the step is compiled with "
                "each made otherwise")};
 
-  cl::opt<bool> advise{
-      "advise", cl::init(true), cl::cat(adviceCategory),
-      cl::desc("Where a step does not fit, look for the settings with which it "
-               "does (default: true)")};
+  cl::opt<bool> advise{"advise", cl::init(true), cl::cat(adviceCategory),
+                       cl::desc("Where a step does not fit, look for the "
+                                "settings with which it does (default: true)")};
   cl::opt<std::string> target{
       "target", cl::value_desc("name or file"), cl::cat(adviceCategory),
       cl::init("atlas-800t-a2"),
-      cl::desc(
-          "The device with whose memory the limit is compared, and on which "
-          "--advise times steps (default: atlas-800t-a2; mf-run "
-          "--list-targets prints the names)")};
+      cl::desc("The device with whose memory the limit is compared, and on "
+               "which --advise times steps (default: atlas-800t-a2; mf-run "
+               "--list-targets prints the names)")};
   cl::opt<double> adviseTimeLimit{
       "advise-time-limit", cl::value_desc("seconds"), cl::cat(adviceCategory),
       cl::desc("End --advise then, as ^C does (default: no limit, so that "
@@ -549,16 +545,15 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
 
 int mf::tools::mfOptMain(int argc, char **argv) {
   InitLLVM initLlvm(argc, argv);
-  mf::tools::setUpHelp(
-      {&getOptions().category, &getOptions().adviceCategory},
-      "\nEXAMPLES:\n\n"
-      "  mf-translate --import-mindformers train.yaml | mf-opt "
-      "--recompute-config=train.yaml -o step.mlir\n"
-      "  mf-opt --recompute-config=train.yaml --hbm=54GB --print-choices "
-      "model.mlir -o step.mlir\n"
-      "  mf-opt "
-      "--pass-pipeline='builtin.module(mf-read-config{file=train.yaml},"
-      "mf.model(mf-partition))' model.mlir\n");
+  mf::tools::setUpHelp({&getOptions().category, &getOptions().adviceCategory},
+                       "\nEXAMPLES:\n\n"
+                       "  mf-translate --import-mindformers train.yaml | "
+                       "mf-opt --recompute-config=train.yaml -o step.mlir\n"
+                       "  mf-opt --recompute-config=train.yaml --hbm=54GB "
+                       "--print-choices model.mlir -o step.mlir\n"
+                       "  mf-opt "
+                       "--pass-pipeline='builtin.module(mf-read-config{file="
+                       "train.yaml},mf.model(mf-partition))' model.mlir\n");
   mlir::DialectRegistry registry;
   registry.insert<mf::ir::MfDialect, mf::ascend::AscendDialect,
                   mlir::DLTIDialect>();

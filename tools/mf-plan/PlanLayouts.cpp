@@ -3,7 +3,6 @@
 
 #include "Findings.h"
 #include "PlanCommand.h"
-#include "TrainingReport.h"
 #include "mf/Frontend/Config/SettingChanges.h"
 #include "mf/Plan/Settings/LayoutSearch.h"
 #include "mf/Plan/Solver/PlanPrint.h"
@@ -25,10 +24,6 @@ using llvm::json::Array;
 using llvm::json::Object;
 
 namespace mf::tools {
-
-//===----------------------------------------------------------------------===//
-// Report of mf-plan on layouts
-//===----------------------------------------------------------------------===//
 
 //===----------------------------------------------------------------------===//
 // Text

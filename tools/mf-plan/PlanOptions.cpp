@@ -42,16 +42,15 @@ Expected<LimitRange> LimitRange::parse(StringRef text) {
   LimitRange range;
   range.low = numbers[0], range.high = numbers[1];
   if (range.low >= range.high)
-    return createStringError("--frontier: expected the lower limit first, "
-                             "found '" +
-                             text + "'");
+    return createStringError(
+        "--frontier: expected the lower limit first, found '" + text + "'");
   range.step =
       numbers.size() > 2 ? numbers[2] : (range.high - range.low) / defaultSteps;
   const double steps = (range.high - range.low) / range.step;
   if (steps > mostSteps)
-    return createStringError(formatv("--frontier: '{0}' makes {1:f0} limits, "
-                                     "expected at most {2}",
-                                     text, steps + 1, mostSteps + 1));
+    return createStringError(
+        formatv("--frontier: '{0}' makes {1:f0} limits, expected at most {2}",
+                text, steps + 1, mostSteps + 1));
   return range;
 }
 
@@ -65,13 +64,12 @@ std::vector<double> LimitRange::list() const {
   return limits;
 }
 
-static const char overview[] =
-    "mf-plan: finds the memory settings with which a training step is shortest "
-    "and fits\n\n"
-    "Chooses the layers of each stage and which of them are kept, recomputed "
-    "or swapped.\n"
-    "Of a training YAML each step is compiled as mf-opt does and timed on "
-    "--target.\n";
+static const char overview[] = "mf-plan: finds the memory settings with which "
+                               "a training step is shortest and fits\n\n"
+                               "Chooses the layers of each stage and which of "
+                               "them are kept, recomputed or swapped.\n"
+                               "Of a training YAML each step is compiled as "
+                               "mf-opt does and timed on --target.\n";
 
 static const char extraHelp[] =
     "\nEXIT CODE:\n\n"
@@ -91,8 +89,8 @@ static const char trainingOverview[] =
     "and fits\n\n"
     "Chooses the layers of each stage and which of them are kept, recomputed "
     "or swapped.\n"
-    "Each step is compiled and timed on --target. With --devices the layout "
-    "of ranks is\nchosen, too.\n";
+    "Each step is compiled and timed on --target. With --devices the layout of "
+    "ranks is\nchosen, too.\n";
 
 static const char trainingHelp[] =
     "\nEXIT CODE:\n\n"
@@ -168,9 +166,8 @@ static Error checkCounts(ArrayRef<int64_t> counts, llvm::StringRef name,
                          int64_t most) {
   for (const int64_t count : counts)
     if (count < 1 || count > most)
-      return createStringError(formatv("--{0} has {1}, expected numbers from 1 "
-                                       "to {2}",
-                                       name, count, most));
+      return createStringError(formatv(
+          "--{0} has {1}, expected numbers from 1 to {2}", name, count, most));
   return Error::success();
 }
 
@@ -225,15 +222,15 @@ Error PlanOptions::checkOutputs() const {
   if (html == "-")
     return createStringError("--html: expected a file, found '-'");
   if (!frontier.empty() && (explain || isGiven(output) || isGiven(html)))
-    return createStringError("--explain, --html and -o are about one plan, but "
-                             "--frontier makes many: give "
-                             "the limit that you choose with --hbm");
+    return createStringError(
+        "--explain, --html and -o are about one plan, but --frontier makes "
+        "many: give the limit that you choose with --hbm");
   if (printsJson() && printsYaml())
-    return createStringError("-o=- and --json both take standard output: give "
-                             "one of them a file");
+    return createStringError(
+        "-o=- and --json both take standard output: give one of them a file");
   if (!frontier.empty() && isGiven(hbm))
-    return createStringError("--hbm is one limit, --frontier has several: give "
-                             "either");
+    return createStringError(
+        "--hbm is one limit, --frontier has several: give either");
   return Error::success();
 }
 

@@ -62,10 +62,9 @@ struct PlanOptions {
       "set", cl::value_desc("path=number"), cl::cat(category),
       cl::desc("Change a number of the target, as "
                "networks.hccs.collective_share=0.5; may be repeated")};
-  cl::opt<std::string> hbm{
-      "hbm", cl::value_desc("size"), cl::cat(category),
-      cl::desc("Device memory per rank, as 54GB (default: max_device_memory of "
-               "the YAML)")};
+  cl::opt<std::string> hbm{"hbm", cl::value_desc("size"), cl::cat(category),
+                           cl::desc("Device memory per rank, as 54GB (default: "
+                                    "max_device_memory of the YAML)")};
 
   /// The options of mf-opt.
   LoweringFlags lowering{category};
@@ -88,17 +87,16 @@ struct PlanOptions {
   cl::list<int64_t> interleave{
       "interleave", cl::CommaSeparated, cl::value_desc("counts"),
       cl::cat(category),
-      cl::desc("Numbers of chunks on a stage to try beside the YAML's, as "
-               "1,2,3")};
+      cl::desc(
+          "Numbers of chunks on a stage to try beside the YAML's, as 1,2,3")};
   cl::list<int64_t> microBatches{
       "micro-batches", cl::CommaSeparated, cl::value_desc("counts"),
       cl::cat(category),
       cl::desc("Numbers of micro-batches to try beside the YAML's")};
-  cl::list<std::string> schedules{
-      "schedules", cl::CommaSeparated, cl::value_desc("names"),
-      cl::cat(category),
-      cl::desc("Schedules to try beside the YAML's (mf-schedule --help lists "
-               "them)")};
+  cl::list<std::string> schedules{"schedules", cl::CommaSeparated,
+                                  cl::value_desc("names"), cl::cat(category),
+                                  cl::desc("Schedules to try beside the YAML's "
+                                           "(mf-schedule --help lists them)")};
   cl::opt<bool> recomputeTasks{
       "recompute-tasks", cl::cat(category),
       cl::desc("Try recompute in tasks of its own, which need not wait for "
@@ -129,8 +127,8 @@ struct PlanOptions {
                "is printed then goes to standard error")};
   cl::opt<bool> explain{
       "explain", cl::cat(category),
-      cl::desc("Print for each stage why its next better option is not "
-               "chosen")};
+      cl::desc(
+          "Print for each stage why its next better option is not chosen")};
   cl::opt<std::string> frontier{
       "frontier", cl::value_desc("low:high[:step]"), cl::cat(category),
       cl::desc(

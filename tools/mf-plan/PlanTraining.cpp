@@ -3,7 +3,6 @@
 
 #include "Findings.h"
 #include "PlanCommand.h"
-#include "TrainingReport.h"
 #include "mf/Frontend/Config/ConfigReader.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/MemorySize.h"
@@ -57,13 +56,12 @@ static std::string describePlan(const PlanRequest &request,
   if (found.problem.kinds.empty())
     return text;
   const schedule::Pipeline &pipeline = found.problem.schedule.pipeline;
-  return text +
-         formatv(" · {0} layers · {1} stages · {2} micro-batches · schedule "
-                 "{3} · {4} steps compiled",
-                 found.problem.getNumLayers(), pipeline.stages,
-                 pipeline.microBatches, found.problem.schedule.name,
-                 found.compiledSteps)
-             .str();
+  return text + formatv(" · {0} layers · {1} stages · {2} micro-batches · "
+                        "schedule {3} · {4} steps compiled",
+                        found.problem.getNumLayers(), pipeline.stages,
+                        pipeline.microBatches, found.problem.schedule.name,
+                        found.compiledSteps)
+                    .str();
 }
 
 static std::string describeBound(const PlanAnswer &found,

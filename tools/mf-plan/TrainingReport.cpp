@@ -1,7 +1,7 @@
 //===- TrainingReport.cpp - Report of mf-plan on a training YAML ----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "TrainingReport.h"
+#include "PlanCommand.h"
 #include "mf/Frontend/Config/ModelKeys.h"
 #include "mf/Frontend/Config/SettingChanges.h"
 #include "mf/Layers/LayerSettings.h"
@@ -168,12 +168,11 @@ void printTrainingPlan(llvm::StringRef yaml, const PlanAnswer &found,
     os << formatv("{0} per device\n",
                   units.showMemory(static_cast<double>(found.limitBytes)));
   else
-    os << formatv(
-        "{0} layers on {1} stages, {2} micro-batches, schedule {3}, {4} "
-        "per device\n",
-        found.problem.getNumLayers(), pipeline.stages, pipeline.microBatches,
-        found.problem.schedule.name,
-        units.showMemory(static_cast<double>(found.limitBytes)));
+    os << formatv("{0} layers on {1} stages, {2} micro-batches, schedule {3}, "
+                  "{4} per device\n",
+                  found.problem.getNumLayers(), pipeline.stages,
+                  pipeline.microBatches, found.problem.schedule.name,
+                  units.showMemory(static_cast<double>(found.limitBytes)));
   // What a step exchanges without swap is smaller.
   constexpr int64_t ofSwap = 1 << 24;
   const bool hasHost = std::max(getHostBytes(found.given),
@@ -193,19 +192,18 @@ void printTrainingPlan(llvm::StringRef yaml, const PlanAnswer &found,
   for (const std::string &pipeline : found.notTried)
     os << "not tried: " << pipeline << '\n';
   if (found.boundSeconds > 0)
-    os << formatv(
-        "by the costs of layers no plan is shorter than {0}; {1} steps "
-        "were compiled\n",
-        units.showTime(found.boundSeconds), found.compiledSteps);
+    os << formatv("by the costs of layers no plan is shorter than {0}; {1} "
+                  "steps were compiled\n",
+                  units.showTime(found.boundSeconds), found.compiledSteps);
   if (found.isGiven)
     return;
   os << '\n';
   if (!found.best.plan.chunks.empty())
     printStages(found, units, os);
   if (!found.schedule.empty())
-    os << formatv("\nno YAML asks for this schedule: mf-opt has "
-                  "--schedule={0}\n",
-                  found.schedule);
+    os << formatv(
+        "\nno YAML asks for this schedule: mf-opt has --schedule={0}\n",
+        found.schedule);
   if (found.recomputeTasks)
     printRecomputeTasks(os);
   for (const std::string &change : found.otherChanges)

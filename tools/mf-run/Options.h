@@ -37,8 +37,8 @@ struct Options {
       cl::desc("Seed of the initial parameters (default: 0)")};
   cl::opt<int> threads{
       "threads", cl::value_desc("n"), cl::init(0), cl::cat(runCategory),
-      cl::desc("Threads that compute, shared by the ranks; results do "
-               "not depend on it (default: as many as the machine has)")};
+      cl::desc("Threads that compute, shared by the ranks; results do not "
+               "depend on it (default: as many as the machine has)")};
 
   // Parameters and gradients.
   cl::opt<std::string> initParams{
@@ -70,16 +70,14 @@ struct Options {
 
   cl::opt<std::string> compareWith{
       "compare-with", cl::value_desc("folder"), cl::cat(stateCategory),
-      cl::desc(
-          "Run a program that mf-translate --ascend-to-cpp wrote, too, and "
-          "print the first operator of the last step that makes something "
-          "else there. The folder is where it was built")};
+      cl::desc("Run a program that mf-translate --ascend-to-cpp wrote, too, "
+               "and print the first operator of the last step that makes "
+               "something else there. The folder is where it was built")};
 
   // Checkpoints.
   cl::opt<std::string> checkpointDir{
       "checkpoint-dir", cl::value_desc("folder"), cl::cat(stateCategory),
-      cl::desc("Save checkpoints there, at least after the last "
-               "step")};
+      cl::desc("Save checkpoints there, at least after the last step")};
   cl::opt<int64_t> checkpointEvery{"checkpoint-every", cl::value_desc("n"),
                                    cl::init(0), cl::cat(stateCategory),
                                    cl::desc("and after every n steps")};
@@ -94,8 +92,8 @@ struct Options {
   // Memory and checks.
   cl::opt<std::string> hbm{
       "hbm", cl::value_desc("size"), cl::cat(deviceCategory),
-      cl::desc("Device memory of a rank, as 54GB; a program that needs more "
-               "is an error (default: the program's own limit)")};
+      cl::desc("Device memory of a rank, as 54GB; a program that needs more is "
+               "an error (default: the program's own limit)")};
   cl::opt<bool> debugMemory{
       "debug-memory", cl::cat(deviceCategory),
       cl::desc("Guard the ends of the arenas, fill free memory with NaNs, and "
@@ -189,8 +187,7 @@ struct Options {
   // Output.
   cl::opt<std::string> report{
       "report", cl::value_desc("file"), cl::cat(outputCategory),
-      cl::desc("Write losses, times, memory by category and stalls as "
-               "JSON")};
+      cl::desc("Write losses, times, memory by category and stalls as JSON")};
   cl::opt<bool> quiet{"quiet", cl::cat(runCategory),
                       cl::desc("Print nothing but errors")};
 

@@ -178,9 +178,8 @@ chooseRouting(const Options &options, const program::Program &program,
   if (!scenarios)
     return scenarios.takeError();
   if (scenarios->size() != 1)
-    return llvm::createStringError(
-        "--routing: an execution routes tokens in one way; expected one name, "
-        "or --simulate");
+    return llvm::createStringError("--routing: an execution routes tokens in "
+                                   "one way; expected one name, or --simulate");
   auto choices = runner::RouterChoices::create(scenarios->front(), program);
   if (!choices)
     return llvm::createStringError("--routing: " +

@@ -18,17 +18,16 @@ struct ScheduleOptions {
   cl::OptionCategory category{"A schedule"};
   cl::opt<std::string> schedule{
       "schedule",
-      cl::desc("Name of the schedule (default 1f1b), or `all` for a table of "
-               "them"),
+      cl::desc(
+          "Name of the schedule (default 1f1b), or `all` for a table of them"),
       cl::value_desc("name"), cl::init("1f1b"), cl::cat(category)};
   cl::opt<int64_t> stages{"stages", cl::desc("Number of stages (default 4)"),
                           cl::value_desc("count"), cl::init(4),
                           cl::cat(category)};
-  cl::opt<int64_t> chunks{
-      "chunks",
-      cl::desc("Chunks of the model on each stage (default: as few as the "
-               "schedule takes)"),
-      cl::value_desc("count"), cl::cat(category)};
+  cl::opt<int64_t> chunks{"chunks",
+                          cl::desc("Chunks of the model on each stage "
+                                   "(default: as few as the schedule takes)"),
+                          cl::value_desc("count"), cl::cat(category)};
   cl::opt<int64_t> microBatches{
       "micro-batches", cl::desc("Micro-batches per step (default 8)"),
       cl::value_desc("count"), cl::init(8), cl::cat(category)};
@@ -47,8 +46,8 @@ struct ScheduleOptions {
       cl::value_desc("ratio"), cl::init(2), cl::cat(category)};
   cl::opt<double> inputGradientShare{
       "input-gradient-share",
-      cl::desc("What the input gradient takes of a split backward (default "
-               "0.5)"),
+      cl::desc(
+          "What the input gradient takes of a split backward (default 0.5)"),
       cl::value_desc("share"), cl::init(0.5), cl::cat(category)};
   cl::opt<double> pairHidden{
       "pair-hidden",
@@ -77,9 +76,9 @@ struct ScheduleOptions {
       cl::init(TransferMode::Overlapped), cl::cat(category)};
   cl::opt<std::string> json{
       "json", cl::ValueOptional,
-      cl::desc("Write one JSON object, with the times of all tasks of a single "
-               "schedule, to standard output instead of text if no file is "
-               "given"),
+      cl::desc(
+          "Write one JSON object, with the times of all tasks of a single "
+          "schedule, to standard output instead of text if no file is given"),
       cl::value_desc("file"), cl::cat(category)};
 
   bool wantsJson() const { return json.getNumOccurrences() > 0; }

@@ -78,10 +78,9 @@ static void emitPage(const llvm::RecordKeeper &records, raw_ostream &os) {
         "A target says how fast kernels of a *kind* run, which may depend on "
         "their *measures*;\n`flops`, `full_flops`, `bytes`, "
         "`largest_operand_bytes` and `element_bytes` (of the largest input) "
-        "all "
-        "have.\n\n"
-        "| kernel | inputs | outputs | attributes | engine | kind | measures "
-        "| workspace | parts |\n"
+        "all have.\n\n"
+        "| kernel | inputs | outputs | attributes | engine | kind | measures | "
+        "workspace | parts |\n"
         "|---|---|---|---|---|---|---|---|---|\n";
   const std::vector<KernelRecord> kernels = readKernels(records);
   for (const KernelRecord &kernel : kernels)

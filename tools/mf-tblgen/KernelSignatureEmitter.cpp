@@ -57,15 +57,14 @@ static void emitFormula(raw_ostream &os, const KernelRecord &kernel,
 static void emitMeasures(raw_ostream &os, const KernelRecord &kernel) {
   for (const MeasureRecord &measure : kernel.measures)
     emitFormula(os, kernel, "_" + measure.name.str(), measure.formula);
-  os << llvm::formatv("constexpr mf::MeasureSignature {0}Measures[] = {{\n"
-                      "    {{\"flops\", {0}Flops},\n"
-                      "    {{\"full_flops\", {0}{1}},\n"
-                      "    {{\"bytes\", {0}Bytes},\n"
-                      "    {{\"largest_operand_bytes\", "
-                      "mf::getLargestOperandBytes},\n"
-                      "    {{\"element_bytes\", mf::getElementBytes},\n",
-                      kernel.name,
-                      kernel.fullFlops.empty() ? "Flops" : "FullFlops");
+  os << llvm::formatv(
+      "constexpr mf::MeasureSignature {0}Measures[] = {{\n"
+      "    {{\"flops\", {0}Flops},\n"
+      "    {{\"full_flops\", {0}{1}},\n"
+      "    {{\"bytes\", {0}Bytes},\n"
+      "    {{\"largest_operand_bytes\", mf::getLargestOperandBytes},\n"
+      "    {{\"element_bytes\", mf::getElementBytes},\n",
+      kernel.name, kernel.fullFlops.empty() ? "Flops" : "FullFlops");
   for (const MeasureRecord &measure : kernel.measures)
     os << llvm::formatv("    {{\"{1}\", {0}_{1}},\n", kernel.name,
                         measure.name);
@@ -101,8 +100,7 @@ static void emitLine(raw_ostream &os, const KernelRecord &kernel) {
   const bool isExpression = kernel.parts.contains('(');
   os << "std::string " << kernel.name
      << "Line([[maybe_unused]] const mf::KernelSpec &spec) {\n  using "
-        "namespace "
-        "mf;\n  return ";
+        "namespace mf;\n  return ";
   if (isExpression)
     os << kernel.parts << ";\n}\n";
   else

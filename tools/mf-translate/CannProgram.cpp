@@ -5,7 +5,6 @@
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Cann/EmitProgram.h"
-#include "mf/Cann/ProgramAccount.h"
 #include "mf/Decode/Decoder.h"
 #include "mf/Support/AtomicFile.h"
 #include "mlir/Parser/Parser.h"

@@ -1,7 +1,7 @@
 //===- WeightLayout.cpp - Layout of a model's weights ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "WeightLayout.h"
+#include "Weights.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "Weights.h"
-#include "WeightLayout.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Exec/Data/CheckpointConversion.h"
 #include "mf/Exec/Data/ElementConversion.h"
@@ -33,10 +32,6 @@ namespace mf {
 //
 // The weights of low-rank adapters, merged into those of the model or with the
 // names of Hugging Face's PEFT.
-//===----------------------------------------------------------------------===//
-
-//===----------------------------------------------------------------------===//
-// Tensors of adapters with reordered rows
 //===----------------------------------------------------------------------===//
 
 /// Returns tensor `name` with the shape and type of `shape`. The file's type
@@ -86,18 +81,10 @@ readRows(const SafetensorsCheckpoint &source, llvm::StringRef name,
   return moved;
 }
 
-//===----------------------------------------------------------------------===//
-// Adapters as checkpoints
-//===----------------------------------------------------------------------===//
-
 static constexpr llvm::StringLiteral configName = "adapter_config.json";
 static constexpr llvm::StringLiteral modelName = "adapter_model.safetensors";
 /// The prefix that PEFT adds to the names of the wrapped model.
 static constexpr llvm::StringLiteral peftPrefix = "base_model.model.";
-
-//===----------------------------------------------------------------------===//
-// The model
-//===----------------------------------------------------------------------===//
 
 namespace {
 /// A weight with adapters: that of a linear layer, or one of all experts.
@@ -155,10 +142,6 @@ static double getScale(ir::LoraAttr lora) {
   return lora.getAlpha().convertToDouble() /
          static_cast<double>(lora.getRank());
 }
-
-//===----------------------------------------------------------------------===//
-// Tensors
-//===----------------------------------------------------------------------===//
 
 static llvm::Expected<std::vector<float>>
 readFloats(const SafetensorsCheckpoint &source, ir::ParamOp param) {
@@ -471,8 +454,8 @@ static llvm::Error checkConfig(ir::LoraAttr lora, const std::string &path) {
                                    llvm::toString(json.takeError()));
   const llvm::json::Object *config = json->getAsObject();
   if (!config || config->getString("peft_type") != "LORA")
-    return llvm::createStringError(path + ": expected an object with peft_type "
-                                          "LORA");
+    return llvm::createStringError(path +
+                                   ": expected an object with peft_type LORA");
   if (config->getBoolean("use_dora").value_or(false))
     return llvm::createStringError(
         path + ": use_dora also scales weights, which is not supported");
@@ -485,10 +468,10 @@ static llvm::Error checkConfig(ir::LoraAttr lora, const std::string &path) {
   if (rank == lora.getRank() && std::fabs(scale - getScale(lora)) <= 1e-9)
     return llvm::Error::success();
   return llvm::createStringError(
-      llvm::formatv("{0}: adapters of rank {1} with a scale of {2} are not the "
-                    "model's, of rank {3} with {4}; change lora_rank and "
-                    "lora_alpha of the YAML",
-                    path, rank, scale, lora.getRank(), getScale(lora))
+      llvm::formatv(
+          "{0}: adapters of rank {1} with a scale of {2} are not the model's, "
+          "of rank {3} with {4}; change lora_rank and lora_alpha of the YAML",
+          path, rank, scale, lora.getRank(), getScale(lora))
           .str());
 }
 
@@ -541,15 +524,15 @@ namespace {
 struct WeightOptions {
   explicit WeightOptions(llvm::cl::OptionCategory &category)
       : weights("weights",
-                llvm::cl::desc("Safetensors to read with --import-hf-weights "
-                               "and --export-hf: a file, an index of several "
-                               "or a folder"),
+                llvm::cl::desc(
+                    "Safetensors to read with --import-hf-weights and "
+                    "--export-hf: a file, an index of several or a folder"),
                 llvm::cl::value_desc("path"), llvm::cl::cat(category)),
         adapters("adapters",
-                 llvm::cl::desc("Safetensors of adapters, as mf-run "
-                                "--save-trainable writes them, to read with "
-                                "--merge-adapters and --export-peft; PEFT's "
-                                "folder with --import-peft"),
+                 llvm::cl::desc(
+                     "Safetensors of adapters, as mf-run --save-trainable "
+                     "writes them, to read with --merge-adapters and "
+                     "--export-peft; PEFT's folder with --import-peft"),
                  llvm::cl::value_desc("path"), llvm::cl::cat(category)),
         type("weights-type",
              llvm::cl::desc("Write weights as float32, bfloat16 or float16 "
@@ -579,9 +562,9 @@ static FailureOr<std::optional<DType>> readType(const WeightOptions &options) {
                     .Case("float16", DType::F16)
                     .Default(std::nullopt);
   if (!type)
-    return report("expected float32, bfloat16 or float16 for --weights-type, "
-                  "but got '" +
-                  options.type + "'");
+    return report(
+        "expected float32, bfloat16 or float16 for --weights-type, but got '" +
+        options.type + "'");
   return type;
 }
 
@@ -631,10 +614,10 @@ static LogicalResult convert(ModuleOp module, const WeightOptions &options,
     return report(llvm::toString(source.takeError()));
   if (predictsFromOtherState(model) &&
       (toHuggingFace || source->getFormat() == "pt"))
-    llvm::errs() << "warning: layers that predict more tokens take the hidden "
-                    "state before the last norm here, and behind it in Hugging "
-                    "Face's models; their weights are converted, but make "
-                    "another function\n";
+    llvm::errs()
+        << "warning: layers that predict more tokens take the hidden state "
+           "before the last norm here, and behind it in Hugging Face's models; "
+           "their weights are converted, but make another function\n";
   conversion.layout.sourceOrder =
       getSourceOrder(source->getFormat(), toHuggingFace);
   if (llvm::Error error = convertCheckpoint(*source, conversion, outputFile))
@@ -647,8 +630,8 @@ static LogicalResult
 withModel(ModuleOp module, llvm::function_ref<llvm::Error(ir::ModelOp)> use) {
   auto models = module.getOps<ir::ModelOp>();
   if (!llvm::hasSingleElement(models))
-    return module.emitError("expected a file with one mf.model, as "
-                            "--import-mindformers writes it");
+    return module.emitError(
+        "expected a file with one mf.model, as --import-mindformers writes it");
   if (outputFile.empty())
     return report("expected -o, what to write");
   if (llvm::Error error = use(*models.begin()))
@@ -656,16 +639,16 @@ withModel(ModuleOp module, llvm::function_ref<llvm::Error(ir::ModelOp)> use) {
   return success();
 }
 
+static void registerDialect(DialectRegistry &registry) {
+  registry.insert<ir::MfDialect>();
+}
+
 /// Registers the translations of adapters.
 static void registerAdapterTranslations(const WeightOptions &options) {
-  auto registerDialect = [](DialectRegistry &registry) {
-    registry.insert<ir::MfDialect>();
-  };
   static TranslateFromMLIRRegistration merged(
       mergeName,
       "write the parameters of a model whose adapters are added to its "
-      "weights, "
-      "from --weights and, if they are not there, --adapters",
+      "weights, from --weights and, if they are not there, --adapters",
       [&](ModuleOp module, llvm::raw_ostream &) -> LogicalResult {
         if (options.weights.empty())
           return report("expected --weights, the safetensors to read");
@@ -702,9 +685,6 @@ static void registerAdapterTranslations(const WeightOptions &options) {
 
 void registerWeightTranslations(llvm::cl::OptionCategory &category) {
   static WeightOptions options(category);
-  auto registerDialect = [](DialectRegistry &registry) {
-    registry.insert<ir::MfDialect>();
-  };
   static TranslateFromMLIRRegistration import(
       importName,
       "write the parameters of a model, from --weights under Hugging Face's "

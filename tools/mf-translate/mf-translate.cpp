@@ -208,11 +208,10 @@ int mf::tools::mfTranslateMain(int argc, char **argv) {
   TranslateRegistration huggingFace(
       "import-hf", "import the model of a Hugging Face config.json",
       makeImport(mf::tools::ModelFormat::HuggingFace));
-  TranslateRegistration keys(
-      "yaml-keys",
-      "print all keys of training YAMLs with what they mean; the input may be "
-      "/dev/null",
-      printKeys);
+  TranslateRegistration keys("yaml-keys",
+                             "print all keys of training YAMLs with what they "
+                             "mean; the input may be /dev/null",
+                             printKeys);
   TranslateRegistration conversion(
       "convert-yaml",
       "write a static graph's training YAML as one of the dynamic graph, or "

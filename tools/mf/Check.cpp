@@ -32,10 +32,9 @@ struct CheckOptions {
   HbmOption hbm{category};
   cl::opt<bool> verify{"verify", cl::init(true), cl::cat(category),
                        cl::desc("Prove the step (default: true)")};
-  cl::opt<bool> advise{
-      "advise", cl::init(true), cl::cat(category),
-      cl::desc("If the step does not fit, look for settings with which it does "
-               "(default: true)")};
+  cl::opt<bool> advise{"advise", cl::init(true), cl::cat(category),
+                       cl::desc("If the step does not fit, look for settings "
+                                "with which it does (default: true)")};
   cl::opt<double> adviseTimeLimit{
       "advise-time-limit", cl::value_desc("seconds"), cl::cat(category),
       cl::desc("End --advise then, as ^C does (default: no limit, so that "
@@ -155,9 +154,7 @@ static void printResult(const CheckOptions &options, const CheckedStep &checked,
   if (fullest.limitBytes == 0)
     os << "needs " << showBytes(arena, arena) << " on stage "
        << fullest.report.stage << "; no limit is known: expected "
-       << known::deviceMemory.name
-       << " in the YAML, or "
-          "--hbm";
+       << known::deviceMemory.name << " in the YAML, or --hbm";
   else
     os << (checked.fits() ? "fits: " : "does not fit: ")
        << showUsed(arena, fullest.limitBytes) << " on stage "
@@ -262,19 +259,19 @@ static Error run(const CheckOptions &options, bool &fits) {
 
 int runCheck(int argc, char **argv) {
   CheckOptions options;
-  setUpHelp({&options.category, &options.loweringCategory},
-            "\nEXIT CODE:\n\n"
-            "  0 the step fits; 1 the input is wrong; 2 the step does not "
-            "fit\n\n"
-            "EXAMPLES:\n\n"
-            "  mf check train.yaml\n"
-            "  mf check train.yaml --hbm=50GiB\n"
-            "  mf check train.yaml --set parallel_config.pipeline_stage=8\n");
+  setUpHelp(
+      {&options.category, &options.loweringCategory},
+      "\nEXIT CODE:\n\n"
+      "  0 the step fits; 1 the input is wrong; 2 the step does not fit\n\n"
+      "EXAMPLES:\n\n"
+      "  mf check train.yaml\n"
+      "  mf check train.yaml --hbm=50GiB\n"
+      "  mf check train.yaml --set parallel_config.pipeline_stage=8\n");
   cl::ParseCommandLineOptions(
       argc, argv,
       "mf check: says whether a step fits into the memory of each device\n\n"
-      "Reads the YAML, lowers its step and proves it. Prints the fullest "
-      "stage with what\nfills it, and each warning about the YAML once.\n");
+      "Reads the YAML, lowers its step and proves it. Prints the fullest stage "
+      "with what\nfills it, and each warning about the YAML once.\n");
   bool fits = true;
   if (Error error = run(options, fits))
     return fail(std::move(error));

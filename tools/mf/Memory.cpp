@@ -32,8 +32,8 @@ struct MemoryOptions {
       cl::desc("Print all parts at the peak, rather than the largest")};
   cl::opt<std::string> html{
       "html", cl::value_desc("file"), cl::cat(category),
-      cl::desc("Write a page with the arena over time and all buffers by "
-               "name")};
+      cl::desc(
+          "Write a page with the arena over time and all buffers by name")};
   JsonFile json{category};
   StepOptions step{loweringCategory};
 };
@@ -99,8 +99,7 @@ static Error run(const MemoryOptions &options) {
   if (options.stage.getNumOccurrences() > 0 &&
       (options.stage < 0 || options.stage >= numStages))
     return llvm::createStringError(llvm::formatv(
-        "--stage={0}: expected a number from 0 to {1}, as the step has {2} "
-        "{3}",
+        "--stage={0}: expected a number from 0 to {1}, as the step has {2} {3}",
         +options.stage, numStages - 1, numStages,
         numStages == 1 ? "stage" : "stages"));
   printWarnings(*step, llvm::errs());

@@ -6,6 +6,7 @@
 
 #include "mf/Program/Program.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
 #include <map>
 #include <string>
 
@@ -20,6 +21,10 @@ using ProgramFiles = std::map<std::string, std::string>;
 /// with a LocatedError at a launch of a kernel that CANN has no counterpart
 /// for, and for features that the emitter does not support.
 llvm::Expected<ProgramFiles> emitProgram(const program::Program &program);
+
+/// Prints for each stage the work of a step, the sizes of its memory, and its
+/// streams and events together with the limits of a device.
+void printAccount(const program::Program &program, llvm::raw_ostream &os);
 
 } // namespace mf::cann
 

@@ -383,10 +383,6 @@ private:
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// End
-//===----------------------------------------------------------------------===//
-
 Expected<LayoutSearchResult> planner::searchLayouts(const PlanRequest &request,
                                                     int64_t devices) {
   return LayoutSearch(request, devices).run();
