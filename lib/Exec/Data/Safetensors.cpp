@@ -144,7 +144,7 @@ Error readMetadata(const json::Value &value,
   return Error::success();
 }
 
-/// Sorts by place and checks that the tensors cover `data` exactly.
+/// Sorts by offset and checks that the tensors cover `data` exactly.
 Error checkLayout(std::vector<SafetensorsEntry> &tensors,
                   ArrayRef<uint8_t> data) {
   llvm::sort(tensors, [](const SafetensorsEntry &a, const SafetensorsEntry &b) {

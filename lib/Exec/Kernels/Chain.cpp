@@ -52,9 +52,9 @@ public:
     }
   }
 
-  /// Returns rows [first, first + count) of the broadcast `source`: their place
-  /// in it if they are contiguous there, and otherwise `scratch`, filled with
-  /// them.
+  /// Returns rows [first, first + count) of the broadcast `source`: the address
+  /// of the rows if they are contiguous there, and otherwise `scratch`, filled
+  /// with the rows.
   const void *get(const void *source, int64_t first, int64_t count,
                   void *scratch) const {
     const auto *rows = static_cast<const char *>(source);
@@ -122,7 +122,7 @@ constexpr int64_t elementsPerBlock = 2048;
 /// it see.
 struct ChainBlock {
   int64_t rowBytes = 0;
-  /// The place in a thread's scratch memory, in slots.
+  /// The offset in a thread's scratch memory, in slots.
   int64_t slot = 0;
 };
 

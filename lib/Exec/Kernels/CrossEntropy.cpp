@@ -223,7 +223,7 @@ void runCrossEntropyRows(const LossShape &shape, const KernelOperands &operands,
   sums[1] = static_cast<float>(counted);
 }
 
-/// Writes the number of labels that count over that of a piece of them.
+/// Writes the number of labels that count over that of a chunk of labels.
 void runCountLabels(const LossShape &shape, const KernelOperands &operands,
                     ThreadPool &pool) {
   const auto *labels = operands.getInput<int32_t>(0);

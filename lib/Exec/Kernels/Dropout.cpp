@@ -48,7 +48,7 @@ private:
   int64_t count = 1;
 };
 
-/// Checks the place of the part, as far as attributes define it.
+/// Checks the offsets of the slice, as far as attributes define them.
 void checkPlace(SpecChecker &checker, const KernelSpec &spec,
                 const MaskShape &shape) {
   const size_t rank = shape.part.sizes.size();

@@ -65,13 +65,13 @@ struct EmbeddingBackwardKernel {
 
   static constexpr int64_t elementsOfTile = 524288;
 
-  /// An index of a row, and its place.
+  /// An index of a row, and the position of that index.
   struct Use {
     int64_t row, place;
   };
 
   /// Returns the uses of the rows [begin, begin + size), ordered by row and,
-  /// for each row, by place.
+  /// for each row, by position.
   llvm::ArrayRef<Use> findUses(const KernelOperands &operands, int64_t begin,
                                int64_t size) const {
     const auto *indices = operands.getInput<int32_t>(1);

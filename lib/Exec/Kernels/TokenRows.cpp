@@ -155,8 +155,8 @@ struct GatherRowsGradKernel {
   }
 };
 
-/// Orders tokens by expert, with NaN last and equal experts by place. This is a
-/// total order, so any sort is stable.
+/// Orders tokens by expert, with NaN last and equal experts by position. This
+/// is a total order, so any sort is stable.
 class ByExpert {
 public:
   explicit ByExpert(const float *indices) : indices(indices) {}
