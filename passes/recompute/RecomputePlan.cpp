@@ -38,7 +38,6 @@ RecomputePlan planRecompute(llvm::ArrayRef<ForwardOperator> operators) {
       continue;
     plan.clones.push_back(static_cast<int64_t>(index));
     if (op.savedBytes) {
-      plan.savedBytes += *op.savedBytes;
       plan.droppedBytes += op.readBytes;
       continue;
     }

@@ -50,8 +50,6 @@ struct RecomputePlan {
   std::vector<int64_t> kept;
   /// The bytes of results that backward used and now recomputes.
   int64_t droppedBytes = 0;
-  /// The bytes of other forms that are kept instead.
-  int64_t savedBytes = 0;
   /// The floating-point operations that run twice.
   int64_t flops = 0;
 
